@@ -17,10 +17,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from stepwell.audit.signing import read_public_key
 from stepwell.audit.trail import Defect
 from stepwell.audit.verify import CheckedPart, Expected, Verification, read_head, verify_bundle
-from stepwell.audit.signing import read_public_key
-from stepwell.errors import BundleError, EvidenceError, MissingExtraError
+from stepwell.errors import MissingExtraError
 from stepwell.settings import bare_environment
 
 ROUTE_S = 30.0
@@ -38,7 +38,9 @@ class BundleChecker:
         self._limit_s = limit_s
         self._places = asyncio.Semaphore(at_once)
 
-    async def check(self, bundle: Path, *, head: str | None = None, key: str | None = None, strict: bool = False) -> Verification:
+    async def check(
+        self, bundle: Path, *, head: str | None = None, key: str | None = None, strict: bool = False
+    ) -> Verification:
         """As `verify_bundle`. `EvidenceError` for a head or a key that is none, before anything begins."""
         expected = Expected(None if head is None else read_head(head), None if key is None else read_public_key(key), strict)
         asked = json.dumps({"bundle": str(bundle), "limit_s": self._limit_s, **asdict(expected)})

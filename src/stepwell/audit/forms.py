@@ -330,7 +330,9 @@ def _find_fault(entry: Entry) -> str:
     if entry.kind == "source":
         return _find_address_fault(entry.data)
     if entry.kind == "approval" and "edited_plan" in entry.data:
-        return "" if (entry.data["decision"] == "edit") == (entry.data["edited_plan"] is not None) else "only an edit has a plan"
+        return (
+            "" if (entry.data["decision"] == "edit") == (entry.data["edited_plan"] is not None) else "only an edit has a plan"
+        )
     return ""
 
 

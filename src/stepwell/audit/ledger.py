@@ -64,7 +64,9 @@ def _check_address(source: Source) -> None:
     addresses = (source.url, source.final_url)
     if source.kind == "device":
         if any(url is not None for url in addresses):
-            raise EvidenceError(f"Source {source.source_id} came from a device and has an address on the web. Leave the address out.")
+            raise EvidenceError(
+                f"Source {source.source_id} came from a device and has an address on the web. Leave the address out."
+            )
     elif not all(url is not None and url.lower().startswith(("http://", "https://")) for url in addresses):
         raise EvidenceError(f"Source {source.source_id} is a page, and its address does not begin with http:// or https://.")
 

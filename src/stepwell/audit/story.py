@@ -60,9 +60,7 @@ def story_of(entries: Iterable[Entry]) -> Story:
     told = [entry for entry in entries if entry.kind in KINDS]
     end = next((entry for entry in reversed(told) if entry.kind == "report"), told[-1] if told else None)
     own = set(_way_back(end, {entry.key: entry for entry in told}))
-    return Story(
-        tuple(entry for entry in told if entry.key in own), tuple(entry for entry in told if entry.key not in own)
-    )
+    return Story(tuple(entry for entry in told if entry.key in own), tuple(entry for entry in told if entry.key not in own))
 
 
 def evidence_of(entries: Sequence[Entry], story: Story) -> Evidence:
@@ -121,7 +119,9 @@ def _check_approved(report: Entry, own: Sequence[Entry]) -> Iterator[Defect]:
     audits = [entry for entry in own if entry.kind == "audit" and plan.seq < entry.seq < said.seq]
     if not audits or audits[-1].data["audit"]["verdict"] != "approved":
         yield Defect("trail.jsonl", f"entry {said.seq} (approval) is for a plan that no audit of its branch let pass")
-    if any(entry.kind in ("plan", "audit", "approval", "source_review") and scope_of(entry) != scope_of(report) for entry in own):
+    if any(
+        entry.kind in ("plan", "audit", "approval", "source_review") and scope_of(entry) != scope_of(report) for entry in own
+    ):
         yield Defect("trail.jsonl", f"entry {report.seq} (report) follows entries of another question")
 
 

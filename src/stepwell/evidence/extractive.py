@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Sequence
 
 from stepwell.audit.evidence import Quote
 from stepwell.audit.facts.words import content_stems, fold, is_function, stem, words

@@ -42,8 +42,8 @@ class Origin:
 
 
 def read_origin(bundle: Path, known: Collection[str], *, unvouched: bool = False) -> Origin:
-    """Of a bundle that holds, strictly, and is signed by one of the `known` keys; `BundleError` if it is not, or if its research never began.
-    With `unvouched`, whoever signed it and whatever it could not show. Reads and computes: call it beside a loop."""
+    """Of a bundle that holds, strictly, and is signed by one of the `known` keys; `BundleError` if it is not, or if its research never
+    began. With `unvouched`, whoever signed it and whatever it could not show. Reads and computes: call it beside a loop."""
     checked = verify_bundle(bundle)
     if not checked.ok:
         raise BundleError(

@@ -20,7 +20,14 @@ from stepwell.testing.web import OfflineWorld
 
 SURVEY = "Our own survey of the Zorkmid pier found 41 cracked beams in the spring."
 NOTES = "The Zorkmid pier was closed for nine weeks after the survey."
-SNIPPET: dict[str, Any] = {"id": "d1:4", "document_id": "d1", "label": "survey.pdf", "text": SURVEY, "start": 20, "end": 20 + len(SURVEY)}
+SNIPPET: dict[str, Any] = {
+    "id": "d1:4",
+    "document_id": "d1",
+    "label": "survey.pdf",
+    "text": SURVEY,
+    "start": 20,
+    "end": 20 + len(SURVEY),
+}
 KINDS = ["html", "pdf", "text", "excerpt", "notes", "file", "all"]
 
 

@@ -160,7 +160,9 @@ def test_a_changed_field_is_found_by_the_file_or_by_the_key(
         assert not with_key, mutation
         if plainly:
             passed.append(mutation.name if mode == "written" else f"{mutation.name} ({mode})")
-    unexpected = [name for name in passed if not _UNSEEN.fullmatch(name) and not _UNSEEN.fullmatch(name.removesuffix(" (extractive)"))]
+    unexpected = [
+        name for name in passed if not _UNSEEN.fullmatch(name) and not _UNSEEN.fullmatch(name.removesuffix(" (extractive)"))
+    ]
     assert not unexpected, sorted(set(unexpected))
     record_property("mutations", f"{len(tried)} of {len(mutations)}: {len(passed)} need the key")
 

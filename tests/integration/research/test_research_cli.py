@@ -541,7 +541,7 @@ def test_a_forgery_is_not_laundered_by_building_on_it(
     forged = _reseal(first.bundle, tmp_path / "forged.zip", stranger if signed else None)
     assert verify_bundle(forged).ok
     asked = question_about(world, 1) if way == "origin" else None
-    with pytest.raises(BundleError, match="so nothing is built on it.*--key.*--unvouched"):
+    with pytest.raises(BundleError, match=r"so nothing is built on it.*--key.*--unvouched"):
         command(asked, yes=True, **{way: forged})
     with pytest.raises(BundleError, match="so nothing is built on it"):
         command(asked, yes=True, key=verify_bundle(first.bundle).signed_by, **{way: forged})

@@ -34,7 +34,13 @@ def _make_slow(bundle: Path, file: Path) -> Path:
     text = " ".join(f"Not w{number}x is not v{number}y." for number in range(400))[:7_900]
     source = forgery.of_kind("source")[0]
     source.data["text_sha256"] = forgery.put(text.encode())
-    quote = {"quote_id": "e900", "source_id": source.data["source_id"], "start": 0, "end": text.rindex("."), "text": text[: text.rindex(".")]}
+    quote = {
+        "quote_id": "e900",
+        "source_id": source.data["source_id"],
+        "start": 0,
+        "end": text.rindex("."),
+        "text": text[: text.rindex(".")],
+    }
     forgery.insert_after(source, "quote", "quote:e900", quote)
     last = forgery.of_kind("quote")[-1]
     for number in range(300):

@@ -263,7 +263,9 @@ async def test_a_report_with_other_references_is_named(tmp_path: Path, report: s
     [
         NewEntry("source", "source:s1", {"source_id": "s1"}),
         NewEntry("quote", "quote:e1", {"quote_id": [], "source_id": "s1", "start": "0", "end": 1, "text": "x"}),
-        NewEntry("claim", "c", {"claim_id": "c1", "text": "x", "evidence": [{}], "verdict": "supported", "reasons": [], "checks": 1}),
+        NewEntry(
+            "claim", "c", {"claim_id": "c1", "text": "x", "evidence": [{}], "verdict": "supported", "reasons": [], "checks": 1}
+        ),
         NewEntry("claim", "c", {"claim_id": "c1", "text": "x", "evidence": [], "verdict": "true", "reasons": [], "checks": 1}),
         NewEntry("report", "r", {"sha256": "../x"}),
         NewEntry("question", "q", {"policy_sha256": 5}),

@@ -206,7 +206,11 @@ def test_a_changed_bundle_is_not_exported(bundle: Path, form: str):
 
 async def test_a_research_that_has_not_ended_is_not_exported(tmp_path: Path):
     vault = MemoryVault(Still())
-    await vault.append(NewEntry("question", "deep:1", {"query": "How deep?", "mode": "deep", "policy_sha256": await vault.put(b"x"), "after": ""}))
+    await vault.append(
+        NewEntry(
+            "question", "deep:1", {"query": "How deep?", "mode": "deep", "policy_sha256": await vault.put(b"x"), "after": ""}
+        )
+    )
     await write_bundle(vault, tmp_path / "b.zip")
     with pytest.raises(BundleError, match="had not ended"):
         export_bundle(tmp_path / "b.zip", "html")

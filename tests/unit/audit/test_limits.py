@@ -64,4 +64,6 @@ async def test_too_many_claims_are_not_checked(tmp_path: Path) -> None:
     for number in range(limits.MAX_CLAIMS + 1):
         await vault.append(NewEntry("claim", f"claim:c{number}", {**claim, "claim_id": f"c{number}"}))
     await write_bundle(vault, tmp_path / "b.zip")
-    assert any(f"at most {limits.MAX_CLAIMS:,} are checked" in problem.fact for problem in verify_bundle(tmp_path / "b.zip").problems)
+    assert any(
+        f"at most {limits.MAX_CLAIMS:,} are checked" in problem.fact for problem in verify_bundle(tmp_path / "b.zip").problems
+    )

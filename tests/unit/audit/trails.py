@@ -44,7 +44,15 @@ async def ask(
     policy: bytes = b"# Policy\n\nBe kind.\n",
 ) -> None:
     """A question, and a plan for it with a step for each input, which a person approves."""
-    asked = {"query": query, "knowledge_context": "", "snippets": [], "context_urls": [], "mode": mode, "embedder": "", "turn": ""}
+    asked = {
+        "query": query,
+        "knowledge_context": "",
+        "snippets": [],
+        "context_urls": [],
+        "mode": mode,
+        "embedder": "",
+        "turn": "",
+    }
     await vault.append(NewEntry("question", "q1:question", {**asked, "after": ""}))
     steps = [
         {"id": str(n), "tool": tool, "input": url, "rationale": "", "depends_on": [], "output": output}
@@ -94,7 +102,9 @@ class RecordedJudge:
         return Judgement("supported")
 
 
-async def write(vault: EvidenceVault, draft: str, quotes: Mapping[str, Quote], sources: Mapping[str, Source], query: str = QUESTION) -> str:
+async def write(
+    vault: EvidenceVault, draft: str, quotes: Mapping[str, Quote], sources: Mapping[str, Source], query: str = QUESTION
+) -> str:
     """What a model wrote becomes a report with its claims, and the report the last entry; its text."""
     await call_model(vault, "write:1", f"The question:\n{query}", draft)
     read = read_draft(draft)

@@ -40,7 +40,11 @@ class ModelsInTrail(AgentMiddleware[Any, Any, Any]):
         response = await handler(request)
         if key is not None:
             await vault.append(
-                NewEntry("model_call", f"{key}:answer", {"request": key, "answer": _count_used(request, response, place), "left": True})
+                NewEntry(
+                    "model_call",
+                    f"{key}:answer",
+                    {"request": key, "answer": _count_used(request, response, place), "left": True},
+                )
             )
         return response
 

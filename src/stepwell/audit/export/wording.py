@@ -36,7 +36,10 @@ def title_of(dossier: Dossier) -> str:
 
 def about(dossier: Dossier) -> list[str]:
     """The lines under the title."""
-    lines = [EXTRACTIVE_NOTE if dossier.mode == EXTRACTIVE else WRITTEN_NOTE, f"Asked {dossier.asked_at}. Trail {dossier.head}."]
+    lines = [
+        EXTRACTIVE_NOTE if dossier.mode == EXTRACTIVE else WRITTEN_NOTE,
+        f"Asked {dossier.asked_at}. Trail {dossier.head}.",
+    ]
     lines += dossier.checked
     return [*lines, elsewhere_line(len(dossier.elsewhere))] if dossier.elsewhere else lines
 

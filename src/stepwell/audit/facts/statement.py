@@ -100,7 +100,8 @@ FactOutcome = Literal["found", "missing", "unsettled", "contradicted"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fact of a claim: found in the quotes, missing there, not to be told from them, or there with another value. `reason` is for the reader."""
+    """One fact of a claim: found in the quotes, missing there, not to be told from them, or there with another value. `reason` is for the
+    reader."""
 
     outcome: FactOutcome
     reason: str = ""

@@ -128,8 +128,7 @@ def _check_done(trail: Trail) -> Iterator[Defect]:
     told = {f"{scope}:{text_at(entry.data, 'step')}" for entry in trail.of_kind("limit")}
     told |= {entry.data["step"] for entry in trail.of_kind("refusal")}
     asked = {
-        (_STEP.sub(r"\1:\2", entry.data["step"]), entry.data["why"].startswith("search:"))
-        for entry in trail.of_kind("request")
+        (_STEP.sub(r"\1:\2", entry.data["step"]), entry.data["why"].startswith("search:")) for entry in trail.of_kind("request")
     }
     for step in plan["steps"]:
         name = f"{scope}:{step['id']}"
@@ -179,13 +178,16 @@ def _check_devices(trail: Trail, evidence: Evidence) -> Iterator[Defect]:
     from_elsewhere = taken_over(trail)
     for entry in trail.of_kind("question", "source"):
         if entry.kind == "question":
-            texts = [text_at(entry.data, "knowledge_context").strip(), *(each["text"] for each in entry.data.get("snippets", ()))]
+            texts = [
+                text_at(entry.data, "knowledge_context").strip(),
+                *(each["text"] for each in entry.data.get("snippets", ())),
+            ]
             brought |= {sha256(hide_secrets(text).encode()) for text in texts}
             continue
         source = evidence.sources[entry.data["source_id"]]
-        if source.kind == "device" and source.source_id not in from_elsewhere:
-            if {source.bytes_sha256, source.text_sha256} - brought:
-                yield Defect(TRAIL, f"entry {entry.seq} (source {source.source_id}) came along with no question before it")
+        is_own = source.kind == "device" and source.source_id not in from_elsewhere
+        if is_own and {source.bytes_sha256, source.text_sha256} - brought:
+            yield Defect(TRAIL, f"entry {entry.seq} (source {source.source_id}) came along with no question before it")
 
 
 def _address(source: Source) -> str:

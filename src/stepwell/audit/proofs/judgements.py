@@ -49,7 +49,9 @@ def judge_again(opened: OpenedBundle, trail: Trail, evidence: Evidence) -> Judge
     """Every claim of the trail against its quotes, whichever branch it belongs to."""
     judged = Judged()
     if len(evidence.claims) > MAX_CLAIMS:
-        judged.problems.append(Defect("claims.json", f"has {len(evidence.claims):,} claims; at most {MAX_CLAIMS:,} are checked"))
+        judged.problems.append(
+            Defect("claims.json", f"has {len(evidence.claims):,} claims; at most {MAX_CLAIMS:,} are checked")
+        )
         return judged
     opinions, reports = read_opinions(opened, trail), _list_reports(trail)
     known: dict[str, Quote] = {}
@@ -73,7 +75,9 @@ def judge_again(opened: OpenedBundle, trail: Trail, evidence: Evidence) -> Judge
 
 def _judge(claim: Claim, quotes: Mapping[str, Quote], opinions: Opinions, mode: str, judged: Judged) -> None:
     if not 0 < claim.checks <= CHECKS_VERSION:
-        unknown = f"claim {claim.claim_id} passed checks {claim.checks}, and this version knows those from 1 to {CHECKS_VERSION}"
+        unknown = (
+            f"claim {claim.claim_id} passed checks {claim.checks}, and this version knows those from 1 to {CHECKS_VERSION}"
+        )
         judged.problems.append(Defect("claims.json", unknown))
         return
     cited = [quotes[each] for each in dict.fromkeys(claim.evidence) if each in quotes]
@@ -88,7 +92,9 @@ def _judge(claim: Claim, quotes: Mapping[str, Quote], opinions: Opinions, mode: 
     if claim.verdict not in {verdict for verdict, _ in allowed}:
         found.append(_describe(claim, who, {verdict for verdict, _ in allowed}, checked.reasons))
     elif mode and not any(claim.verdict == verdict and _is_reason(claim, reasons) for verdict, reasons in allowed):
-        found.append(Defect("claims.json", f"claim {claim.claim_id} gives other reasons for its verdict than {who.rpartition(' ')[0]}"))
+        found.append(
+            Defect("claims.json", f"claim {claim.claim_id} gives other reasons for its verdict than {who.rpartition(' ')[0]}")
+        )
 
 
 Outcome = tuple[Verdict, tuple[str, ...]]
@@ -105,9 +111,7 @@ def _is_reason(claim: Claim, reasons: tuple[str, ...]) -> bool:
     return claim.reasons[:-1] == reasons[:-1] and told.isidentifier()
 
 
-def _allow(
-    claim: Claim, cited: list[Quote], checked: Check, opinions: Opinions, mode: str
-) -> tuple[set[Outcome], str]:
+def _allow(claim: Claim, cited: list[Quote], checked: Check, opinions: Opinions, mode: str) -> tuple[set[Outcome], str]:
     """The verdicts that a claim may have with their reasons, and in words who says so."""
     if checked.ceiling not in ("supported", "partial"):
         return {(checked.ceiling, checked.reasons)}, "the checks give"

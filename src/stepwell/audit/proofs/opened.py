@@ -29,7 +29,9 @@ class OpenedBundle:
         for name, member in bundle.members.items():
             most = _SIZES.get(name, MAX_TRAIL_BYTES)
             if name.partition("/")[0] not in BODIES and member.size > most:
-                raise BundleError(f"Member '{name}' has {member.size:,} bytes; at most {most:,} are checked, so it was not judged.")
+                raise BundleError(
+                    f"Member '{name}' has {member.size:,} bytes; at most {most:,} are checked, so it was not judged."
+                )
         self.contents = {name: bundle.read(name) for name in bundle.members if name.partition("/")[0] not in BODIES}
         self.hashes = dict(self._hash_members())
 
@@ -53,7 +55,9 @@ class OpenedBundle:
             yield Defect("manifest.json", "is missing, so the bundle was not judged")
         elif self.form != FORMAT:
             named = f"names the format '{self.form[:40]}'" if self.form else "names no format"
-            yield Defect("manifest.json", f"{named}; this version reads '{FORMAT}' and nothing else, so the bundle was not judged")
+            yield Defect(
+                "manifest.json", f"{named}; this version reads '{FORMAT}' and nothing else, so the bundle was not judged"
+            )
 
     def body(self, digest: object) -> bytes | None:
         """Stored bytes by their hash; `None` where there are none, or others."""

@@ -104,5 +104,7 @@ def _describe(entry: Entry, checked: Checked, found: Origins) -> None:
         found.notes.append(f"{built}. Whoever made this one knew that key.")
     else:
         found.lacks.append(f"{built}, and nobody vouches for that one.")
-    found.lacks += [f"Of the bundle it is built on: {each}" for each in checked.lacks if signer or not each.startswith("Nobody has signed")]
+    found.lacks += [
+        f"Of the bundle it is built on: {each}" for each in checked.lacks if signer or not each.startswith("Nobody has signed")
+    ]
     found.notes += [f"Of the bundle it is built on: {each}" for each in checked.notes]

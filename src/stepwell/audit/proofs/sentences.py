@@ -54,14 +54,20 @@ def _check_quoted(trail: Trail, report: Entry, claims: list[Claim], told: Eviden
         if quote is not None and quote.quote_id not in sentences:
             sentences[quote.quote_id] = quoted_sentences(quote)
         if quote is None or (claim.text, claim.evidence) not in sentences[quote.quote_id]:
-            yield Defect("claims.json", f"claim {claim.claim_id} is no sentence of a quote, and the report is said to be made of quotes")
+            yield Defect(
+                "claims.json", f"claim {claim.claim_id} is no sentence of a quote, and the report is said to be made of quotes"
+            )
     if trail.modes[report.seq] == "written":
         # A model could write, and was not asked to: a ceiling was reached, which is noted.
         noted = f"{scope_of(report)}:limit:write"
         if not any(limit.key == noted or limit.key.startswith(f"{noted}:") for limit in trail.of_kind("limit")):
-            yield Defect("trail.jsonl", f"entry {report.seq} (report) is made of quotes, and nothing says why no model wrote it")
+            yield Defect(
+                "trail.jsonl", f"entry {report.seq} (report) is made of quotes, and nothing says why no model wrote it"
+            )
     elif any(answer.key.startswith(f"{scope_of(report)}:write:") for answer in trail.of_kind("model_call")):
-        yield Defect("trail.jsonl", f"entry {report.seq} (report) is said to be made of quotes, and a model was asked to write it")
+        yield Defect(
+            "trail.jsonl", f"entry {report.seq} (report) is said to be made of quotes, and a model was asked to write it"
+        )
 
 
 def _check_lists(entry: Entry, trail: Trail, evidence: Evidence) -> Iterator[Defect]:
@@ -76,11 +82,15 @@ def _check_lists(entry: Entry, trail: Trail, evidence: Evidence) -> Iterator[Def
     if "sufficient" in entry.data and entry.data["sufficient"] != any(
         evidence.claims[each].verdict in KEPT for each in entry.data["claims"] if each in evidence.claims
     ):
-        yield Defect("trail.jsonl", f"entry {entry.seq} (report) says otherwise than its claims whether the evidence is sufficient")
+        yield Defect(
+            "trail.jsonl", f"entry {entry.seq} (report) says otherwise than its claims whether the evidence is sufficient"
+        )
     sources = set(entry.data["sources"])
     for quote in (evidence.quotes[each] for each in entry.data["quotes"] if each in evidence.quotes):
         if quote.source_id not in sources:
-            yield Defect("trail.jsonl", f"entry {entry.seq} (report) quotes source '{quote.source_id[:40]}', which it does not list")
+            yield Defect(
+                "trail.jsonl", f"entry {entry.seq} (report) quotes source '{quote.source_id[:40]}', which it does not list"
+            )
     review = trail.story.last("source_review")
     denied = review.data["deny"] if review and scope_of(review) == scope_of(entry) else ()
     for each in denied:

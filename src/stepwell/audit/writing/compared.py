@@ -42,7 +42,9 @@ def compare_numbered(
     A caller of `write_report` may have had unsupported sentences marked instead of left out: either form is right.
     """
     if report.split("\n").count(QUOTES_NOTE) != (of_quotes and any(claim.verdict in KEPT for claim in claims)):
-        return ["does not say that it is made of quotes" if of_quotes else "says that it is made of quotes, and a model wrote it"]
+        return [
+            "does not say that it is made of quotes" if of_quotes else "says that it is made of quotes, and a model wrote it"
+        ]
     found = [list(_compare(report, claims, quotes, sources, skipped, form)) for form in ("remove", "mark")]
     return [] if [] in found else found[0]
 

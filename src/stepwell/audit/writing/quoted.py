@@ -19,4 +19,6 @@ def quote_blocks(quote: Quote) -> tuple[tuple[DraftBlock, ...], int]:
 
 def quoted_sentences(quote: Quote) -> set[tuple[str, tuple[str, ...]]]:
     """Each sentence that a report may take from a quote, with what it cites."""
-    return {(each.text, each.evidence) for block in quote_blocks(quote)[0] if block.kind != "heading" for each in block.sentences}
+    return {
+        (each.text, each.evidence) for block in quote_blocks(quote)[0] if block.kind != "heading" for each in block.sentences
+    }

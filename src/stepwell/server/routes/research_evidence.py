@@ -69,7 +69,7 @@ _FILE: dict[int | str, dict[str, Any]] = {
 @router.post(
     "/api/research/verify",
     operation_id="verify_bundle",
-    summary="Check a bundle: send the file as application/zip, up to 64 MB; the answer says of each part whether it holds. It takes 30 s at most",
+    summary="Check a bundle: send the file as application/zip, up to 64 MB; the answer says after 30 s at most what holds",
     responses={200: {"model": VerificationResponse}},
     openapi_extra=_UPLOAD,
 )
