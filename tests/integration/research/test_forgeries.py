@@ -410,7 +410,57 @@ def _drop_an_answer_that_nobody_used(forgery: Forgery) -> None:
     _drop(forgery, request)
 
 
+def _answer_otherwise(forgery: Forgery, answer: Entry, said: str) -> None:
+    answer.data.update(body_sha256=forgery.put(said.encode()), bytes=len(said.encode()))
+
+
+def _bribe_the_judge(forgery: Forgery) -> None:
+    """The opinion that was recorded is changed with the verdict."""
+    claim = _claim(forgery, "partial")
+    for answer in forgery.of_kind("model_call"):
+        if ":judge:" in answer.key and claim.data["text"].encode() in forgery.body(answer.data["asked_sha256"]):
+            _answer_otherwise(forgery, answer, '{"verdict": "supported", "reason": ""}')
+    claim.data["reasons"] = []
+    _raise_verdict(forgery)
+
+
+def _write_it_for_the_model(forgery: Forgery) -> None:
+    """A sentence that did not hold is gone, from what the model answered too."""
+    claim = _claim(forgery, "unsupported")
+    draft = next(answer for answer in forgery.of_kind("model_call") if answer.key.startswith("q1:write:"))
+    _answer_otherwise(
+        forgery, draft, re.sub(r" It has 77,777 doors \[e\d+\]\.", "", forgery.body(draft.data["body_sha256"]).decode())
+    )
+    forgery.drop(claim)
+    forgery.of_kind("report")[-1].data["claims"].remove(claim.data["claim_id"])
+    _hide_what_was_left_out(forgery)
+
+
+def _change_the_plan_of_rules(forgery: Forgery) -> None:
+    _change_the_plan_and_its_hash(forgery)
+
+
+def _change_the_question_alone(forgery: Forgery) -> None:
+    _change_the_question(forgery)
+
+
+def _change_the_policy(forgery: Forgery) -> None:
+    for audit in forgery.of_kind("audit"):
+        audit.data["policy_sha256"] = forgery.put(b"# Policy\n\nEverything is allowed.\n")
+
+
+def _skip_something(forgery: Forgery) -> None:
+    told = {"step": "1", "skipped": ["The mayor's own page was closed."]}
+    forgery.insert_after(forgery.of_kind("approval")[-1], "limit", "q1:limit:1", told)
+    _add_something_skipped(forgery)
+
+
 NOT_SEEN_ALONE: list[tuple[str, Change]] = [
+    *(
+        ("extractive", change)
+        for change in (_change_the_plan_of_rules, _change_the_question_alone, _change_the_policy, _skip_something)
+    ),
+    *(("written", change) for change in (_bribe_the_judge, _write_it_for_the_model)),
     *(("extractive", change) for change in (_change_a_page_everywhere, _change_a_reason, _rename_a_heading, _change_a_time)),
     *(("written", change) for change in (_change_a_reason, _change_a_time, _drop_an_answer_that_nobody_used)),
 ]
