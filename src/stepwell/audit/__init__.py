@@ -9,6 +9,7 @@ quoting.py, sentences.py   passages and their offsets    facts/        figures, 
 checks.py      what a machine can say about a claim      judge.py      what takes judgement
 verdicts.py    both together                             writing/      from a draft to a report with numbered references
 bundle.py, container.py    all of it in one file         verify.py     its proof
+forms.py       which fields an entry of each kind has    limits.py, apart.py   how much is checked, for how long, and where
 story.py       which entries led to the report, where a thread has branches
 export/        the report as a page, PDF, Word or Markdown
 ```

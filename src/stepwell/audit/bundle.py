@@ -12,7 +12,7 @@ signature.json      who vouches for the manifest, and so for all of it (`signing
 ```
 
 Report, claims, plan and policy are those of the story (`story.py`); the trail, the receipt and the stored bytes are those of the whole
-thread. Older bundles are still read and checked as what they are; `LACKS` says what they do without.
+thread. There is one format, and every part of it is required (`forms.py`): whatever names another is not judged.
 
 The same vault and the same key give the same bytes. Only what is in the vault goes in: no path, user or machine name, no time of packing.
 """
@@ -30,7 +30,7 @@ from typing import Self
 
 from stepwell.audit.canonical import canonical, sha256
 from stepwell.audit.container import Member, read_content, read_members, size_of, write_members
-from stepwell.audit.exchanges.receipt import first_receipt_bytes, receipt_bytes
+from stepwell.audit.exchanges.receipt import receipt_bytes
 from stepwell.audit.exchanges.recording import recording_lines
 from stepwell.audit.exchanges.replay import Replay
 from stepwell.audit.ledger import read_evidence
@@ -41,24 +41,7 @@ from stepwell.audit.trail import Entry, from_line, head, to_line
 from stepwell.audit.vault import EvidenceVault
 from stepwell.errors import BundleError
 
-FIRST_FORMAT = "stepwell-bundle-1"
-SECOND_FORMAT = "stepwell-bundle-2"
-THIRD_FORMAT = "stepwell-bundle-3"
 FORMAT = "stepwell-bundle-4"
-_UNNUMBERED = "Its claims do not name the checks they passed, and nobody has signed it: bundles did neither before format 4."
-_NO_STORY = "It does not tell branches of the thread apart, so the report is not tied to one question, plan and approval (format 3 does)."
-LACKS: Mapping[str, tuple[str, ...]] = {
-    FIRST_FORMAT: (
-        "Its receipt lists refused requests as if they had left (format 2 keeps them apart).",
-        _NO_STORY,
-        _UNNUMBERED,
-    ),
-    SECOND_FORMAT: (_NO_STORY, _UNNUMBERED),
-    THIRD_FORMAT: (_UNNUMBERED,),
-    FORMAT: (),
-}
-"""Every format there is, oldest first, and what its bundles do without."""
-FORMATS = tuple(LACKS)
 BODIES = ("sources", "texts", "exchanged")
 
 
@@ -79,18 +62,17 @@ async def write_bundle(vault: EvidenceVault, path: str | Path, signer: Signer | 
     return head(entries)
 
 
-def derived_members(entries: Sequence[Entry], form: str = FORMAT) -> dict[str, bytes]:
+def derived_members(entries: Sequence[Entry]) -> dict[str, bytes]:
     """The members that follow from the trail alone: a checker makes them again and compares."""
     story = story_of(entries)
     evidence = evidence_of(entries, story)
     members = {
         "trail.jsonl": b"".join(to_line(entry) for entry in entries),
         "claims.json": evidence.to_bytes(),
-        "receipt.json": first_receipt_bytes(entries) if form == FIRST_FORMAT else receipt_bytes(entries),
+        "receipt.json": receipt_bytes(entries),
         "recording.jsonl": recording_lines(entries),
+        "story.json": story.to_bytes(),
     }
-    if form not in (FIRST_FORMAT, SECOND_FORMAT):
-        members["story.json"] = story.to_bytes()
     if evidence.plan is not None:
         members["plan.json"] = canonical(evidence.plan) + b"\n"
     return members
@@ -102,7 +84,8 @@ def stored_members(entries: Sequence[Entry]) -> dict[str, str]:
     told = evidence_of(entries, story_of(entries))
     pages = {source.bytes_sha256 for source in sources}
     texts = {source.text_sha256 for source in sources}
-    bodies = {str(entry.data["body_sha256"]) for entry in entries if "body_sha256" in entry.data}
+    named = (entry.data.get(name) for entry in entries for name in ("body_sha256", "asked_sha256"))
+    bodies = {str(digest) for digest in named if digest is not None}
     members = {f"sources/{digest}": digest for digest in pages}
     members |= {f"texts/{digest}": digest for digest in texts}
     members |= {f"exchanged/{digest}": digest for digest in bodies - pages}
@@ -113,10 +96,10 @@ def stored_members(entries: Sequence[Entry]) -> dict[str, str]:
     return members
 
 
-def manifest_bytes(hashes: Mapping[str, tuple[str, int]], trail_head: str, form: str = FORMAT) -> bytes:
+def manifest_bytes(hashes: Mapping[str, tuple[str, int]], trail_head: str) -> bytes:
     """The manifest of members, given each one's hash and size."""
     members = {name: {"bytes": size, "sha256": digest} for name, (digest, size) in hashes.items()}
-    return canonical({"format": form, "head": trail_head, "members": members}) + b"\n"
+    return canonical({"format": FORMAT, "head": trail_head, "members": members}) + b"\n"
 
 
 class BundleReader:

@@ -5,6 +5,7 @@ nothing cited that exists                          unsupported
 a fact is there with another value, or turned      contradicted
 facts or words are missing, some are there         partial
 facts are missing, at most names are there         unsupported, unless a fifth of its other words is there too
+nothing is missing, words in another language      partial, whatever a judge says
 every fact and every word of meaning is there      supported, if a judge agrees
 ```
 
@@ -30,7 +31,7 @@ from stepwell.audit.facts.word_match import match_names, match_wording
 from stepwell.audit.facts.words import decimal_mark
 from stepwell.audit.sentences import passages
 
-CHECKS_VERSION = 2
+CHECKS_VERSION = 3
 """Which rules these are. A bundle names the number it was checked with; it rises whenever a claim may get another verdict."""
 LONGEST_CLAIM = 1_500
 """Characters of a sentence that can be checked: what is longer would take a core for seconds, and nobody reads it as one statement."""
@@ -101,7 +102,8 @@ def _conclude(findings: Sequence[Finding], said: float, unknown: Sequence[str]) 
     if any(finding.outcome == "missing" for finding in findings):
         told = any(finding.outcome == "found" and not finding.tells_whom for finding in findings)
         return Check("partial" if told or said >= _SOME else "unsupported", reasons, found)
-    return Check("partial" if unknown else "supported", reasons, found)
+    unsettled = any(finding.outcome == "unsettled" for finding in findings)
+    return Check("partial" if unknown or unsettled else "supported", reasons, found)
 
 
 def _shares_a_word(claim: Statement, statements: Sequence[Statement]) -> bool:

@@ -62,21 +62,19 @@ class Claim:
     evidence: tuple[str, ...] = ()
     verdict: Verdict = "unsupported"
     reasons: tuple[str, ...] = ()
-    checks: int | None = None
-    """The number of the checks that it passed (`checks.CHECKS_VERSION`); `None` in a trail from before they were numbered."""
+    checks: int = 0
+    """The number of the checks that it passed (`checks.CHECKS_VERSION`); none has the number 0."""
 
 
 def to_data(item: Source | Quote | Claim) -> dict[str, Any]:
     """The form a trail holds."""
     data = {name: getattr(item, name) for name in item.__slots__}
-    # As older trails have them: documents had no pages then, and claims no version of their checks.
-    unsaid = {name for name, value in data.items() if (name == "pages" and not value) or (name == "checks" and value is None)}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in data.items() if name not in unsaid}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in data.items()}
 
 
 def source_from(data: Mapping[str, Any]) -> Source:
     """`TypeError` or `ValueError` if the data are not those of a source; so for the two below."""
-    source = Source(**{**data, "pages": tuple(data.get("pages", ()))})
+    source = Source(**{**data, "pages": tuple(data["pages"])})
     texts = (source.source_id, source.kind, source.title, source.media_type, source.fetched_at, source.robots)
     _check_texts(*texts, source.url or "", source.final_url or "", source.engine or "", source.bytes_sha256, source.text_sha256)
     if not all(type(begin) is int for begin in source.pages) or list(source.pages) != sorted(source.pages):
@@ -95,7 +93,7 @@ def quote_from(data: Mapping[str, Any]) -> Quote:
 def claim_from(data: Mapping[str, Any]) -> Claim:
     claim = Claim(**{**data, "evidence": tuple(data["evidence"]), "reasons": tuple(data["reasons"])})
     _check_texts(claim.claim_id, claim.text, *claim.evidence, *claim.reasons)
-    if claim.checks is not None and type(claim.checks) is not int:
+    if type(claim.checks) is not int:
         raise TypeError("the number of the checks is an integer")
     if claim.verdict not in VERDICTS:
         raise ValueError(f"there is no verdict '{claim.verdict}'")

@@ -5,7 +5,7 @@
 | `source`, `quote`, `claim` | `source:s1`, `quote:e1`, `claim:c1` | the fields of `Source`, `Quote`, `Claim` |
 | `plan` | the caller's | the plan; the last one counts |
 | `report` | the caller's | `sha256` of the stored Markdown; the last one counts; `claims`, `quotes`, `sources`: the ids it rests on |
-| those of `story.KINDS` | the caller's | `after`: the key of the one before it in its branch, where branches are told apart |
+| those of `story.KINDS` | the caller's | `after`: the key of the one before it in its branch |
 | any | the caller's | `policy_sha256` of the stored policy text, where the policy was applied; the last one counts |
 
 Ids are unique in a vault. Nothing that names a place on a machine is let in: bundles go to strangers.
@@ -53,15 +53,22 @@ class Evidence:
 
 async def record_source(vault: EvidenceVault, source: Source) -> Entry:
     """Write a source down. A title from the device keeps its last part only, and an address none of its keys."""
-    for url in (source.url, source.final_url):
-        if url is not None and not url.lower().startswith(("http://", "https://")):
-            raise EvidenceError(
-                f"Source {source.source_id} has an address that is not http or https. Leave it out for a device source."
-            )
+    _check_address(source)
     title = re.split(r"[\\/]", source.title.rstrip("\\/"))[-1] if _PATH.match(source.title) else source.title
     url, final_url = (each and without_secrets(each) for each in (source.url, source.final_url))
     kept = replace(source, title=hide_secrets(title), url=url, final_url=final_url)
     return await vault.append(NewEntry("source", f"source:{source.source_id}", to_data(kept)))
+
+
+def _check_address(source: Source) -> None:
+    addresses = (source.url, source.final_url)
+    if source.kind == "device":
+        if any(url is not None for url in addresses):
+            raise EvidenceError(
+                f"Source {source.source_id} came from a device and has an address on the web. Leave the address out."
+            )
+    elif not all(url is not None and url.lower().startswith(("http://", "https://")) for url in addresses):
+        raise EvidenceError(f"Source {source.source_id} is a page, and its address does not begin with http:// or https://.")
 
 
 async def record_quote(vault: EvidenceVault, quote: Quote) -> Entry:

@@ -7,8 +7,7 @@ q1:question ◄─ q1:plan:1 ◄─ q1:approval:1 ◄─ q1:report        each e
 ```
 
 A thread can go back to an earlier point and on from there (an edited message, a rollback, a copy). Its trail cannot: it only grows, so it
-holds every branch. The story is the way back from the last report; what is not on it happened `elsewhere`. Entries without `after`
-are from a time, or a program, that does not tell branches apart: all of them belong.
+holds every branch. The story is the way back from the last report; what is not on it happened `elsewhere`.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from stepwell.audit.canonical import canonical, sha256
+from stepwell.audit.forms import DEEP, scope_of
 from stepwell.audit.ledger import Evidence, read_evidence
 from stepwell.audit.trail import Defect, Entry
 
@@ -60,15 +60,11 @@ def story_of(entries: Iterable[Entry]) -> Story:
     told = [entry for entry in entries if entry.kind in KINDS]
     end = next((entry for entry in reversed(told) if entry.kind == "report"), told[-1] if told else None)
     own = set(_way_back(end, {entry.key: entry for entry in told}))
-    belongs = [entry.key in own or "after" not in entry.data for entry in told]
-    return Story(
-        tuple(entry for entry, here in zip(told, belongs, strict=True) if here),
-        tuple(entry for entry, here in zip(told, belongs, strict=True) if not here),
-    )
+    return Story(tuple(entry for entry in told if entry.key in own), tuple(entry for entry in told if entry.key not in own))
 
 
 def evidence_of(entries: Sequence[Entry], story: Story) -> Evidence:
-    """What the report of a story rests on. A report that lists its claims, quotes and sources has these; another one has all."""
+    """What the report of a story rests on: the claims, quotes and sources that it lists. Without a report, all there are."""
     told = read_evidence(story.entries)
     whole = read_evidence(entry for entry in entries if entry.kind not in KINDS)
     report = story.last("report")
@@ -82,23 +78,51 @@ def evidence_of(entries: Sequence[Entry], story: Story) -> Evidence:
     )
 
 
-def check_story(story: Story) -> Iterator[Defect]:
-    """Whether a report that names what came before it rests on a plan that was approved, and both on a question."""
+def check_story(story: Story, entries: Sequence[Entry]) -> Iterator[Defect]:
+    """Whether each entry that names the one before it finds it, and the report rests on a question of its branch; a research's also on a
+    plan that was audited and approved there."""
+    yield from _check_chain(entries)
     report = story.last("report")
-    if report is None or "after" not in report.data:
+    if report is None:
         return
     before = [entry for entry in story.entries if entry.seq < report.seq]
     question = next((entry for entry in reversed(before) if entry.kind == "question"), None)
-    if question is None:
+    if question is None or scope_of(question) != scope_of(report):
         yield Defect("trail.jsonl", f"entry {report.seq} (report) answers no question of its branch")
-        return
-    own = [entry for entry in before if entry.seq > question.seq]
+    elif question.data["mode"] != DEEP:
+        yield from _check_approved(report, [entry for entry in before if entry.seq > question.seq])
+
+
+def _check_chain(entries: Sequence[Entry]) -> Iterator[Defect]:
+    """Only a question can be the first of its branch."""
+    told: set[str] = set()
+    for entry in entries:
+        if entry.kind not in KINDS:
+            continue
+        after = entry.data["after"]
+        if after not in told and (after or entry.kind != "question"):
+            yield Defect(
+                "trail.jsonl", f"entry {entry.seq} ({entry.kind}) follows '{after[:80]}', which is not in the trail before it"
+            )
+        told.add(entry.key)
+
+
+def _check_approved(report: Entry, own: Sequence[Entry]) -> Iterator[Defect]:
+    """The last plan, the audit that let it pass, and the approval, in this order."""
     plan = next((entry for entry in reversed(own) if entry.kind == "plan"), None)
     said = next((entry for entry in reversed(own) if entry.kind == "approval" and "plan_sha256" in entry.data), None)
-    if plan is None or said is None or said.data.get("decision") != "approve":
+    if plan is None or said is None or said.data["decision"] != "approve":
         yield Defect("trail.jsonl", f"entry {report.seq} (report) follows no approved plan of its branch")
-    elif "sha256" in plan.data and said.data.get("plan_sha256") != plan.data["sha256"]:
+        return
+    if said.data["plan_sha256"] != plan.data["sha256"]:
         yield Defect("trail.jsonl", f"entry {said.seq} (approval) is for another plan than the one of its branch")
+    audits = [entry for entry in own if entry.kind == "audit" and plan.seq < entry.seq < said.seq]
+    if not audits or audits[-1].data["audit"]["verdict"] != "approved":
+        yield Defect("trail.jsonl", f"entry {said.seq} (approval) is for a plan that no audit of its branch let pass")
+    if any(
+        entry.kind in ("plan", "audit", "approval", "source_review") and scope_of(entry) != scope_of(report) for entry in own
+    ):
+        yield Defect("trail.jsonl", f"entry {report.seq} (report) follows entries of another question")
 
 
 def _way_back(end: Entry | None, by_key: dict[str, Entry]) -> Iterator[str]:

@@ -4,8 +4,11 @@
 by itself     nothing was changed since it was sealed, and what it says holds together (`proofs/`)
 head=...      it is the trail whose head you noted: nobody has written it anew since
 key=...       it was sealed by the installation whose public key you know: nobody else has written it anew
-strict=True   what an older bundle lacks, and what today's checks would mark in it, counts as a problem too
+strict=True   what could not be shown counts as a problem too: who signed it, where its pages came from, that it has a report
 ```
+
+There is one format, and all of it is required: what lacks a field, or names another format, is not judged. A report that was not compared
+with its claims never holds. It takes no longer than `limit_s`.
 
 What it cannot show: that the pages were online, or that the installation itself was honest. docs/explanation/evidence.md says more.
 """
@@ -18,15 +21,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from stepwell.audit.bundle import FORMAT, LACKS, BundleReader
+from stepwell.audit.bundle import BundleReader
+from stepwell.audit.forms import DEEP
 from stepwell.audit.ledger import Evidence
+from stepwell.audit.limits import VERIFY_S, Patience
 from stepwell.audit.proofs.contents import check_bytes, check_manifest, check_members, check_quotes, read_signer
 from stepwell.audit.proofs.exchanges import NO_REQUESTS, check_exchanges, count_exchanges, lacks_requests
 from stepwell.audit.proofs.judgements import judge_again
 from stepwell.audit.proofs.opened import OpenedBundle, Trail
 from stepwell.audit.proofs.origins import check_origins
 from stepwell.audit.proofs.plans import check_plans
-from stepwell.audit.proofs.sentences import UNLISTED, check_report, is_unlisted
+from stepwell.audit.proofs.sentences import check_report
 from stepwell.audit.signing import MEMBER as SIGNATURE
 from stepwell.audit.signing import read_public_key
 from stepwell.audit.story import check_story
@@ -39,6 +44,11 @@ Part = Literal[
     "requests", "origins", "strict",
 ]  # fmt: skip
 UNSIGNED = "Nobody has signed it, so nothing shows who made it."
+NO_REPORT = "It has no report: what was researched had not ended when it was packed, or a program kept evidence alone."
+BY_AGENT = (
+    "An agent wrote it on its own plan (deep research): nobody approved its steps, and what its models answered is not kept, so nothing "
+    "shows that its sentences are theirs."
+)
 UNCHECKED = "It is signed, and the signature could not be checked here: that needs pip install 'stepwell[research]'."
 _HEAD = re.compile(r"[0-9a-f]{16,64}")
 _SHORTEST_HEAD = 16
@@ -75,8 +85,10 @@ class Verification:
     """Whether that is the key that was asked for; `None` where none was."""
     lacks: tuple[str, ...] = field(default=(), compare=False)
     """What could not be checked because the bundle does without it, in sentences."""
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """What a reader should know of it besides, in sentences: nothing is wrong with it."""
     marked_today: tuple[Defect, ...] = field(default=(), compare=False)
-    """Claims that older checks let pass, and today's would mark."""
+    """Claims that passed older checks, and that today's judge otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +101,27 @@ class Expected:
 
 
 def verify_bundle(
-    path: str | Path, *, head: str | None = None, key: str | Path | None = None, strict: bool = False
+    path: str | Path,
+    *,
+    head: str | None = None,
+    key: str | Path | None = None,
+    strict: bool = False,
+    limit_s: float = VERIFY_S,
 ) -> Verification:
     """Check a bundle; each problem names the member and the fact. A file that is no bundle is one problem, not an exception.
 
     `head` is one that was noted, or its first 16 digits and more; `key` a public key as `stepwell doctor` prints it, or the path of a file
-    with one. `EvidenceError` if they are not that.
+    with one. `EvidenceError` if they are not that. A bundle that is too large, or takes longer than `limit_s`, is not judged, which is a
+    problem too.
     """
     expected = Expected(None if head is None else read_head(head), None if key is None else read_public_key(key), strict)
+    return _verify_file(Path(path), expected, Patience.of(limit_s))
+
+
+def _verify_file(path: Path, expected: Expected, patience: Patience) -> Verification:
     try:
         with BundleReader(path) as bundle:
-            return _verify(OpenedBundle(bundle), expected)
+            return _verify(OpenedBundle(bundle, patience), expected)
     except BundleError as error:
         defect = Defect("the file", str(error))
         return Verification(False, (defect,), parts=(CheckedPart("file", 1, (defect,)),))
@@ -122,6 +144,7 @@ class _Findings:
     parts: list[CheckedPart] = field(default_factory=list)
     signed_by: str | None = None
     lacks: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     marked_today: tuple[Defect, ...] = ()
 
     def add(self, part: Part, checked: int, problems: Iterable[Defect]) -> None:
@@ -129,7 +152,10 @@ class _Findings:
 
 
 def _verify(opened: OpenedBundle, expected: Expected) -> Verification:
-    found = _Findings(lacks=list(LACKS[opened.form]))
+    found = _Findings()
+    if unknown := list(opened.check_form()):
+        found.add("manifest", 1, unknown)
+        return _put_together(found, opened, None, expected)
     found.add("bytes", len(opened.hashes), check_bytes(opened))
     trail, damage = opened.read_trail()
     found.add("trail", len(trail.entries) if trail else 0, damage)
@@ -139,8 +165,7 @@ def _verify(opened: OpenedBundle, expected: Expected) -> Verification:
     _check_signature(opened, expected, found)
     if expected.head is not None:
         found.add("head", 1, _head_problems(head_of(trail.entries), expected.head))
-    if trail.evidence is not None and trail.told is not None:
-        _check_contents(opened, trail, trail.evidence, trail.told, found)
+    _check_contents(opened, trail, expected, found)
     if expected.strict:
         lacking = (Defect("manifest.json", sentence) for sentence in found.lacks)
         found.add("strict", len(found.lacks) + len(found.marked_today), [*lacking, *found.marked_today])
@@ -161,7 +186,7 @@ def _check_signature(opened: OpenedBundle, expected: Expected, found: _Findings)
         problems = list(_key_problems(found.signed_by, expected.key))
     if SIGNATURE in opened.contents or expected.key is not None:
         found.add("signature", 1, problems)
-    elif opened.form == FORMAT:
+    else:
         found.lacks.append(UNSIGNED)
 
 
@@ -179,21 +204,29 @@ def _head_problems(head: str, noted: str) -> Iterator[Defect]:
         )
 
 
-def _check_contents(opened: OpenedBundle, trail: Trail, evidence: Evidence, told: Evidence, found: _Findings) -> None:
+def _check_contents(opened: OpenedBundle, trail: Trail, expected: Expected, found: _Findings) -> None:
+    evidence, told = trail.evidence, trail.told
     found.add("members", len(opened.bundle.members), check_members(opened, trail))
     found.add("quotes", len(evidence.quotes), check_quotes(opened, evidence))
     found.add("claims", len(evidence.claims), _claim_problems(evidence))
     judged = judge_again(opened, trail, evidence)
-    found.add("checks", len(evidence.claims), judged.problems)
     found.marked_today = tuple(judged.marked_today)
+    # That other checks were run is believed of whoever is known, and of nobody else.
+    is_known = expected.key is not None and found.signed_by == expected.key
+    found.add("checks", len(evidence.claims), [*judged.problems, *(() if is_known else judged.marked_today)])
     found.add("report", int("report.md" in opened.contents), check_report(opened, trail, evidence, told))
-    found.add("story", len(trail.story.entries), check_story(trail.story))
+    found.add("story", len(trail.story.entries), check_story(trail.story, trail.entries))
     found.add("plans", len(trail.of_kind("plan", "approval")), check_plans(opened, trail))
     found.add("requests", count_exchanges(trail), check_exchanges(trail, evidence))
     if origins := trail.of_kind("origin"):
-        found.add("origins", len(origins), check_origins(opened, trail, verify_bundle))
+        inside = check_origins(opened, trail, lambda file: _verify_file(file, Expected(), opened.patience.deeper()))
+        found.add("origins", len(origins), inside.problems)
+        found.lacks += inside.lacks
+        found.notes += inside.notes
     found.lacks += [NO_REQUESTS] if lacks_requests(trail, evidence) else []
-    found.lacks += [UNLISTED] if is_unlisted(trail) else []
+    found.lacks += [NO_REPORT] if trail.story.last("report") is None else []
+    asked = trail.story.last("question")
+    found.notes += [BY_AGENT] if asked is not None and asked.data["mode"] == DEEP else []
 
 
 def _claim_problems(evidence: Evidence) -> Iterator[Defect]:
@@ -212,7 +245,7 @@ def _put_together(found: _Findings, opened: OpenedBundle, trail: Trail | None, e
     problems = tuple(dict.fromkeys(problem for part in found.parts for problem in part.problems))
     if trail is None:
         return Verification(False, problems, parts=tuple(found.parts), form=opened.form)
-    evidence = trail.evidence or Evidence()
+    evidence = trail.evidence
     return Verification(
         not problems,
         problems,
@@ -226,5 +259,6 @@ def _put_together(found: _Findings, opened: OpenedBundle, trail: Trail | None, e
         signed_by=found.signed_by,
         vouched=None if expected.key is None else found.signed_by == expected.key,
         lacks=tuple(found.lacks),
+        notes=tuple(found.notes),
         marked_today=found.marked_today,
     )

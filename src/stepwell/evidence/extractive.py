@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Sequence
 
 from stepwell.audit.evidence import Quote
 from stepwell.audit.facts.words import content_stems, fold, is_function, stem, words
-from stepwell.audit.sentences import passages
+from stepwell.audit.writing.draft import Draft, read_draft
+from stepwell.audit.writing.quoted import quote_blocks
 from stepwell.audit.writing.report import QUOTES_NOTE
 from stepwell.evidence.selecting import dot
 from stepwell.models.embedding.embedder import Embedder
@@ -27,23 +28,23 @@ _ALIKE = {True: 0.45, False: 0.3}
 _NAME_WORDS = 3
 
 
-async def extractive_draft(question: str, quotes: Sequence[Quote], sources: Container[str], embedder: Embedder) -> str:
+async def extractive_draft(question: str, quotes: Sequence[Quote], sources: Container[str], embedder: Embedder) -> Draft:
     """A draft from quotes in order of rank; those of a source that is not among `sources` (id -> source) are not used.
 
-    Empty if there are none: there is nothing to report then.
+    Without blocks if there are none: there is nothing to report then.
     """
     usable = [quote for quote in quotes if quote.source_id in sources]
     if not usable:
-        return ""
+        return Draft(())
     vectors = await embedder.aembed([quote.text for quote in usable])
     groups = _groups(vectors, _ALIKE[embedder.is_semantic])
     brief = _brief(groups)
-    parts = [TITLE, "## In brief", _items(usable[at] for at in brief)]
+    parts = [read_draft(TITLE), read_draft("## In brief"), *map(_item, (usable[at] for at in brief))]
     remaining = [(name, [at for at in group if at not in brief]) for name, group in _name_groups(question, usable, groups)]
     for name, group in remaining:
         if group:
-            parts += [f"## {name}", _items(usable[at] for at in group)]
-    return "\n\n".join(parts) + "\n"
+            parts += [read_draft(f"## {name}"), *map(_item, (usable[at] for at in group))]
+    return Draft(tuple(block for part in parts for block in part.blocks), sum(part.removed_links for part in parts))
 
 
 def add_note(report: str) -> str:
@@ -52,13 +53,9 @@ def add_note(report: str) -> str:
     return f"{title}\n\n{QUOTES_NOTE}\n{rest}" if title.startswith("# ") else f"{QUOTES_NOTE}\n\n{report}"
 
 
-def _items(quotes: Iterable[Quote]) -> str:
-    return "\n".join(f"- {_cite(quote)}" for quote in quotes)
-
-
-def _cite(quote: Quote) -> str:
-    """Each sentence of the quote with the id behind it, on one line."""
-    return " ".join(f"{' '.join(passage.text.split())} [{quote.quote_id}]" for passage in passages(quote.text))
+def _item(quote: Quote) -> Draft:
+    """Each quote is read for itself: nothing that stands in one can change another."""
+    return Draft(*quote_blocks(quote))
 
 
 def _brief(groups: Sequence[Sequence[int]]) -> list[int]:

@@ -1,14 +1,19 @@
 """Going on from somebody's bundle: its sources become those of a new thread, before its first question.
 
-The bundle is verified first. What is taken over are the sources that its report rests on, with the bytes that came and the times at which
-they came; the trail says in an entry of its own which bundle they are from, by its head. Nothing was fetched for them here, so there are no
-requests for them in this trail: they are in the first bundle, which is kept whole beside them, and which whoever verifies the second looks
-into (`audit/proofs/origins.py`).
+What is built on a bundle is signed by whoever builds, so a forgery must not get in. The bundle is verified strictly first, and its signer
+has to be known: the installation itself, or the key that the caller names. Any other is refused, unless the caller takes it all the same
+(`unvouched`), and then the new bundle says so to everybody who verifies it.
+
+What is taken over are the sources that its report rests on, with the bytes that came and the times at which they came; the trail says in an
+entry of its own which bundle they are from, by its head, and who signed that. Nothing was fetched for them here, so there are no requests
+for them in this trail: they are in the first bundle, which is kept whole beside them, and which whoever verifies the second looks into
+(`audit/proofs/origins.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +23,7 @@ from stepwell.audit.ledger import record_source
 from stepwell.audit.story import evidence_of, story_of
 from stepwell.audit.trail import Entry, NewEntry, head
 from stepwell.audit.vault import EvidenceVault
-from stepwell.audit.verify import verify_bundle
+from stepwell.audit.verify import Verification, verify_bundle
 from stepwell.errors import BundleError
 
 KEY = "origin"
@@ -26,29 +31,49 @@ KEY = "origin"
 
 @dataclass(frozen=True)
 class Origin:
-    """What a bundle was asked, and the sources to go on from."""
+    """What a bundle was asked, the sources to go on from, and who signed it."""
 
     bundle: Path
     question: Entry
     head: str
     sources: tuple[Source, ...]
+    signed_by: str | None
+    vouched: bool
 
 
-def read_origin(bundle: Path) -> Origin:
-    """Of a bundle that holds; `BundleError` if it does not, or if its research never began. Reads and computes: call it beside a loop."""
+def read_origin(bundle: Path, known: Collection[str], *, unvouched: bool = False) -> Origin:
+    """Of a bundle that holds, strictly, and is signed by one of the `known` keys; `BundleError` if it is not, or if its research never
+    began. With `unvouched`, whoever signed it and whatever it could not show. Reads and computes: call it beside a loop."""
     checked = verify_bundle(bundle)
     if not checked.ok:
         raise BundleError(
             f"The bundle '{bundle.name}' does not hold ({checked.problems[0]}), so nothing is built on it. "
             "`stepwell verify` names everything that is wrong with it."
         )
+    vouched = checked.signed_by in known and not checked.lacks
+    if not vouched and not unvouched:
+        raise BundleError(_refuse(bundle.name, checked, known))
     with BundleReader(bundle) as reader:
         entries = reader.entries()
     story = story_of(entries)
     question = story.last("question")
     if question is None:
         raise BundleError(f"The bundle '{bundle.name}' has no question: its research had not begun when it was packed.")
-    return Origin(bundle, question, head(entries), tuple(evidence_of(entries, story).sources.values()))
+    sources = tuple(evidence_of(entries, story).sources.values())
+    return Origin(bundle, question, head(entries), sources, checked.signed_by, vouched)
+
+
+def _refuse(name: str, checked: Verification, known: Collection[str]) -> str:
+    if checked.signed_by is None:
+        why = "Nobody has signed"
+    elif checked.signed_by not in known:
+        why = f"A key that you have not named, {checked.signed_by}, has signed"
+    else:
+        why = f"Something is not shown by ({checked.lacks[0]})"
+    return (
+        f"{why} the bundle '{name}', so nothing is built on it: what you make of it would be signed by you. If you know whose key it "
+        "should be, name it with --key. To build on it all the same, add --unvouched; the new bundle will say so."
+    )
 
 
 async def take_over(vault: EvidenceVault, origin: Origin) -> None:
@@ -59,18 +84,13 @@ async def take_over(vault: EvidenceVault, origin: Origin) -> None:
                 await vault.put(await asyncio.to_thread(reader.body, digest))
             await record_source(vault, source)
     kept = await vault.put(await asyncio.to_thread(origin.bundle.read_bytes))
-    asked = str(origin.question.data.get("query") or "")
-    ids = [source.source_id for source in origin.sources]
-    await vault.append(
-        NewEntry(
-            "origin",
-            KEY,
-            {
-                "head": origin.head,
-                "query": asked,
-                "asked_at": origin.question.at,
-                "sources": ids,
-                "body_sha256": kept,
-            },
-        )
-    )
+    data = {
+        "head": origin.head,
+        "query": origin.question.data["query"],
+        "asked_at": origin.question.at,
+        "sources": [source.source_id for source in origin.sources],
+        "body_sha256": kept,
+        "signed_by": origin.signed_by,
+        "vouched": origin.vouched,
+    }
+    await vault.append(NewEntry("origin", KEY, data))

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from stepwell.answers import AnswerShapes
+from stepwell.audit.apart import BundleChecker
 from stepwell.audit.signing import Signer
 from stepwell.backends.objects.grants import nothing_more
 from stepwell.clock import Clock
@@ -67,6 +68,8 @@ class Services:
     """None: whoever keeps knowledge has to do without an embedder and without pages."""
     signer: Signer | None = None
     """Who signs bundles; without one they are unsigned."""
+    checker: BundleChecker = field(default_factory=BundleChecker)
+    """Checks bundles, in processes that end when their time is over."""
     streams: LiveStreams = field(default_factory=LiveStreams)
 
 

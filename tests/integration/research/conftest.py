@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -12,11 +13,15 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from stepwell.apps.research.graph import build_graph
+from stepwell.audit.bundle import write_bundle
+from stepwell.audit.signing import SigningKey
 from stepwell.evidence.equipment import Equipment, make_equipment
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.settings import Settings
 from stepwell.testing.web import OfflineWorld
 from stepwell.tools.web.search.choice import search_chain
+
+from .roles import Evidence, Roles, plan
 
 
 @pytest.fixture
@@ -77,3 +82,42 @@ def start(equipment_for: MakeEquipment) -> StartResearch:
 
 
 Awaited = Awaitable[dict[str, Any]]
+
+
+def _write(shown: Evidence) -> str:
+    """Three quotes word for word, and one sentence with a number that its source does not have."""
+    found = list(shown.items())[:3]
+    lines = [f"{text.split('. ')[0].rstrip('.')} [{name}]." for name, text in found]
+    return "## Found\n\n" + "\n\n".join(lines) + f" It has 77,777 doors [{found[0][0]}]."
+
+
+class _Judge:
+    """Finds the second of the sentences it is asked about only partly borne out."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self, asked: str) -> str:
+        self.asked.append(asked)
+        return "partial" if len(set(self.asked)) == 2 else "supported"
+
+
+@pytest.fixture(scope="session")
+def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """One report of quotes and one that models wrote, each signed by its owner."""
+    folder = tmp_path_factory.mktemp("bundles")
+    settings = Settings.load({"STEPWELL_DATA_DIR": str(folder)})
+    with OfflineWorld(idle_timeout_s=20.0) as world:
+        subject = world.pages[0].subject
+
+        async def make(name: str, models: Any) -> Path:
+            search = lambda web: search_chain(settings, web, cached=False, sleep=_no_wait)  # noqa: E731
+            equipment = make_equipment(settings, web=world.web, search=search, embedder=LexicalEmbedder(), models=models)
+            research = Research(equipment)
+            await research.ask(f"How large is the {subject}, and who made it?")
+            assert (await research.answer(True))["status"] == "complete"
+            await write_bundle(research.vault, folder / f"{name}.zip", SigningKey(folder))
+            return folder / f"{name}.zip"
+
+        roles = Roles(plans=[plan(subject)], write=_write, judge=_Judge())
+        return {"extractive": asyncio.run(make("extractive", None)), "written": asyncio.run(make("written", roles.routes))}

@@ -11,7 +11,7 @@ from typing import Any
 
 from stepwell.audit.bundle import BundleReader, write_bundle
 from stepwell.audit.memory_vault import MemoryVault
-from stepwell.audit.signing import Signer
+from stepwell.audit.signing import Signer, SigningKey
 from stepwell.audit.trail import Entry, NewEntry
 
 Data = dict[str, Any]
@@ -76,3 +76,7 @@ def take_apart(bundle: Path) -> Forgery:
     for body in made.bodies:
         made.put(body)
     return made
+
+
+def owner_of(bundle: Path) -> SigningKey:
+    return SigningKey(bundle.parent)

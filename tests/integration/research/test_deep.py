@@ -22,9 +22,10 @@ from stepwell.audit.export import FORMATS, export_bundle
 from stepwell.audit.folder_vault import FolderVault
 from stepwell.audit.ledger import read_evidence
 from stepwell.audit.memory_vault import MemoryVault
+from stepwell.audit.signing import SigningKey
 from stepwell.audit.trail import check_chain
 from stepwell.audit.vault import VAULT
-from stepwell.audit.verify import verify_bundle
+from stepwell.audit.verify import BY_AGENT, verify_bundle
 from stepwell.backends.changes import text_of
 from stepwell.errors import BundleError
 from stepwell.evidence.equipment import Equipment, make_equipment
@@ -159,7 +160,7 @@ async def test_every_request_is_in_the_trail_before_it_is_sent(world: OfflineWor
     assert {request["why"] for request in to_models} == {"lead", "researcher", "critic"}
     assert all(request["answered"] and request["bytes"] > 0 for request in to_models)
     questions = [entry for entry in entries if entry.kind == "question"]
-    assert [entry.data["question"] for entry in questions] == ["Who designed them?"]
+    assert [entry.data["query"] for entry in questions] == ["Who designed them?"]
 
 
 async def test_requests_never_pass_the_ceiling_with_researchers_side_by_side(world: OfflineWorld, tmp_path: Path):
@@ -206,7 +207,7 @@ async def test_a_message_that_was_edited_is_another_question(world: OfflineWorld
     config: Any = {"configurable": {"thread_id": "t", VAULT: vault}}
     for words in ("Who?", "Who else?"):
         await graph.ainvoke({"messages": [HumanMessage(words, id="m1")]}, config)
-    asked = [entry.data["question"] for entry in await vault.entries() if entry.kind == "question"]
+    asked = [entry.data["query"] for entry in await vault.entries() if entry.kind == "question"]
     assert asked == ["Who?", "Who else?"]
 
 
@@ -329,6 +330,17 @@ async def test_every_sentence_of_a_deep_report_is_judged_and_the_bundle_verifies
         assert export_bundle(bundle, form)
     with pytest.raises(BundleError, match="nobody can make again"):
         await replay_bundle(bundle)
+
+
+async def test_a_deep_report_is_called_the_work_of_an_agent(world: OfflineWorld, tmp_path: Path):
+    """It holds strictly, and a reader hears that nobody approved its steps."""
+    vault, bundle, signer = MemoryVault(), tmp_path / "deep.zip", SigningKey(tmp_path)
+    await deep_run(world, tmp_path, vault)
+    await write_bundle(vault, bundle, signer)
+    checked = verify_bundle(bundle, key=signer.public_key(), strict=True)
+    assert checked.ok, checked.problems
+    assert checked.notes == (BY_AGENT,)
+    assert "nobody approved its steps" in export_bundle(bundle, "html").decode()
 
 
 async def test_a_judge_of_a_deep_report_can_lower_what_the_words_allow(world: OfflineWorld, tmp_path: Path):

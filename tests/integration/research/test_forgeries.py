@@ -2,74 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
+import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.conftest import Effort
 
-from stepwell.audit.bundle import BundleReader, write_bundle
+from stepwell.audit.bundle import BundleReader
+from stepwell.audit.sentences import passages
 from stepwell.audit.signing import SigningKey
 from stepwell.audit.trail import Entry
 from stepwell.audit.verify import verify_bundle
-from stepwell.audit.writing.report import ANY_MARK
-from stepwell.evidence.equipment import make_equipment
-from stepwell.models.embedding.lexical import LexicalEmbedder
-from stepwell.settings import Settings
-from stepwell.testing.web import OfflineWorld
-from stepwell.tools.web.search.choice import search_chain
+from stepwell.audit.writing.report import ANY_MARK, QUOTES_NOTE
 
-from .conftest import Research
-from .forging import Change, Forgery, take_apart
-from .roles import Evidence, Roles, plan
-
-
-async def _no_wait(seconds: float) -> None: ...
-
-
-def _write(shown: Evidence) -> str:
-    """Three quotes word for word, and one sentence with a number that its source does not have."""
-    found = list(shown.items())[:3]
-    lines = [f"{text.split('. ')[0].rstrip('.')} [{name}]." for name, text in found]
-    return "## Found\n\n" + "\n\n".join(lines) + f" It has 77,777 doors [{found[0][0]}]."
-
-
-class _Judge:
-    """Finds the second of the sentences it is asked about only partly borne out."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def __call__(self, asked: str) -> str:
-        self.asked.append(asked)
-        return "partial" if len(set(self.asked)) == 2 else "supported"
-
-
-@pytest.fixture(scope="module")
-def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """One report of quotes and one that models wrote, each signed by its owner."""
-    folder = tmp_path_factory.mktemp("bundles")
-    settings = Settings.load({"STEPWELL_DATA_DIR": str(folder)})
-    with OfflineWorld(idle_timeout_s=20.0) as world:
-        subject = world.pages[0].subject
-
-        async def make(name: str, models: Any) -> Path:
-            search = lambda web: search_chain(settings, web, cached=False, sleep=_no_wait)  # noqa: E731
-            equipment = make_equipment(settings, web=world.web, search=search, embedder=LexicalEmbedder(), models=models)
-            research = Research(equipment)
-            await research.ask(f"How large is the {subject}, and who made it?")
-            assert (await research.answer(True))["status"] == "complete"
-            await write_bundle(research.vault, folder / f"{name}.zip", SigningKey(folder))
-            return folder / f"{name}.zip"
-
-        roles = Roles(plans=[plan(subject)], write=_write, judge=_Judge())
-        return {"extractive": asyncio.run(make("extractive", None)), "written": asyncio.run(make("written", roles.routes))}
-
-
-def owner_of(bundle: Path) -> SigningKey:
-    return SigningKey(bundle.parent)
+from .forging import Change, Forgery, owner_of, take_apart
 
 
 @pytest.mark.parametrize("mode", ["extractive", "written"])
@@ -230,19 +179,185 @@ def _claim_newer_checks(forgery: Forgery) -> None:
     forgery.of_kind("claim")[0].data["checks"] += 1
 
 
+LIE = "# Nothing was found\n\nThe mayor is to blame for everything.\n"
+
+
+def _rename_scope(forgery: Forgery, old: str, new: str) -> None:
+    """In every key and in every field that names one."""
+    text = json.dumps([[entry.kind, entry.key, entry.data] for entry in forgery.entries]).replace(f'"{old}:', f'"{new}:')
+    forgery.entries = [Entry(0, kind, key, "", data, "", "") for kind, key, data in json.loads(text)]
+
+
+def _lie_without_what_was_before(forgery: Forgery) -> None:
+    forgery.report = LIE
+    for entry in forgery.entries:
+        entry.data.pop("after", None)
+
+
+def _lie_without_lists(forgery: Forgery) -> None:
+    forgery.report = LIE
+    for name in ("claims", "quotes", "sources"):
+        forgery.of_kind("report")[-1].data.pop(name)
+
+
+def _lie_without_a_claim(forgery: Forgery) -> None:
+    forgery.report = LIE
+    forgery.of_kind("report")[-1].data.update(claims=[], quotes=[], sources=[])
+
+
+def _lie_in_a_trail_without_a_question(forgery: Forgery) -> None:
+    forgery.report = LIE
+    forgery.drop(*forgery.of_kind("question"))
+
+
+def _drop_approvals_under_another_name(forgery: Forgery) -> None:
+    forgery.drop(*forgery.of_kind("approval"), *forgery.of_kind("plan"), *forgery.of_kind("audit"))
+    forgery.of_kind("report")[-1].data["after"] = "q1:question"
+    _rename_scope(forgery, "q1", "program")
+
+
+def _drop_approvals_as_an_agent(forgery: Forgery) -> None:
+    """As if a deep research had written it, which asks nobody."""
+    forgery.drop(*forgery.of_kind("approval"), *forgery.of_kind("plan"), *forgery.of_kind("audit"))
+    _rename_scope(forgery, "q1", "deep")
+    question = forgery.of_kind("question")[-1]
+    question.data.clear()
+    question.data.update(query="Is it large?", mode="deep", policy_sha256=forgery.put(b"# Policy"), after="")
+
+
+def _drop_the_approval(forgery: Forgery) -> None:
+    said = forgery.of_kind("approval")[-1]
+    forgery.drop(said)
+    for entry in forgery.entries:
+        if entry.data.get("after") == said.key:
+            entry.data["after"] = said.data["after"]
+
+
+def _raise_verdict_without_a_mode(forgery: Forgery) -> None:
+    _raise_verdict(forgery)
+    forgery.of_kind("question")[-1].data["mode"] = ""
+
+
+def _raise_verdict_as_if_judged_here(forgery: Forgery) -> None:
+    """A judge on the same machine leaves no request; what it was asked and said is kept all the same."""
+    _raise_verdict(forgery)
+    forgery.drop(*(entry for entry in forgery.of_kind("request") if entry.data["why"] == "judge"))
+    for answer in forgery.of_kind("model_call"):
+        if ":judge:" in answer.key:
+            answer.data["left"] = False
+
+
+def _raise_verdict_without_its_judge(forgery: Forgery) -> None:
+    _raise_verdict(forgery)
+    forgery.drop(*(entry for entry in forgery.entries if ":judge:" in entry.key))
+
+
+def _raise_verdict_by_older_checks(forgery: Forgery) -> None:
+    _raise_unsupported(forgery)
+    for claim in forgery.of_kind("claim"):
+        claim.data["checks"] -= 1
+
+
+def _give_another_reason(forgery: Forgery) -> None:
+    """A reason of the checks stands in the mark behind a sentence, so it must be theirs."""
+    claim = _claim(forgery, "partial")
+    claim.data["reasons"] = ["the source is a friend of the mayor"]
+    forgery.report = forgery.report.replace("*(partly supported)*", "*(partly supported: the source is a friend of the mayor)*")
+
+
+def _write_a_sentence_of_our_own(forgery: Forgery) -> None:
+    """One that its quote bears out, and that no model wrote."""
+    first = forgery.of_kind("claim")[0].data
+    quote = next(entry.data for entry in forgery.of_kind("quote") if entry.data["quote_id"] == first["evidence"][0])
+    sentence = next(each for each in passages(quote["text"]))
+    _invent(forgery, sentence.text)
+
+
+def _write_it_where_a_ceiling_was_reached(forgery: Forgery) -> None:
+    """As if no model had been asked to write: then only quotes can stand there."""
+    _invent(forgery, "It is said to be quite large.")
+    told = {"step": "write", "skipped": ["No model was asked to write."]}
+    forgery.insert_after(forgery.of_kind("claim")[0], "limit", "q1:limit:write", told)
+    title, _, rest = forgery.report.partition("\n")
+    forgery.report = f"{title}\n\n{QUOTES_NOTE}\n{rest}"
+
+
+def _call_it_quotes(forgery: Forgery) -> None:
+    """What a model wrote, as if it stood in the sources word for word."""
+    forgery.of_kind("question")[-1].data["mode"] = "extractive"
+    title, _, rest = forgery.report.partition("\n")
+    forgery.report = f"{title}\n\n{QUOTES_NOTE}\n{rest}"
+
+
+def _quote_what_is_not_there(forgery: Forgery) -> None:
+    """An extractive report whose sentence says what its source says, in other words."""
+    claim = next(entry for entry in forgery.of_kind("claim") if " is " in entry.data["text"] or " was " in entry.data["text"])
+    old = claim.data["text"]
+    new = old.replace(" was ", " had been ", 1) if " was " in old else old.replace(" is ", " has been ", 1)
+    claim.data["text"] = new
+    forgery.report = forgery.report.replace(old.rstrip("."), new.rstrip("."))
+
+
+def _make_a_page_a_device(forgery: Forgery) -> None:
+    """What came from a device is asked of nobody, and has no address."""
+    for source in forgery.of_kind("source"):
+        source.data["kind"] = "device"
+
+
+def _bring_a_device_source(forgery: Forgery) -> None:
+    """Words that nobody brought along, as if they were the asker's own."""
+    source = forgery.of_kind("source")[0]
+    source.data.update(kind="device", url=None, final_url=None, status=None, engine=None, robots="n/a")
+    forgery.report = re.sub(r"\[([^\]]*)\]\(http[^)]*\)", r"\1 (from your device)", forgery.report)
+
+
+def _drop_every_request(forgery: Forgery) -> None:
+    """With a reason for each step why nothing was asked."""
+    for request in forgery.of_kind("request"):
+        if request.data["to"] == "web":
+            _drop(forgery, request)
+    for step in forgery.of_kind("plan")[-1].data["plan"]["steps"]:
+        told = {"step": step["id"], "skipped": []}
+        forgery.insert_after(forgery.of_kind("approval")[-1], "limit", f"q1:limit:{step['id']}", told)
+
+
+def _name_a_source_twice(forgery: Forgery) -> None:
+    """A second entry under another key would take the place of the first."""
+    source = forgery.of_kind("source")[0]
+    other = {**source.data, "title": "The mayor's diary"}
+    forgery.insert_after(source, "source", "source:s99", other)
+
+
+def _say_that_rules_made_the_plan(forgery: Forgery) -> None:
+    _change_the_plan_and_its_hash(forgery)
+    forgery.of_kind("plan")[-1].data["by"] = "rules"
+
+
+def _let_no_audit_pass(forgery: Forgery) -> None:
+    forgery.of_kind("audit")[-1].data["audit"].update(verdict="rejected", violations=[{"rule": "J1", "reason": "no"}])
+
+
+FORMS: list[Change] = [
+    _lie_without_what_was_before, _lie_without_lists, _lie_without_a_claim, _lie_in_a_trail_without_a_question,
+    _drop_approvals_under_another_name, _drop_approvals_as_an_agent, _drop_the_approval, _make_a_page_a_device, _bring_a_device_source,
+    _drop_every_request, _name_a_source_twice, _let_no_audit_pass,
+]  # fmt: skip
+"""Seen in a report of either kind."""
 SEEN_ALONE: dict[str, list[Change]] = {
     "extractive": [
         _lower_verdict, _drop_a_sentence, _add_a_sentence, _change_a_sentence, _add_something_skipped, _state_in_a_heading,
         _invent_a_claim, _invent_a_claim_with_another_number, _change_the_page_alone, _change_the_text_alone, _change_the_decision,
         _approve_another_plan, _change_the_plan, _change_a_request, _change_what_a_request_is_for, _drop_the_page, _drop_the_search,
-        _claim_newer_checks,
+        _claim_newer_checks, _quote_what_is_not_there, *FORMS,
     ],
     "written": [
         _raise_verdict, _raise_unsupported, _lower_verdict, _drop_a_sentence, _add_a_sentence, _change_a_sentence,
         _hide_what_was_left_out, _add_something_skipped, _state_in_a_heading, _invent_a_claim, _invent_a_claim_with_another_number,
         _change_the_page_alone, _change_the_text_alone, _change_the_decision, _approve_another_plan, _change_the_plan,
         _change_the_plan_and_its_hash, _change_the_question, _change_a_request, _change_what_a_request_is_for, _drop_the_page,
-        _drop_the_search, _drop_a_request_to_a_model, _claim_newer_checks,
+        _drop_the_search, _drop_a_request_to_a_model, _claim_newer_checks, _raise_verdict_without_a_mode,
+        _raise_verdict_as_if_judged_here, _raise_verdict_without_its_judge, _raise_verdict_by_older_checks, _give_another_reason,
+        _write_a_sentence_of_our_own, _write_it_where_a_ceiling_was_reached, _call_it_quotes, _say_that_rules_made_the_plan, *FORMS,
     ],
 }  # fmt: skip
 ALONE = [(mode, change) for mode, changes in SEEN_ALONE.items() for change in changes]
@@ -258,7 +373,8 @@ def test_a_forgery_that_contradicts_itself_is_found_without_a_key(
     file = forgery.seal(tmp_path / "forged.zip", owner_of(bundles[mode]))
     checked = verify_bundle(file)
     assert checked.problems, change.__name__
-    assert all(part.part not in ("bytes", "trail", "manifest", "members") for part in checked.parts if part.problems), (
+    assert not checked.ok
+    assert all(part.part not in ("bytes", "manifest", "members") for part in checked.parts if part.problems), (
         "it was sealed well, so only what it says can be wrong",
         checked.problems,
     )
@@ -294,7 +410,57 @@ def _drop_an_answer_that_nobody_used(forgery: Forgery) -> None:
     _drop(forgery, request)
 
 
+def _answer_otherwise(forgery: Forgery, answer: Entry, said: str) -> None:
+    answer.data.update(body_sha256=forgery.put(said.encode()), bytes=len(said.encode()))
+
+
+def _bribe_the_judge(forgery: Forgery) -> None:
+    """The opinion that was recorded is changed with the verdict."""
+    claim = _claim(forgery, "partial")
+    for answer in forgery.of_kind("model_call"):
+        if ":judge:" in answer.key and claim.data["text"].encode() in forgery.body(answer.data["asked_sha256"]):
+            _answer_otherwise(forgery, answer, '{"verdict": "supported", "reason": ""}')
+    claim.data["reasons"] = []
+    _raise_verdict(forgery)
+
+
+def _write_it_for_the_model(forgery: Forgery) -> None:
+    """A sentence that did not hold is gone, from what the model answered too."""
+    claim = _claim(forgery, "unsupported")
+    draft = next(answer for answer in forgery.of_kind("model_call") if answer.key.startswith("q1:write:"))
+    _answer_otherwise(
+        forgery, draft, re.sub(r" It has 77,777 doors \[e\d+\]\.", "", forgery.body(draft.data["body_sha256"]).decode())
+    )
+    forgery.drop(claim)
+    forgery.of_kind("report")[-1].data["claims"].remove(claim.data["claim_id"])
+    _hide_what_was_left_out(forgery)
+
+
+def _change_the_plan_of_rules(forgery: Forgery) -> None:
+    _change_the_plan_and_its_hash(forgery)
+
+
+def _change_the_question_alone(forgery: Forgery) -> None:
+    _change_the_question(forgery)
+
+
+def _change_the_policy(forgery: Forgery) -> None:
+    for audit in forgery.of_kind("audit"):
+        audit.data["policy_sha256"] = forgery.put(b"# Policy\n\nEverything is allowed.\n")
+
+
+def _skip_something(forgery: Forgery) -> None:
+    told = {"step": "1", "skipped": ["The mayor's own page was closed."]}
+    forgery.insert_after(forgery.of_kind("approval")[-1], "limit", "q1:limit:1", told)
+    _add_something_skipped(forgery)
+
+
 NOT_SEEN_ALONE: list[tuple[str, Change]] = [
+    *(
+        ("extractive", change)
+        for change in (_change_the_plan_of_rules, _change_the_question_alone, _change_the_policy, _skip_something)
+    ),
+    *(("written", change) for change in (_bribe_the_judge, _write_it_for_the_model)),
     *(("extractive", change) for change in (_change_a_page_everywhere, _change_a_reason, _rename_a_heading, _change_a_time)),
     *(("written", change) for change in (_change_a_reason, _change_a_time, _drop_an_answer_that_nobody_used)),
 ]

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.integration.research.forging import take_apart
 from tests.integration.research.talking import serving
 from tests.integration.served.process import environment
 from tests.integration.served.warm import run_warm
@@ -25,6 +26,7 @@ from stepwell.apps.research.graph import build_graph
 from stepwell.audit.bundle import BundleReader, write_bundle
 from stepwell.audit.export import FORMATS, export_bundle
 from stepwell.audit.memory_vault import MemoryVault
+from stepwell.audit.signing import SigningKey
 from stepwell.audit.trail import NewEntry, head
 from stepwell.audit.verify import verify_bundle
 from stepwell.cli.dialogue.terminal import Terminal
@@ -485,6 +487,10 @@ def test_a_question_goes_on_from_the_sources_of_a_bundle(command: Command, world
     checked = verify_bundle(follow.bundle)
     assert checked.ok, checked.problems
     assert "origins" in {part.part for part in checked.parts}
+    own = checked.signed_by
+    assert (origin["signed_by"], origin["vouched"]) == (own, True)
+    assert verify_bundle(follow.bundle, key=own, strict=True).ok
+    assert any(f"built on a bundle signed by {own}" in note for note in checked.notes)
     assert replay.run(follow.bundle) == 0
 
 
@@ -506,6 +512,7 @@ def test_a_source_cannot_be_smuggled_in_as_one_of_another_bundle(command: Comman
         page = {**page, "bytes_sha256": invented, "text_sha256": invented}
         await vault.append(NewEntry("source", "source:s99", page))
         said = {"head": head(entries), "query": "?", "asked_at": entries[0].at, "sources": ["s99"], "body_sha256": kept}
+        said |= {"signed_by": verify_bundle(first.bundle).signed_by, "vouched": True}
         await vault.append(NewEntry("origin", "origin", said))
         for entry in entries:
             await vault.append(NewEntry(entry.kind, entry.key, entry.data))
@@ -514,6 +521,63 @@ def test_a_source_cannot_be_smuggled_in_as_one_of_another_bundle(command: Comman
     asyncio.run(forge())
     problems = [str(problem) for problem in verify_bundle(tmp_path / "forged.zip").problems]
     assert any("source s99 is of another bundle, which has it otherwise" in problem for problem in problems), problems
+
+
+def _reseal(bundle: Path, to: Path, signer: SigningKey | None) -> Path:
+    """A bundle of somebody's whose words hold together and are not the owner's: a page with another word, everywhere."""
+    forgery = take_apart(bundle)
+    said = " ".join(entry.data["text"] for entry in forgery.of_kind("claim"))
+    asked = str([entry.data for kind in ("question", "plan", "request") for entry in forgery.of_kind(kind)]).lower()
+    word = max((word for word in said.split() if word.isalpha() and word.islower() and word not in asked), key=len)
+    forgery.change_words(f" {word} ", f" {word[::-1]} ")
+    return forgery.seal(to, signer)
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("way", ["origin", "refresh"])
+def test_a_forgery_is_not_laundered_by_building_on_it(
+    command: Command, world: OfflineWorld, tmp_path: Path, way: str, signed: bool
+):
+    """Unsigned, or signed by a key of the forger's: it holds by itself, and nothing is built on it by chance."""
+    first = command(question_about(world), yes=True)
+    stranger = SigningKey(tmp_path / "stranger")
+    forged = _reseal(first.bundle, tmp_path / "forged.zip", stranger if signed else None)
+    assert verify_bundle(forged).ok
+    asked = question_about(world, 1) if way == "origin" else None
+    with pytest.raises(BundleError, match=r"so nothing is built on it.*--key.*--unvouched"):
+        command(asked, yes=True, **{way: forged})
+    with pytest.raises(BundleError, match="so nothing is built on it"):
+        command(asked, yes=True, key=verify_bundle(first.bundle).signed_by, **{way: forged})
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_what_is_built_on_an_unvouched_bundle_says_so(command: Command, world: OfflineWorld, tmp_path: Path, signed: bool):
+    first = command(question_about(world), yes=True)
+    stranger = SigningKey(tmp_path / "stranger")
+    forged = _reseal(first.bundle, tmp_path / "forged.zip", stranger if signed else None)
+    built = command(question_about(world, 1), yes=True, origin=forged, unvouched=True)
+    assert built.code == 0
+    checked = verify_bundle(built.bundle)
+    assert checked.ok, checked.problems
+    signer = f"signed by {stranger.public_key()}" if signed else "that nobody has signed"
+    said = next(each for each in checked.lacks if "built on a bundle" in each)
+    assert signer in said
+    assert "nobody vouches for that one" in said
+    strict = verify_bundle(built.bundle, key=checked.signed_by, strict=True)
+    assert (strict.ok, strict.vouched) == (False, True)
+    page = export_bundle(built.bundle, "html").decode()
+    assert "nobody vouches for that one" in page
+    assert "a program checked every sentence" not in page
+
+
+def test_a_bundle_of_somebody_whose_key_is_named_is_built_on(command: Command, world: OfflineWorld, tmp_path: Path):
+    first = command(question_about(world), yes=True)
+    friend = SigningKey(tmp_path / "friend")
+    theirs = take_apart(first.bundle).seal(tmp_path / "theirs.zip", friend)
+    built = command(question_about(world, 1), yes=True, origin=theirs, key=friend.public_key())
+    checked = verify_bundle(built.bundle)
+    assert any(f"built on a bundle signed by {friend.public_key()}" in note for note in checked.notes)
+    assert verify_bundle(built.bundle, key=checked.signed_by, strict=True).ok
 
 
 def test_nothing_is_built_on_a_bundle_that_does_not_hold(command: Command, world: OfflineWorld, tmp_path: Path):

@@ -55,8 +55,26 @@ async def test_what_the_quotes_say_in_other_order_stays_supported(text: str) -> 
     assert (await judged(text)).verdict == "supported"
 
 
-async def test_a_translation_is_left_to_the_judge() -> None:
-    claim = await judged("The old coastal road is 12,345 km long.", "Die alte Küstenstraße ist 12.345 km lang.")
+@pytest.mark.parametrize(
+    ("claim", "quote"),
+    [
+        ("The old coastal road is 12,345 km long.", "Die alte Küstenstraße ist 12.345 km lang."),
+        ("In 1924 the bridge in Dresden was destroyed.", "Im Jahr 1924 wurde die Brücke in Dresden geöffnet."),
+        ("In 1924 wurde die Brücke in Dresden zerstört.", "In 1924 the bridge in Dresden was opened to the public."),
+        ("Le pont de Dresden a été fermé en 1924.", "In 1924 the bridge in Dresden was opened to the public."),
+    ],
+)
+async def test_a_quote_in_another_language_does_not_settle_words_it_does_not_share(claim: str, quote: str) -> None:
+    assert (await judged(claim, quote)).verdict == "partial"
+
+
+async def test_the_mark_names_the_words_that_another_language_leaves_open() -> None:
+    found = await judged("In 1924 the bridge in Dresden was destroyed.", "Im Jahr 1924 wurde die Brücke in Dresden geöffnet.")
+    assert found.reasons == ("the source is in another language, which leaves open: bridge, destroyed",)
+
+
+async def test_a_quote_in_another_language_settles_the_words_it_shares() -> None:
+    claim = await judged("In 1924 the Tunnel in Dresden was 340 m.", "Der Tunnel in Dresden war im Jahr 1924 die 340 m.")
     assert claim.verdict == "supported"
 
 

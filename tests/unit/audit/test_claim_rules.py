@@ -6,10 +6,13 @@ Each rule has both forms, what it must catch and what it must let pass. The sent
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from stepwell.audit.checks import Check, check
 from stepwell.audit.evidence import Quote
+from stepwell.audit.facts.negations import denials
 
 MILL = (
     "The Orrin mill is a brick building in Fenwick. It was bought by Ada Lunn in 1874 and restored by her brother. "
@@ -224,3 +227,25 @@ def test_one_other_word_is_borne_out_by_a_figure_and_not_by_a_name():
         == "supported"
     )
     assert checked("Over the moor the road stretches.", "The road leads over the moor.").ceiling == "partial"
+
+
+def test_reading_negations_takes_work_in_step_with_the_text() -> None:
+    """Counted in calls, not in seconds: twice the text, about twice the calls."""
+
+    def count_calls(negations: int) -> int:
+        calls = 0
+
+        def count(frame: object, event: str, argument: object) -> None:
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        text = " ".join(f"not {chr(97 + n % 26)}{chr(97 + n // 26 % 26)}rk{n}" for n in range(negations))
+        denials(text)  # so that stems that were never met before do not count
+        sys.setprofile(count)
+        try:
+            denials(text)
+        finally:
+            sys.setprofile(None)
+        return calls
+
+    assert count_calls(800) < 3 * count_calls(400)

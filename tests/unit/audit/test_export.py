@@ -11,20 +11,17 @@ from pathlib import Path
 import docx
 import pypdf
 import pytest
+from tests.unit.audit.trails import ask, fetch, write, write_quotes
 
 from stepwell.audit.bundle import write_bundle
 from stepwell.audit.evidence import Source
-from stepwell.audit.exchanges.recording import Outgoing, RecordedReply, Recorder
 from stepwell.audit.exchanges.refusals import record_refusal
 from stepwell.audit.export import FORMATS, export_bundle, format_of
 from stepwell.audit.export.markdown import blocks, spans
-from stepwell.audit.ledger import record_claim, record_quote, record_source
+from stepwell.audit.ledger import record_quote, record_source
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.quoting import make_quote
 from stepwell.audit.trail import NewEntry
-from stepwell.audit.verdicts import verdict
-from stepwell.audit.writing.draft import read_draft
-from stepwell.audit.writing.report import write_report
 from stepwell.cli.research import arguments
 from stepwell.errors import BundleError, ConfigurationError
 from stepwell.server.schemas.evidence import MEDIA_TYPES
@@ -41,32 +38,24 @@ class Still:
 
 async def make_bundle(file: Path, text: str = "The well has 12 steps. Καλημέρα Дом 水.", *, mode: str = "written") -> Path:
     vault = MemoryVault(Still())
-    policy = await vault.put(b"# Policy\n\n- **J1** Be kind <b>\n")
-    await vault.append(
-        NewEntry("question", "q1:question", {"query": f"How deep? {HOSTILE}", "mode": mode, "policy_sha256": policy})
-    )
-    steps = [{"id": "1", "tool": "web_search", "input": HOSTILE, "output": "duckduckgo found 1 result."}]
-    await vault.append(NewEntry("plan", "q1:plan", {"plan": {"objective": "Know it", "steps": steps}}))
-    await vault.append(NewEntry("approval", "q1:approval", {"decision": "approve", "reason": HOSTILE}))
-
-    async def send() -> RecordedReply:
-        return RecordedReply({"status": 200}, text.encode())
-
-    await Recorder(vault).once(Outgoing("r1", "web", "GET", URL, why="page"), send)
-    await record_refusal(vault, "r2", url="https://closed.example/", step="1", rule="robots", reason="No programs.")
+    query = f"How deep? {HOSTILE}"
+    said = {"output": "duckduckgo found 1 result.", "reason": HOSTILE, "policy": b"# Policy\n\n- **J1** Be kind <b>\n"}
+    await ask(vault, [HOSTILE], query, mode=mode, tool="web_search", **said)
+    await fetch(vault, 1, "https://duckduckgo.example/", b"found", why="search:duckduckgo")
+    await fetch(vault, 1, URL, text.encode())
+    await record_refusal(vault, "q1:r2", url="https://closed.example/", step="q1:1", rule="robots", reason="No programs.")
     body = await vault.put(text.encode())
     source = Source(
-        "s1", "web", URL, URL, f"Wells {HOSTILE}", "text/plain", 200, NOW.isoformat(), body, body, "duckduckgo", "none"
+        "s1", "web", URL, URL, f"Wells {HOSTILE}", "text/plain", 200, NOW.isoformat(), body, body, "duckduckgo", "n/a"
     )
     await record_source(vault, source)
     quote = make_quote("e1", source, text, 0, len(text))
     await record_quote(vault, quote)
-    draft = read_draft("# Wells\n\nThe well has 12 steps [e1]. It has 900 windows [e1].\n\n- Καλημέρα Дом 水 [e1].")
-    claims = [await verdict(claim, {"e1": quote}) for claim in draft.claims()]
-    for claim in claims:
-        await record_claim(vault, claim)
-    report = write_report(draft, claims, {"e1": quote}, {"s1": source})
-    await vault.append(NewEntry("report", "q1:report", {"sha256": await vault.put(report.text.encode())}))
+    if mode == "extractive":
+        await write_quotes(vault, {"e1": quote}, {"s1": source})
+    else:
+        draft = "# Wells\n\nThe well has 12 steps [e1]. It has 900 windows [e1].\n\n- Καλημέρα Дом 水 [e1]."
+        await write(vault, draft, {"e1": quote}, {"s1": source}, query)
     await write_bundle(vault, file)
     return file
 
@@ -108,7 +97,7 @@ def test_the_page_shows_report_claims_sources_plan_policy_and_receipt(bundle: Pa
         "Supported",
         "Not supported",
         "Be kind",
-        "1 request, ",
+        "2 requests, ",
         "1 request was refused and not sent.",
         "robots: No programs.",
         "Καλημέρα Дом 水",
@@ -184,7 +173,7 @@ def test_the_docx_reads_back_with_its_links(bundle: Path):
     targets = {relation.target_ref for relation in document.part.rels.values() if relation.is_external}
     assert targets
     assert all(target.startswith("https://wells.example/") for target in targets)
-    assert [cell.text for cell in document.tables[0].rows[1].cells][1].startswith("GET https://wells.example/")
+    assert [cell.text for cell in document.tables[0].rows[1].cells][1].startswith("GET https://duckduckgo.example/")
 
 
 def test_markdown_and_zip_are_the_stored_bytes(bundle: Path):
@@ -217,7 +206,11 @@ def test_a_changed_bundle_is_not_exported(bundle: Path, form: str):
 
 async def test_a_research_that_has_not_ended_is_not_exported(tmp_path: Path):
     vault = MemoryVault(Still())
-    await vault.append(NewEntry("question", "q1:question", {"query": "How deep?"}))
+    await vault.append(
+        NewEntry(
+            "question", "deep:1", {"query": "How deep?", "mode": "deep", "policy_sha256": await vault.put(b"x"), "after": ""}
+        )
+    )
     await write_bundle(vault, tmp_path / "b.zip")
     with pytest.raises(BundleError, match="had not ended"):
         export_bundle(tmp_path / "b.zip", "html")

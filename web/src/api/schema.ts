@@ -873,7 +873,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Check a bundle: send the file as application/zip, up to 64 MB; the answer says of each part whether it holds */
+        /** Check a bundle: send the file as application/zip, up to 64 MB; the answer says after 30 s at most what holds */
         post: operations["verify_bundle"];
         delete?: never;
         options?: never;
@@ -4116,13 +4116,19 @@ export interface components {
             vouched?: boolean | null;
             /**
              * Lacks
-             * @description What could not be checked because the bundle does without it, in sentences
+             * @description What nothing in the bundle shows, in sentences; with `strict`, these are problems
              * @default []
              */
             lacks: string[];
             /**
+             * Notes
+             * @description What a reader should know of it besides, such as what it is built on
+             * @default []
+             */
+            notes: string[];
+            /**
              * Marked Today
-             * @description Claims that older checks let pass and today's would mark
+             * @description Claims that passed older checks, and that today's judge otherwise
              * @default []
              */
             marked_today: components["schemas"]["DefectResponse"][];
@@ -6637,7 +6643,7 @@ export interface operations {
                 head?: string | null;
                 /** @description The public key of who should have made it, `ed25519:...` */
                 key?: string | null;
-                /** @description What an older bundle lacks, and what today's checks would mark, is a problem too */
+                /** @description What nothing in the bundle shows is a problem too: who signed it, where its pages came from */
                 strict?: boolean;
             };
             header?: never;
@@ -6678,7 +6684,7 @@ export interface operations {
                 head?: string | null;
                 /** @description The public key of who should have made it, `ed25519:...` */
                 key?: string | null;
-                /** @description What an older bundle lacks, and what today's checks would mark, is a problem too */
+                /** @description What nothing in the bundle shows is a problem too: who signed it, where its pages came from */
                 strict?: boolean;
             };
             header?: never;

@@ -53,6 +53,7 @@ export type Checked = Verified & {
   signed_by?: string | null;
   vouched?: boolean | null;
   lacks?: string[];
+  notes?: string[];
   marked_today?: { where: string; fact: string }[];
 };
 

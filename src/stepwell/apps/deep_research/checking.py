@@ -12,14 +12,14 @@ from itertools import count
 
 from stepwell.apps.deep_research.claims import Quotations
 from stepwell.apps.deep_research.report import Finished, finish_report
-from stepwell.apps.deep_research.web_tools import question_key
+from stepwell.apps.deep_research.web_tools import SCOPE, question_key, tell
 from stepwell.audit.canonical import sha256
 from stepwell.audit.evidence import Claim, Quote
 from stepwell.audit.exchanges.recording import Recorder
 from stepwell.audit.judge import Judge, LexicalJudge
 from stepwell.audit.ledger import Evidence, read_evidence, record_claims, record_quote
-from stepwell.audit.trail import Entry, NewEntry
-from stepwell.audit.vault import EvidenceVault, append_beside
+from stepwell.audit.trail import Entry
+from stepwell.audit.vault import EvidenceVault
 from stepwell.audit.writing.marked import Sentence, add_marks, remove_marks, sentences
 from stepwell.evidence.equipment import Equipment
 from stepwell.evidence.inquiry import word_ceiling
@@ -27,7 +27,7 @@ from stepwell.evidence.judging import ModelJudge, judge_all
 from stepwell.evidence.recorded.models import RecordedModels, TrailSpending
 
 RestsOn = dict[str, list[str]]
-"""`claims` and `quotes`: the ids of what a report rests on."""
+"""`claims`, `quotes` and `sources`: the ids of what a report rests on."""
 
 
 async def check_report(equipment: Equipment, vault: EvidenceVault, written: str, tokens_spent: int) -> tuple[Finished, RestsOn]:
@@ -45,7 +45,7 @@ async def check_report(equipment: Equipment, vault: EvidenceVault, written: str,
         await record_quote(vault, quote)
     reports = sum(entry.kind == "report" for entry in entries)
     named = await record_claims(vault, claims, (f"r{number}." for number in count(reports + 1)))
-    return replace(finished, text=text), {"claims": named, "quotes": list(quotes)}
+    return replace(finished, text=text), {"claims": named, "quotes": list(quotes), "sources": list(evidence.sources)}
 
 
 def _claim(number: int, sentence: Sentence, quotes: list[Quote], evidence: Evidence) -> Claim:
@@ -79,7 +79,7 @@ def _judge(equipment: Equipment, vault: EvidenceVault, entries: list[Entry], tok
 
 async def is_kept(vault: EvidenceVault, text: str) -> bool:
     """Whether this is a report of the thread's, to the byte, as it was checked."""
-    return await vault.find(f"deep:report:{sha256(text.encode())}") is not None
+    return await vault.find(f"{SCOPE}:report:{sha256(text.encode())}") is not None
 
 
 async def keep_report(vault: EvidenceVault, finished: Finished, rests_on: RestsOn) -> None:
@@ -91,4 +91,4 @@ async def keep_report(vault: EvidenceVault, finished: Finished, rests_on: RestsO
         "removed_links": finished.removed_links,
         **rests_on,
     }
-    await append_beside(vault, NewEntry("report", f"deep:report:{stored}", data))
+    await tell(vault, "report", f"{SCOPE}:report:{stored}", data)

@@ -40,7 +40,11 @@ class ModelsInTrail(AgentMiddleware[Any, Any, Any]):
         response = await handler(request)
         if key is not None:
             await vault.append(
-                NewEntry("model_call", f"{key}:answer", {"request": key, "answer": _count_used(request, response, place)})
+                NewEntry(
+                    "model_call",
+                    f"{key}:answer",
+                    {"request": key, "answer": _count_used(request, response, place), "left": True},
+                )
             )
         return response
 
@@ -58,6 +62,7 @@ class ModelsInTrail(AgentMiddleware[Any, Any, Any]):
             "url": f"model:{self._agent}",
             "host": place.get("host", ""),
             "model": place.get("model", ""),
+            "body_sha256": None,
             "bytes": _size(request),
             "step": scope,
             "why": self._agent,

@@ -24,7 +24,8 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.types import interrupt
 from pydantic import Field
 
-from stepwell.audit.trail import Entry, NewEntry
+from stepwell.audit.story import KINDS
+from stepwell.audit.trail import Entry, EntryKind, NewEntry
 from stepwell.audit.vault import VAULT, EvidenceVault, append_beside
 from stepwell.errors import FetchRefusedError, RequestCeilingError, ToolUseError, WebError
 from stepwell.evidence.equipment import Equipment
@@ -162,7 +163,7 @@ class DeepWeb:
             interrupt({"type": "address_approval", "url": url, "rule": broken.rule, "question": _may(url)})
         ):
             said = {"decision": "approve", "reason": f"the address {hide_secrets(url)}"}
-            await at_work.inquiry.note("approval", f"{_call(runtime)}:address", said)
+            await tell(at_work.inquiry.vault, "approval", f"{at_work.inquiry.scope}:{_call(runtime)}:address", said)
             return
         reason = {"rule": broken.rule, "reason": str(broken)}
         await at_work.inquiry.note_refusal(_call(runtime), url, **reason, url=origin_of(url))
@@ -191,11 +192,21 @@ def thread_of(config: RunnableConfig) -> str:
 
 async def record_question(vault: EvidenceVault, key: str, question: str, policy_text: str) -> None:
     """Write down what is asked, and under which policy. Ceilings count from here."""
-    data = {"question": hide_secrets(question), "mode": "deep", "policy_sha256": await vault.put(policy_text.encode())}
+    data = {"query": hide_secrets(question), "mode": "deep", "policy_sha256": await vault.put(policy_text.encode())}
     # A message that was edited may keep its id, and is another question.
-    asked = await append_beside(vault, NewEntry("question", f"{SCOPE}:{key}", data))
+    asked = await tell(vault, "question", f"{SCOPE}:{key}", data)
     if named := find_addresses(question):
         await ShownAddresses(vault).add(f"{asked.key}:shown", named, by="question")
+
+
+async def tell(vault: EvidenceVault, kind: EntryKind, key: str, data: dict[str, Any]) -> Entry:
+    """Write down the next thing that happened in a thread, once. An agent's thread is one branch: it follows whatever was told last."""
+    told = [entry for entry in await vault.entries() if entry.kind in KINDS]
+    for entry in told:
+        is_same = entry.kind == kind and {**entry.data, "after": ""} == {**data, "after": ""}
+        if is_same and entry.key.rstrip("0123456789").removesuffix(":") == key.rstrip("0123456789").removesuffix(":"):
+            return entry
+    return await append_beside(vault, NewEntry(kind, key, {**data, "after": told[-1].key if told else ""}))
 
 
 @contextmanager

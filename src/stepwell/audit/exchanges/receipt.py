@@ -7,8 +7,7 @@ entry `refusal` (`refusals.py`)                      a rule stopped it before it
 ```
 
 Doubt counts as sent: a request without an answer, or one that failed on its way, is among those that left. A name may have been
-looked up for a refused one; nothing else of it left. Bundles of the first format have the receipt without `refused`, which
-`first_receipt_bytes` makes again so that they can be checked.
+looked up for a refused one; nothing else of it left.
 """
 
 from __future__ import annotations
@@ -20,8 +19,7 @@ from typing import Any
 from stepwell.audit.canonical import canonical
 from stepwell.audit.trail import Entry
 
-_FIRST = ("to", "method", "url", "host", "bytes", "body_sha256", "step", "why", "resend")
-_SHOWN = (*_FIRST, "model")
+_SHOWN = ("to", "method", "url", "host", "bytes", "body_sha256", "step", "why", "resend", "model")
 _REFUSED = ("url", "host", "step", "rule", "reason")
 
 
@@ -33,7 +31,7 @@ def egress_receipt(entries: Iterable[Entry]) -> dict[str, Any]:
     answered = {
         entry.data.get("request") for entry in entries if entry.kind in ("response", "model_call") and not _error(entry)
     }
-    left = [_request(entry, _SHOWN, answered) for entry in entries if entry.kind == "request" and entry.seq not in refused]
+    left = [_request(entry, answered) for entry in entries if entry.kind == "request" and entry.seq not in refused]
     stopped = [_describe_stopped(entry, refused.get(entry.seq, entry.data)) for entry in _stops(entries, refused)]
     return {"requests": left, "refused": stopped, "totals": {**_totals(left), "refused": len(stopped)}}
 
@@ -43,16 +41,8 @@ def receipt_bytes(entries: Iterable[Entry]) -> bytes:
     return canonical(egress_receipt(entries)) + b"\n"
 
 
-def first_receipt_bytes(entries: Iterable[Entry]) -> bytes:
-    """The same member as bundles of the first format have it: every request as if it had left."""
-    entries = list(entries)
-    answered = {entry.data.get("request") for entry in entries if entry.kind in ("response", "model_call")}
-    requests = [_request(entry, _FIRST, answered) for entry in entries if entry.kind == "request"]
-    return canonical({"requests": requests, "totals": _totals(requests)}) + b"\n"
-
-
-def _request(entry: Entry, shown: Iterable[str], answered: set[Any]) -> dict[str, Any]:
-    told = {"seq": entry.seq, "at": entry.at, **{name: entry.data.get(name) for name in shown}}
+def _request(entry: Entry, answered: set[Any]) -> dict[str, Any]:
+    told = {"seq": entry.seq, "at": entry.at, **{name: entry.data.get(name) for name in _SHOWN}}
     return told | {"answered": entry.data.get("request", entry.key) in answered}
 
 

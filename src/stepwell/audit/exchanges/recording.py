@@ -119,9 +119,9 @@ class Recorder:
         }
         kind: Literal["response", "model_call"] = "model_call" if outgoing.to == "model" else "response"
         if kind == "model_call":
-            data["left"] = (
-                outgoing.leaves_machine
-            )  # else a request that was dropped from a trail would look like a model on this machine
+            # Else a request that was dropped from a trail would look like a model on this machine.
+            data["left"] = outgoing.leaves_machine
+            data["asked_sha256"] = await self._vault.put(outgoing.body)
         key = f"{outgoing.key}:answer"
         try:
             entry = await self._vault.append(NewEntry(kind, key, data))
@@ -167,6 +167,7 @@ def recording_lines(entries: Iterable[Entry]) -> bytes:
 
 
 def is_answer(entry: Entry) -> bool:
+    """Whether an entry holds what came back; the calls of a deep research's agents do not."""
     return entry.kind in ("response", "model_call") and "fingerprint" in entry.data
 
 
@@ -186,5 +187,5 @@ def _intent(outgoing: Outgoing, body_sha256: str, resend: int) -> dict[str, Any]
         "why": outgoing.why,
         "resend": resend,
         "request": outgoing.key,
-        **({"model": outgoing.model} if outgoing.model else {}),
+        "model": outgoing.model,
     }

@@ -36,7 +36,7 @@ def export_bundle(bundle: Path, form: Format) -> bytes:
         )
     if form == "zip":
         return bundle.read_bytes()
-    dossier = read_dossier(bundle)
+    dossier = read_dossier(bundle, checked)
     match form:
         case "md":
             return dossier.report.encode()

@@ -14,6 +14,7 @@ from stepwell.audit.exchanges.receipt import egress_receipt
 from stepwell.audit.ledger import Evidence
 from stepwell.audit.story import evidence_of, story_of
 from stepwell.audit.trail import Entry, head
+from stepwell.audit.verify import Verification
 from stepwell.errors import BundleError
 
 EXTRACTIVE = "extractive"
@@ -40,6 +41,8 @@ class Dossier:
     approvals: Sequence[Entry] = ()
     receipt: dict[str, Any] = field(default_factory=dict)
     evidence: Evidence = field(default_factory=Evidence)
+    checked: Sequence[str] = ()
+    """What checking it has shown of who made it and what it is built on, and what it could not show, in sentences."""
     elsewhere: Sequence[Entry] = ()
     """Questions, plans and answers of other branches of the thread: the report does not rest on them."""
 
@@ -62,8 +65,8 @@ class Dossier:
         return list(self.plan.get("steps") or ())
 
 
-def read_dossier(bundle: Path) -> Dossier:
-    """Of a bundle that was verified; `BundleError` if the research had not ended."""
+def read_dossier(bundle: Path, checked: Verification | None = None) -> Dossier:
+    """Of a bundle that was verified, with what that gave; `BundleError` if the research had not ended."""
     with BundleReader(bundle) as reader:
         if "report.md" not in reader.members:
             raise BundleError(f"The bundle '{bundle.name}' has no report: the research had not ended when it was packed.")
@@ -74,7 +77,7 @@ def read_dossier(bundle: Path) -> Dossier:
         asked = story.last("question")
         plan = evidence.plan or {}
         return Dossier(
-            question=clean(str(asked.data.get("query") or asked.data.get("question") or "")) if asked else "",
+            question=clean(str(asked.data["query"])) if asked else "",
             mode=str(asked.data.get("mode", "")) if asked else "",
             asked_at=asked.at if asked else "",
             report=reader.read("report.md").decode(),
@@ -82,11 +85,16 @@ def read_dossier(bundle: Path) -> Dossier:
             policy=policy.decode(),
             plan=plan.get("plan", plan),
             approvals=[entry for entry in story.entries if entry.kind == "approval" and (not asked or entry.seq > asked.seq)],
-            # Made again from the trail: the receipt of an old bundle lists refused requests as if they had left.
             receipt=egress_receipt(entries),
             evidence=evidence,
+            checked=_describe(checked) if checked else (),
             elsewhere=story.elsewhere,
         )
+
+
+def _describe(checked: Verification) -> list[str]:
+    signed = [f"Signed by {checked.signed_by}; whether that is who you think, only you can tell."] if checked.signed_by else []
+    return [*signed, *checked.notes, *checked.lacks]
 
 
 def clean(text: str) -> str:

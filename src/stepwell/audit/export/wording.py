@@ -24,14 +24,23 @@ HOW_TO_CHECK = (
 )
 
 
+WRITTEN_NOTE = (
+    "A model wrote this report. A program compared every sentence with the quotes that it cites, and marked or left out what they do not "
+    "bear out; whether the sources are right, it cannot tell."
+)
+
+
 def title_of(dossier: Dossier) -> str:
     return dossier.question or "Research report"
 
 
 def about(dossier: Dossier) -> list[str]:
     """The lines under the title."""
-    first = EXTRACTIVE_NOTE if dossier.mode == EXTRACTIVE else "A model wrote this report; a program checked every sentence."
-    lines = [first, f"Asked {dossier.asked_at}. Trail {dossier.head}."]
+    lines = [
+        EXTRACTIVE_NOTE if dossier.mode == EXTRACTIVE else WRITTEN_NOTE,
+        f"Asked {dossier.asked_at}. Trail {dossier.head}.",
+    ]
+    lines += dossier.checked
     return [*lines, elsewhere_line(len(dossier.elsewhere))] if dossier.elsewhere else lines
 
 

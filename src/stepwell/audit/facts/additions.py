@@ -5,8 +5,8 @@ in an everyday synonym. Who says so ("records show that") adds nothing, nor do w
 that shares only names with its quotes is so never plain, whatever a judge says.
 
 One single word may be another word for the same, if the rest is in the quotes firmly: with a figure, or many words close together. Not
-if it was put into what a quote says (`find_inserted`) or in the place of another (`frames`). What is said in another language is left to
-the judge.
+if it was put into what a quote says (`find_inserted`) or in the place of another (`frames`). A quote in another language settles only the
+words that it shares with the claim: "destroyed" and "geöffnet" may be the same word or its opposite, and no list here tells.
 """
 
 from __future__ import annotations
@@ -52,9 +52,10 @@ _SAYING = re.compile(
 
 def match_additions(claim: Statement, quotes: Sequence[Statement], cited: int = 1) -> Iterator[Finding]:
     """A finding for each run of words that the quotes do not say. `cited` is how many quotes the sentences come from."""
-    if is_translated(claim, quotes):
-        return
     told = told_words(claim)
+    if is_translated(claim, quotes):
+        yield from _find_untold(told, quotes)
+        return
     said = [families(quote.text) for quote in speaking_of(claim, quotes)]
     anywhere = frozenset[str]().union(*said)
     compared = (
@@ -78,6 +79,18 @@ def match_additions(claim: Statement, quotes: Sequence[Statement], cited: int = 
         return
     for run in new:
         yield _name_run(claim, run, quotes)
+
+
+def _find_untold(told: Sequence[Word], quotes: Sequence[Statement]) -> Iterator[Finding]:
+    """A finding if words of the claim stand in no quote, and the quotes are in another language."""
+    anywhere = frozenset[str]().union(*(families(quote.text) for quote in quotes))
+    unsettled = list(dict.fromkeys(word.text for word in told if not is_said(word.text, anywhere)))
+    if unsettled:
+        shown = ", ".join(unsettled)[:_MOST_SHOWN]
+        yield Finding("unsettled", f"the source is in another language, which leaves open: {shown}")
+
+
+_MOST_SHOWN = 60
 
 
 def told_words(claim: Statement) -> list[Word]:

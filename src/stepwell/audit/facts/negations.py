@@ -7,7 +7,8 @@ A negation's *core* are the two words of meaning after it, or the one before if 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from stepwell.audit.facts.words import is_function, stem, words
 
@@ -27,27 +28,41 @@ DENYING = re.compile(
 )
 
 
-def negated(text: str) -> frozenset[str]:
-    """The stems that a text surely denies."""
-    return frozenset(each for core, _ in _denials(text) for each in core)
+@dataclass(frozen=True, slots=True)
+class Denials:
+    """What a text denies: the core of each of its negations, and the stems that all of them together may deny."""
+
+    cores: tuple[frozenset[str], ...] = ()
+    scope: frozenset[str] = frozenset()
+
+    @property
+    def surely(self) -> frozenset[str]:
+        """The stems that the text surely denies."""
+        return frozenset[str]().union(*self.cores)
 
 
-def denials(text: str) -> list[frozenset[str]]:
-    """The same, one set for each negation."""
-    return [core for core, _ in _denials(text) if core]
-
-
-def negation_scope(text: str) -> frozenset[str]:
-    """The stems that a text may deny."""
-    return frozenset(each for core, scope in _denials(text) for each in core | scope)
-
-
-def _denials(text: str) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+def denials(text: str) -> Denials:
+    """Read a text once, in time with its length however many negations it has."""
     plain = DENYING.sub("without", _NO_DENIAL.sub(" ", text.replace("’", "'")))
+    cores: dict[frozenset[str], None] = {}
+    scope: set[str] = set()
     for clause in _CLAUSE.split(plain):
-        tokens = [word.text for word in words(clause)]
-        for position, token in enumerate(tokens):
-            if token.casefold() in _NEGATIONS:
-                after = [stem(each) for each in tokens[position + 1 :] if not is_function(each)]
-                before = [stem(each) for each in tokens[:position] if not is_function(each)][-1:]
-                yield frozenset(after[:2] or before), frozenset(after)
+        found, may_deny = _read_clause([word.text for word in words(clause)])
+        cores |= dict.fromkeys(found)
+        scope |= may_deny
+    return Denials(tuple(cores), frozenset(scope))
+
+
+def _read_clause(tokens: Sequence[str]) -> tuple[list[frozenset[str]], set[str]]:
+    """The core of each negation of a clause, and everything that they may deny: all behind the first of them."""
+    meant: list[str] = []
+    places: list[tuple[int, int]] = []
+    for token in tokens:
+        before = len(meant)
+        if not is_function(token):
+            meant.append(stem(token))
+        if token.casefold() in _NEGATIONS:
+            places.append((before, len(meant)))
+    cores = [frozenset(meant[after : after + 2] or meant[:before][-1:]) for before, after in places]
+    may_deny = set(meant[places[0][1] :]) if places else set()
+    return [core for core in cores if core], may_deny.union(*cores)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from stepwell.audit.facts.negations import negation_scope
 from stepwell.audit.facts.statement import Finding, Statement
 from stepwell.audit.facts.words import fold, is_function, stem, words
 
@@ -33,14 +32,14 @@ def find_opposites(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Fi
     """A finding for each word of the claim that a sentence about the same has only with, or only without, the syllable that turns it."""
     ours = _by_stem(claim.text)
     anywhere = {key for quote in quotes for key in quote.stems}
-    denied = negation_scope(claim.text)
+    denied = claim.denials.scope
     for quote in quotes:
         theirs = _by_stem(quote.text)
         for key, word in ours.items():
             if key in anywhere or key in denied:
                 continue
             turned = next((each for each in _turns(word, theirs) if stem(each) not in ours), "")
-            if turned and stem(turned) not in negation_scope(quote.text) and _is_about_the_same(claim, key, quote):
+            if turned and stem(turned) not in quote.denials.scope and _is_about_the_same(claim, key, quote):
                 yield Finding("contradicted", f"the claim says '{word}', the source '{turned}'")
 
 

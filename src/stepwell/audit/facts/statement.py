@@ -11,7 +11,7 @@ from typing import Literal
 from stepwell.audit.facts.dates import DatePoint, dates
 from stepwell.audit.facts.figures import Figure, figures
 from stepwell.audit.facts.names import Name, names
-from stepwell.audit.facts.negations import negated
+from stepwell.audit.facts.negations import Denials, denials
 from stepwell.audit.facts.words import content_stems
 
 _SEPARATOR = re.compile(r"[,;:]\s|\s(?:and|but|while|whereas|compared|und|aber|während|et|mais|y|pero)\s", re.IGNORECASE)
@@ -34,7 +34,7 @@ class Statement:
     figures: tuple[Figure, ...]
     names: tuple[Name, ...]
     stems: frozenset[str]
-    negated: frozenset[str]
+    denials: Denials
 
     def anchors(self, figure: Figure) -> Anchors:
         """From the part of the sentence between the figures next to this one; what that part lacks comes from the one before."""
@@ -91,16 +91,17 @@ def read(text: str, mark: str | None = None, plain: Container[str] = frozenset()
     how_much = figures(text, when, mark)
     taken = [*((date.start, date.end) for date in when), *((figure.start, figure.end) for figure in how_much)]
     return Statement(
-        text, tuple(when), tuple(how_much), tuple(names(text, taken, plain)), frozenset(content_stems(text)), negated(text)
+        text, tuple(when), tuple(how_much), tuple(names(text, taken, plain)), frozenset(content_stems(text)), denials(text)
     )
 
 
-FactOutcome = Literal["found", "missing", "contradicted"]
+FactOutcome = Literal["found", "missing", "unsettled", "contradicted"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fact of a claim: found in the quotes, missing there, or there with another value. `reason` is for the reader."""
+    """One fact of a claim: found in the quotes, missing there, not to be told from them, or there with another value. `reason` is for the
+    reader."""
 
     outcome: FactOutcome
     reason: str = ""

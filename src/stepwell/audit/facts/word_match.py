@@ -9,7 +9,6 @@ from itertools import pairwise
 from stepwell.audit.facts.directions import directions, sides_of_comparison, strong_words
 from stepwell.audit.facts.frames import frame
 from stepwell.audit.facts.names import Name, is_short_for, is_spelt_in, quoted_terms, stands_in
-from stepwell.audit.facts.negations import denials, negation_scope
 from stepwell.audit.facts.peoples import PEOPLES
 from stepwell.audit.facts.qualifiers import (
     find_unsaid,
@@ -103,27 +102,28 @@ def _against(claim: Statement, quote: Statement) -> Iterator[Finding]:
 
 
 def _find_denials(claim: Statement, quote: Statement) -> Iterator[Finding]:
-    for word in sorted((quote.negated & claim.stems) - negation_scope(claim.text)):
+    for word in sorted((quote.denials.surely & claim.stems) - claim.denials.scope):
         yield Finding("contradicted", f"the source denies '{word}'")
-    for word in sorted((claim.negated & quote.stems) - negation_scope(quote.text)):
+    for word in sorted((claim.denials.surely & quote.stems) - quote.denials.scope):
         yield Finding("contradicted", f"the claim denies '{word}', which the source says")
 
 
 def _find_denials_elsewhere(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
     """A sentence that is not the nearest one may deny the claim too: both words that it denies stand in the claim, and are said nowhere."""
-    scope = negation_scope(claim.text)
+    claimed = claim.stems - claim.denials.scope
+    said = [quote.stems - quote.denials.scope for quote in quotes]
     for quote in quotes:
-        for core in denials(quote.text):
-            said = any(core <= other.stems - negation_scope(other.text) for other in quotes)
-            if len(core) > 1 and core <= claim.stems - scope and not said:
+        for core in quote.denials.cores:
+            if len(core) > 1 and core <= claimed and not any(core <= each for each in said):
                 yield Finding("contradicted", f"the source denies '{' '.join(sorted(core))}'")
 
 
 def _find_unanswered_denials(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
     """A claim that denies something whose quotes deny nothing: at best they leave it open, and where they speak of it they say it."""
-    if not claim.negated or any(negation_scope(quote.text) for quote in quotes):
+    surely = claim.denials.surely
+    if not surely or any(quote.denials.scope for quote in quotes):
         return
-    denied = sorted({word.text for word in words(claim.text) if stem(word.text) in claim.negated})
+    denied = sorted({word.text for word in words(claim.text) if stem(word.text) in surely})
     said = {root(word.text) for quote in quotes for word in words(quote.text)}
     firm = next((word for word in denied if root(word) in said), "")
     if firm:

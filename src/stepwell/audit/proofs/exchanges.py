@@ -10,16 +10,17 @@ from stepwell.audit.canonical import canonical, sha256
 from stepwell.audit.evidence import Source
 from stepwell.audit.exchanges.recording import is_web_request
 from stepwell.audit.exchanges.redaction import without_secrets
+from stepwell.audit.forms import DEEP, scope_of
 from stepwell.audit.ledger import Evidence
 from stepwell.audit.proofs.opened import Trail, text_at
 from stepwell.audit.proofs.origins import taken_over
 from stepwell.audit.story import hash_plan
 from stepwell.audit.trail import Defect, Entry
 from stepwell.errors import EvidenceError
+from stepwell.secrets.text import hide_secrets
 
 TRAIL = "trail.jsonl"
 NO_REQUESTS = "Its trail holds no request, so nothing shows where its pages came from."
-_SCOPE = re.compile(r"q\d{1,9}")
 _STEP = re.compile(r"(q\d{1,9}):(.+?)(?::retry:\d+)?$")
 
 
@@ -27,8 +28,10 @@ def check_exchanges(trail: Trail, evidence: Evidence) -> Iterator[Defect]:
     yield from _check_answers(trail)
     yield from _check_steps(trail)
     yield from _check_done(trail)
-    if any(map(is_web_request, trail.entries)):
+    if not lacks_requests(trail, evidence):
         yield from _check_pages(trail, evidence)
+    if trail.has_questions:
+        yield from _check_devices(trail, evidence)
 
 
 def count_exchanges(trail: Trail) -> int:
@@ -36,53 +39,82 @@ def count_exchanges(trail: Trail) -> int:
 
 
 def lacks_requests(trail: Trail, evidence: Evidence) -> bool:
-    """Whether there are pages and nothing that asked for them, as of a program that keeps sources by itself."""
-    return any(source.kind == "web" for source in evidence.sources.values()) and not any(map(is_web_request, trail.entries))
+    """Whether there are pages and nothing that asked for them, as of a program that keeps sources by itself and asks no question."""
+    has_pages = any(source.kind == "web" for source in evidence.sources.values())
+    return has_pages and not trail.has_questions and not any(map(is_web_request, trail.entries))
 
 
 def _check_answers(trail: Trail) -> Iterator[Defect]:
-    """Each answer names a request that was written down before it, and asked just this. Of several under one name, the newest counts."""
+    """Each answer names a request that was written down before it, and asked just this. Of several under one name, the newest counts. Only
+    a model on the same machine answers what left no request."""
     newest: dict[str, Entry] = {}
     for entry in trail.of_kind("request", "response", "model_call"):
+        name = entry.data["request"]
         if entry.kind == "request":
-            newest[text_at(entry.data, "request") or entry.key] = entry
+            if fault := _find_request_fault(entry):
+                yield Defect(TRAIL, f"entry {entry.seq} (request) {fault}")
+            newest[name] = entry
             continue
-        name = text_at(entry.data, "request")
         asked = newest.get(name)
         if entry.key != f"{name}:answer":
             yield Defect(TRAIL, f"entry {entry.seq} ({entry.kind}) answers '{name[:80]}', and its own name says something else")
         if asked is None:
-            if entry.kind == "response" or entry.data.get("left") is True or "fingerprint" not in entry.data:
+            if entry.kind == "response" or entry.data["left"]:
                 yield Defect(TRAIL, f"entry {entry.seq} ({entry.kind}) answers a request that is not in the trail before it")
-        elif "fingerprint" in entry.data and entry.data["fingerprint"] != _fingerprint(asked):
+        elif not _answers(entry, asked):
             yield Defect(
                 TRAIL, f"entry {entry.seq} ({entry.kind}) does not answer what entry {asked.seq} asked: one was changed"
             )
 
 
+def _find_request_fault(entry: Entry) -> str:
+    """What a request says of itself twice has to be the same; empty if it is."""
+    data, name = entry.data, entry.data["request"]
+    resend = f":resend:{data['resend']}" if data["resend"] else ""
+    if entry.key not in (name, f"{name}{resend}"):
+        return f"is called '{name[:80]}', and its own name says something else"
+    if data["to"] == "web" and data["host"] != (urlsplit(data["url"]).hostname or ""):
+        return f"went to '{data['url'][:80]}', and names another host"
+    if data["to"] == "model" and data["url"] != f"model:{data['why']}":
+        return f"asked '{data['url'][:80]}', and names another reason"
+    if data["to"] == "model" and scope_of(entry) != DEEP and not name.startswith(f"{scope_of(entry)}:{data['step']}:"):
+        return f"is called '{name[:80]}', and names another step"
+    return ""
+
+
+def _answers(answer: Entry, asked: Entry) -> bool:
+    """Whether an answer is to this request. What an agent asked is not kept, so of its calls only the names can be compared."""
+    if (asked.data["to"] == "model") != (answer.kind == "model_call"):
+        return False
+    if "fingerprint" not in answer.data:
+        return asked.data.get("body_sha256") is None
+    is_asked = answer.kind == "response" or (answer.data["left"] and answer.data["asked_sha256"] == asked.data["body_sha256"])
+    return bool(is_asked) and answer.data["fingerprint"] == _fingerprint(asked)
+
+
 def _fingerprint(request: Entry) -> str:
     """As `Outgoing.fingerprint` makes it, from what the trail holds of a request."""
     named = {"to": "to", "method": "method", "url": "url", "body": "body_sha256"}
-    return sha256(canonical({name: request.data.get(field) for name, field in named.items()}))
+    return sha256(canonical({name: request.data[field] for name, field in named.items()}))
 
 
 def _check_steps(trail: Trail) -> Iterator[Defect]:
-    """Research asks the web for steps of plans that a person approved, and for nothing else."""
+    """Research asks the web for steps of plans that a person approved, and for nothing else. Deep research has no plan."""
     plans: dict[str, set[str]] = {}
     approved: dict[str, set[str]] = {}
     for entry in trail.of_kind("plan", "approval", "request"):
-        scope = entry.key.partition(":")[0]
-        if not _SCOPE.fullmatch(scope):
+        scope = scope_of(entry)
+        if scope == DEEP or not trail.has_questions:
             continue
         if entry.kind == "plan":
-            plans |= _steps_of(entry.data.get("plan"))
+            plans |= _steps_of(entry.data["plan"])
         elif entry.kind == "approval":
             plans |= _steps_of(entry.data.get("edited_plan"))
-            if entry.data.get("decision") == "approve":
-                approved.setdefault(scope, set()).update(plans.get(text_at(entry.data, "plan_sha256"), ()))
+            if entry.data["decision"] == "approve":
+                approved.setdefault(scope, set()).update(plans.get(entry.data["plan_sha256"], ()))
         elif is_web_request(entry):
-            step = _STEP.fullmatch(text_at(entry.data, "step"))
-            for_all = step is not None and step[2] == entry.data.get("why") == "robots" and scope in approved
+            step = _STEP.fullmatch(entry.data["step"])
+            for_all = step is not None and step[2] == entry.data["why"] == "robots" and scope in approved
             if step is None or step[1] != scope or not (for_all or step[2] in approved.get(scope, ())):
                 yield Defect(TRAIL, f"entry {entry.seq} (request) belongs to no step of a plan that was approved before it")
 
@@ -90,18 +122,17 @@ def _check_steps(trail: Trail) -> Iterator[Defect]:
 def _check_done(trail: Trail) -> Iterator[Defect]:
     """Where there is a report, each step of its plan has searched or fetched, or it is written down why not."""
     report, made = trail.story.last("report"), trail.story.last("plan")
-    if report is None or made is None or "after" not in report.data or not _SCOPE.fullmatch(made.key.partition(":")[0]):
+    if report is None or made is None:
         return
-    scope, plan = made.key.partition(":")[0], made.data.get("plan")
+    scope, plan = scope_of(made), made.data["plan"]
     told = {f"{scope}:{text_at(entry.data, 'step')}" for entry in trail.of_kind("limit")}
-    told |= {text_at(entry.data, "step") for entry in trail.of_kind("refusal")}
+    told |= {entry.data["step"] for entry in trail.of_kind("refusal")}
     asked = {
-        (_STEP.sub(r"\1:\2", text_at(entry.data, "step")), text_at(entry.data, "why").startswith("search:"))
-        for entry in trail.of_kind("request")
+        (_STEP.sub(r"\1:\2", entry.data["step"]), entry.data["why"].startswith("search:")) for entry in trail.of_kind("request")
     }
-    for step in plan["steps"] if isinstance(plan, dict) and _steps_of(plan) else ():
-        name = f"{scope}:{text_at(step, 'id')}"
-        if name not in told and (name, text_at(step, "tool") == "web_search") not in asked:
+    for step in plan["steps"]:
+        name = f"{scope}:{step['id']}"
+        if name not in told and (name, step["tool"] == "web_search") not in asked:
             yield Defect(TRAIL, f"entry {made.seq} (plan) has a step of which no request, and no reason against one, is there")
 
 
@@ -115,22 +146,23 @@ def _steps_of(plan: object) -> dict[str, set[str]]:
 
 def _check_pages(trail: Trail, evidence: Evidence) -> Iterator[Defect]:
     """Each page is the body of an answer from its address; a search engine that found it, and robots.txt of its host, were asked."""
-    asked = {text_at(entry.data, "request") or entry.key: entry for entry in trail.of_kind("request")}
-    came: dict[tuple[str, str], int] = {}
+    asked = {entry.data["request"]: entry for entry in trail.of_kind("request")}
+    came: dict[tuple[str, str, int | None], int] = {}
     for answer in trail.of_kind("response"):
-        request = asked.get(text_at(answer.data, "request"))
+        request = asked.get(answer.data["request"])
         if request is not None:
-            came.setdefault((text_at(request.data, "url"), text_at(answer.data, "body_sha256")), answer.seq)
-    reasons = {text_at(request.data, "why") for request in asked.values()}
-    robots = {_origin(text_at(request.data, "url")) for request in asked.values() if request.data.get("why") == "robots"}
+            status = answer.data["answer"].get("status")
+            came.setdefault((request.data["url"], answer.data["body_sha256"], status), answer.seq)
+    reasons = {request.data["why"] for request in asked.values()}
+    robots = {_origin(request.data["url"]) for request in asked.values() if request.data["why"] == "robots"}
     # An agent's robots.txt may have been read for another thread, and other programs keep rules of their own.
-    by_plan = any("after" in question.data for question in trail.of_kind("question"))
+    by_plan = any(question.data["mode"] != DEEP for question in trail.of_kind("question"))
     from_elsewhere = taken_over(trail)
     for entry in trail.of_kind("source"):
         source = evidence.sources[str(entry.data["source_id"])]
         if source.kind != "web" or source.source_id in from_elsewhere:
             continue
-        if came.get((_address(source), source.bytes_sha256), entry.seq) >= entry.seq:
+        if came.get((_address(source), source.bytes_sha256, source.status), entry.seq) >= entry.seq:
             yield Defect(TRAIL, f"entry {entry.seq} (source {source.source_id}) is no page that a request before it brought")
         if by_plan and source.engine and f"search:{source.engine}" not in reasons:
             yield Defect(
@@ -138,6 +170,24 @@ def _check_pages(trail: Trail, evidence: Evidence) -> Iterator[Defect]:
             )
         if by_plan and source.robots in ("allowed", "none") and _origin(_address(source)) not in robots:
             yield Defect(TRAIL, f"entry {entry.seq} (source {source.source_id}) was fetched without asking for robots.txt")
+
+
+def _check_devices(trail: Trail, evidence: Evidence) -> Iterator[Defect]:
+    """What is said to come from the device of the person who asked came along with a question, as an excerpt or as notes."""
+    brought: set[str] = set()
+    from_elsewhere = taken_over(trail)
+    for entry in trail.of_kind("question", "source"):
+        if entry.kind == "question":
+            texts = [
+                text_at(entry.data, "knowledge_context").strip(),
+                *(each["text"] for each in entry.data.get("snippets", ())),
+            ]
+            brought |= {sha256(hide_secrets(text).encode()) for text in texts}
+            continue
+        source = evidence.sources[entry.data["source_id"]]
+        is_own = source.kind == "device" and source.source_id not in from_elsewhere
+        if is_own and {source.bytes_sha256, source.text_sha256} - brought:
+            yield Defect(TRAIL, f"entry {entry.seq} (source {source.source_id}) came along with no question before it")
 
 
 def _address(source: Source) -> str:

@@ -1,14 +1,15 @@
-"""Every verdict again: the checks are pure, and what a judge said is in the trail.
+"""Every verdict again: the checks are pure, and what a judge was asked and said is in the trail.
 
-| a claim that passed | is refused if it is called |
+| a claim that passed today's checks | has to have just this verdict, with these reasons |
 |---|---|
-| today's checks, and its judge's opinion is known | anything but the lower of what the two say |
-| today's checks, and there should be an opinion but is none | better than `partial`: that is what doubt gives |
-| today's checks, and nobody can know the opinion | better than the checks allow |
-| older checks, or ones without a number | nothing; but what today's would mark is listed |
+| and that they do not let through | what the checks give |
+| of a report that no model wrote | the lower of what the checks and its shared words give |
+| of one that a model wrote, with its judge's opinion | the lower of what the checks and the judge say |
+| of one that a model wrote, without an opinion | `partial`: that is what doubt gives |
+| in a trail without a question | nothing better than the checks allow: nobody says who judged it |
 
-An opinion is known where no model wrote (shared words decide, which is pure too) and where the judge was asked over the network: then what
-it was asked is stored. What a model on the same machine was asked is not.
+A claim that passed other checks is judged by today's. What these give otherwise is a problem, unless the bundle is signed by the key that
+was asked for: then it is believed that those checks were run, and what today's would give is listed.
 """
 
 from __future__ import annotations
@@ -18,20 +19,19 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from stepwell.audit.checks import CHECKS_VERSION, check
+from stepwell.audit.checks import CHECKS_VERSION, Check, check
 from stepwell.audit.evidence import VERDICTS, Claim, Quote, Verdict
-from stepwell.audit.judge import LexicalJudge
+from stepwell.audit.judge import Judgement, LexicalJudge
 from stepwell.audit.ledger import Evidence
+from stepwell.audit.limits import MAX_CLAIM_CHARS, MAX_CLAIMS
 from stepwell.audit.proofs.opened import OpenedBundle, Trail
 from stepwell.audit.trail import Defect
 from stepwell.audit.verdicts import RANK, lower_of
 from stepwell.validation import extract_json
 
-LONGEST_CLAIM = 10_000
-"""Characters of a claim and its quotes, which no report of ours comes near."""
 MOST_COMPARED = 500_000_000
-"""Characters of claims times those of their quotes, since each fact of the one is looked up among those of the other: a file from a
-stranger must not keep us busy for long. It is enough for some thousand claims."""
+"""Characters of claims times those of their quotes, since each fact of the one is looked up among those of the other. It is enough for
+some thousand claims."""
 _MOST_ASKED = 200_000
 _MOST_LINES = 20
 _QUOTES = "The quotes:"
@@ -39,7 +39,7 @@ _QUOTES = "The quotes:"
 
 @dataclass
 class Judged:
-    """What was found: problems, and what only today's checks would mark."""
+    """What was found: problems, and claims that passed other checks and that today's judge otherwise."""
 
     problems: list[Defect] = field(default_factory=list)
     marked_today: list[Defect] = field(default_factory=list)
@@ -48,16 +48,22 @@ class Judged:
 def judge_again(opened: OpenedBundle, trail: Trail, evidence: Evidence) -> Judged:
     """Every claim of the trail against its quotes, whichever branch it belongs to."""
     judged = Judged()
+    if len(evidence.claims) > MAX_CLAIMS:
+        judged.problems.append(
+            Defect("claims.json", f"has {len(evidence.claims):,} claims; at most {MAX_CLAIMS:,} are checked")
+        )
+        return judged
     opinions, reports = read_opinions(opened, trail), _list_reports(trail)
     known: dict[str, Quote] = {}
     left = MOST_COMPARED
     for entry in trail.of_kind("quote", "claim"):
+        opened.patience.go_on()
         if entry.kind == "quote":
-            name = str(entry.data["quote_id"])
+            name = entry.data["quote_id"]
             known[name] = evidence.quotes[name]
             continue
-        claim = evidence.claims[str(entry.data["claim_id"])]
-        report = reports.get(claim.claim_id, _Report())
+        claim = evidence.claims[entry.data["claim_id"]]
+        report = reports.get(claim.claim_id, _Report(None, trail.modes[entry.seq]))
         quotes = report.select(claim, known)
         left -= len(claim.text) * sum(len(quote.text) for quote in quotes.values())
         if left < 0:
@@ -68,38 +74,60 @@ def judge_again(opened: OpenedBundle, trail: Trail, evidence: Evidence) -> Judge
 
 
 def _judge(claim: Claim, quotes: Mapping[str, Quote], opinions: Opinions, mode: str, judged: Judged) -> None:
-    version = claim.checks or 0
-    if version > CHECKS_VERSION:
-        unknown = f"claim {claim.claim_id} passed checks {version}, and this version knows those up to {CHECKS_VERSION}: use a newer one"
+    if not 0 < claim.checks <= CHECKS_VERSION:
+        unknown = (
+            f"claim {claim.claim_id} passed checks {claim.checks}, and this version knows those from 1 to {CHECKS_VERSION}"
+        )
         judged.problems.append(Defect("claims.json", unknown))
         return
     cited = [quotes[each] for each in dict.fromkeys(claim.evidence) if each in quotes]
-    if len(claim.text) + sum(len(quote.text) for quote in cited) > LONGEST_CLAIM:
+    if len(claim.text) + sum(len(quote.text) for quote in cited) > MAX_CLAIM_CHARS:
         judged.problems.append(
             Defect("claims.json", f"claim {claim.claim_id} and its quotes are longer than any that we write")
         )
         return
     checked = check(claim.text, claim.evidence, quotes)
-    if version < CHECKS_VERSION:
-        if RANK[claim.verdict] > RANK[checked.ceiling]:
-            judged.marked_today.append(_describe(claim, "today's checks allow", {checked.ceiling}, checked.reasons))
-        return
-    allowed, who = _allow(claim, cited, checked.ceiling, opinions, mode)
-    if claim.verdict not in allowed:
-        judged.problems.append(_describe(claim, who, allowed, checked.reasons))
+    allowed, who = _allow(claim, cited, checked, opinions, mode)
+    found = judged.problems if claim.checks == CHECKS_VERSION else judged.marked_today
+    if claim.verdict not in {verdict for verdict, _ in allowed}:
+        found.append(_describe(claim, who, {verdict for verdict, _ in allowed}, checked.reasons))
+    elif mode and not any(claim.verdict == verdict and _is_reason(claim, reasons) for verdict, reasons in allowed):
+        found.append(
+            Defect("claims.json", f"claim {claim.claim_id} gives other reasons for its verdict than {who.rpartition(' ')[0]}")
+        )
 
 
-def _allow(claim: Claim, cited: list[Quote], ceiling: Verdict, opinions: Opinions, mode: str) -> tuple[set[Verdict], str]:
-    """The verdicts that a claim may have, and in words who says so."""
-    if ceiling not in ("supported", "partial"):
-        return {ceiling}, "the checks give"
+Outcome = tuple[Verdict, tuple[str, ...]]
+"""A verdict and the reasons for it."""
+_UNJUDGED = "it could not be judged ("
+
+
+def _is_reason(claim: Claim, reasons: tuple[str, ...]) -> bool:
+    """Whether a claim gives just these. Why a judge could not be heard is its own affair, in one word."""
+    if reasons[-1:] != (_UNJUDGED,):
+        return claim.reasons == reasons
+    last = claim.reasons[-1:]
+    told = last[0].removeprefix(_UNJUDGED).removesuffix(")") if last and last[0].startswith(_UNJUDGED) else ""
+    return claim.reasons[:-1] == reasons[:-1] and told.isidentifier()
+
+
+def _allow(claim: Claim, cited: list[Quote], checked: Check, opinions: Opinions, mode: str) -> tuple[set[Outcome], str]:
+    """The verdicts that a claim may have with their reasons, and in words who says so."""
+    if checked.ceiling not in ("supported", "partial"):
+        return {(checked.ceiling, checked.reasons)}, "the checks give"
     if mode == "extractive":
-        return {lower_of(ceiling, LexicalJudge().compare(claim.text, cited).verdict)}, "the checks and its words give"
+        return {_join(checked, LexicalJudge().compare(claim.text, cited))}, "the checks and its words give"
     if said := opinions.about(claim):
-        return {lower_of(ceiling, opinion) for opinion in said}, "the checks and its judge give"
-    most: Verdict = "partial" if mode and not opinions.unheard else ceiling
-    below = {each for each in VERDICTS if RANK[each] <= min(RANK[ceiling], RANK[most])}
-    return below, "without an opinion of its judge it is at most" if most != ceiling else "the checks allow"
+        return {_join(checked, opinion) for opinion in said}, "the checks and its judge give"
+    if not mode:
+        below = {each for each in VERDICTS if RANK[each] <= RANK[checked.ceiling]}
+        return {(each, ()) for each in below}, "the checks allow"
+    return {("partial", (*checked.reasons, _UNJUDGED))}, "without an opinion of its judge it is at most"
+
+
+def _join(checked: Check, opinion: Judgement) -> Outcome:
+    why = (opinion.reason,) if opinion.reason and opinion.verdict != "supported" else ()
+    return lower_of(checked.ceiling, opinion.verdict), (*checked.reasons, *why)
 
 
 def _describe(claim: Claim, who: str, allowed: set[Verdict], reasons: tuple[str, ...]) -> Defect:
@@ -124,56 +152,48 @@ def _list_reports(trail: Trail) -> dict[str, _Report]:
     """Claim -> the report that lists it."""
     found: dict[str, _Report] = {}
     for report in trail.of_kind("report"):
-        claims, quotes = report.data.get("claims"), report.data.get("quotes")
-        if isinstance(claims, list):
-            names = frozenset(str(each) for each in quotes) if isinstance(quotes, list) else None
-            listing = _Report(names, trail.modes[report.seq])
-            found.update({str(each): listing for each in claims})
+        listing = _Report(frozenset(report.data["quotes"]), trail.modes[report.seq])
+        found.update(dict.fromkeys(report.data["claims"], listing))
     return found
 
 
 class Opinions:
-    """What judges said over the network, by the sentence they were asked about."""
+    """What judges said, by the sentence they were asked about."""
 
     def __init__(self) -> None:
-        self._said: dict[str, list[tuple[frozenset[str], Verdict]]] = defaultdict(list)
-        self.unheard = False
-        """Whether a judge on the same machine answered too: about what, nobody knows."""
+        self._said: dict[str, list[tuple[frozenset[str], Judgement]]] = defaultdict(list)
 
-    def add(self, sentence: str, cited: frozenset[str], verdict: Verdict) -> None:
-        self._said[sentence].append((cited, verdict))
+    def add(self, sentence: str, cited: frozenset[str], opinion: Judgement) -> None:
+        self._said[sentence].append((cited, opinion))
 
-    def about(self, claim: Claim) -> set[Verdict]:
+    def about(self, claim: Claim) -> list[Judgement]:
         wanted = frozenset(claim.evidence)
-        return {verdict for cited, verdict in self._said.get(claim.text, ()) if cited <= wanted}
+        return [opinion for cited, opinion in self._said.get(claim.text, ()) if cited <= wanted]
 
 
 def read_opinions(opened: OpenedBundle, trail: Trail) -> Opinions:
-    """Everything that judges were asked and answered."""
+    """Everything that judges were asked and answered, here or over the network."""
     found = Opinions()
-    asked = {entry.key: entry for entry in trail.of_kind("request") if entry.data.get("why") == "judge"}
-    by_request = {str(entry.data.get("request", entry.key)): entry for entry in asked.values()}
     for answer in trail.of_kind("model_call"):
-        name = str(answer.data.get("request"))
-        if ":judge:" not in name:
+        if ":judge:" not in answer.data["request"] or "asked_sha256" not in answer.data:
             continue
-        if name not in by_request:
-            found.unheard = True
-            continue
-        verdict = _read_verdict(opened.body(answer.data.get("body_sha256")))
-        for sentence, cited in _read_asked(opened.body(by_request[name].data.get("body_sha256"))):
-            if verdict is not None:
-                found.add(sentence, cited, verdict)
+        opened.patience.go_on()
+        opinion = _read_opinion(opened.body(answer.data["body_sha256"]))
+        for sentence, cited in _read_asked(opened.body(answer.data["asked_sha256"])):
+            if opinion is not None:
+                found.add(sentence, cited, opinion)
     return found
 
 
-def _read_verdict(body: bytes | None) -> Verdict | None:
+def _read_opinion(body: bytes | None) -> Judgement | None:
     try:
         said = extract_json((body or b"")[:_MOST_ASKED].decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
     verdict = said.get("verdict") if isinstance(said, dict) else None
-    return next((each for each in VERDICTS if each == verdict), None)
+    reason = said.get("reason", "") if isinstance(said, dict) else ""
+    known = next((each for each in VERDICTS if each == verdict), None)
+    return Judgement(known, reason) if known is not None and isinstance(reason, str) else None
 
 
 def _read_asked(body: bytes | None) -> Iterator[tuple[str, frozenset[str]]]:

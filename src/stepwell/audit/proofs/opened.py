@@ -3,39 +3,61 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from stepwell.audit.bundle import BODIES, FORMAT, FORMATS, BundleReader
+from stepwell.audit.bundle import BODIES, FORMAT, BundleReader
 from stepwell.audit.canonical import sha256
+from stepwell.audit.forms import check_forms, scope_of
 from stepwell.audit.ledger import Evidence, read_evidence
+from stepwell.audit.limits import MAX_ENTRIES, MAX_REPORT_BYTES, MAX_TRAIL_BYTES, Patience
 from stepwell.audit.story import Story, evidence_of, story_of
 from stepwell.audit.trail import Defect, Entry, check_chain
 from stepwell.errors import BundleError, EvidenceDamagedError
 
+_SIZES: Mapping[str, int] = {"report.md": MAX_REPORT_BYTES, "policy.md": MAX_REPORT_BYTES}
+
 
 class OpenedBundle:
-    """The members of a bundle. Bodies are read when they are looked at; everything else is kept."""
+    """The members of a bundle. Bodies are read when they are looked at; everything else is kept. `BundleError` where one is too large."""
 
-    def __init__(self, bundle: BundleReader) -> None:
+    def __init__(self, bundle: BundleReader, patience: Patience) -> None:
         self.bundle = bundle
+        self.patience = patience
+        for name, member in bundle.members.items():
+            most = _SIZES.get(name, MAX_TRAIL_BYTES)
+            if name.partition("/")[0] not in BODIES and member.size > most:
+                raise BundleError(
+                    f"Member '{name}' has {member.size:,} bytes; at most {most:,} are checked, so it was not judged."
+                )
         self.contents = {name: bundle.read(name) for name in bundle.members if name.partition("/")[0] not in BODIES}
-        self.hashes = {name: (sha256(bundle.read(name)), member.size) for name, member in bundle.members.items()}
+        self.hashes = dict(self._hash_members())
+
+    def _hash_members(self) -> Iterator[tuple[str, tuple[str, int]]]:
+        for name, member in self.bundle.members.items():
+            self.patience.go_on()
+            yield name, (sha256(self.bundle.read(name)), member.size)
 
     @cached_property
-    def named_form(self) -> object:
-        """The format that the manifest names, whatever that is."""
-        try:
-            return json.loads(self.contents.get("manifest.json", b"")).get("format")
-        except (ValueError, AttributeError, RecursionError):
-            return None
-
-    @property
     def form(self) -> str:
-        """The format to check against: the one that is named, or else the newest, which it then is not."""
-        return str(self.named_form) if self.named_form in FORMATS else FORMAT
+        """The format that the manifest names; empty where it names none."""
+        try:
+            named = json.loads(self.contents.get("manifest.json", b"")).get("format")
+        except (ValueError, AttributeError, RecursionError):
+            return ""
+        return named if isinstance(named, str) else ""
+
+    def check_form(self) -> Iterator[Defect]:
+        """Whether it is of the one format there is. Nothing else can be said of one that is not."""
+        if "manifest.json" not in self.contents:
+            yield Defect("manifest.json", "is missing, so the bundle was not judged")
+        elif self.form != FORMAT:
+            named = f"names the format '{self.form[:40]}'" if self.form else "names no format"
+            yield Defect(
+                "manifest.json", f"{named}; this version reads '{FORMAT}' and nothing else, so the bundle was not judged"
+            )
 
     def body(self, digest: object) -> bytes | None:
         """Stored bytes by their hash; `None` where there are none, or others."""
@@ -45,44 +67,54 @@ class OpenedBundle:
             return None
 
     def read_trail(self) -> tuple[Trail | None, list[Defect]]:
-        """What the trail says, and what is wrong with it; nothing where it cannot be read."""
+        """What the trail says, and what is wrong with it; nothing where it cannot be read, or where an entry lacks its form."""
         if "trail.jsonl" not in self.contents:
             return None, [Defect("trail.jsonl", "is missing")]
+        if (count := self.contents["trail.jsonl"].count(b"\n")) > MAX_ENTRIES:
+            return None, [Defect("trail.jsonl", f"has {count:,} entries; at most {MAX_ENTRIES:,} are checked")]
         try:
             entries = self.bundle.entries()
         except EvidenceDamagedError as error:
             return None, [Defect("trail.jsonl", str(error))]
+        self.patience.go_on()
         problems = [Defect("trail.jsonl", f"{problem.where} {problem.fact}") for problem in check_chain(entries)]
+        if faults := list(check_forms(entries)):
+            return None, [*problems, *faults]
         story = story_of(entries)
         try:
             return Trail(entries, story, read_evidence(entries), evidence_of(entries, story)), problems
         except EvidenceDamagedError as error:
-            return Trail(entries, story), [*problems, Defect("trail.jsonl", str(error))]
+            return None, [*problems, Defect("trail.jsonl", str(error))]
 
 
 @dataclass(frozen=True)
 class Trail:
-    """The entries of a bundle and what they say."""
+    """The entries of a bundle and what they say. Each has the form of its kind (`forms.py`)."""
 
     entries: Sequence[Entry]
     story: Story
-    evidence: Evidence | None = None
-    """Of all branches; `None` where an entry does not have the form of one."""
-    told: Evidence | None = None
+    evidence: Evidence
+    """Of all branches."""
+    told: Evidence
     """Of the story: what the report rests on."""
 
     @cached_property
     def modes(self) -> dict[int, str]:
-        """Report, by its place in the trail -> how its question was answered: `extractive`, `written` or `deep`."""
+        """Report or claim, by its place in the trail -> how its question was answered: `extractive`, `written` or `deep`. A claim that no
+        report lists belongs to the last question before it; in a trail without questions it has none."""
         asked: dict[str, str] = {}
         found: dict[int, str] = {}
-        for entry in self.of_kind("question", "report"):
-            scope = entry.key.partition(":")[0]
+        newest = ""
+        for entry in self.of_kind("question", "report", "claim"):
             if entry.kind == "question":
-                asked[scope] = text_at(entry.data, "mode")
+                newest = asked[scope_of(entry)] = text_at(entry.data, "mode")
             else:
-                found[entry.seq] = asked.get(scope, "")
+                found[entry.seq] = newest if entry.kind == "claim" else asked[scope_of(entry)]
         return found
+
+    @property
+    def has_questions(self) -> bool:
+        return any(entry.kind == "question" for entry in self.entries)
 
     def of_kind(self, *kinds: str) -> list[Entry]:
         return [entry for entry in self.entries if entry.kind in kinds]

@@ -5,10 +5,12 @@ A branch's own order (question, plan, approval, report) is `story.check_story`.
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from stepwell.audit.forms import DEEP, scope_of
 from stepwell.audit.proofs.opened import OpenedBundle, Trail, text_at
 from stepwell.audit.story import hash_plan
 from stepwell.audit.trail import Defect, Entry
@@ -17,10 +19,9 @@ from stepwell.validation import extract_json
 
 TRAIL = "trail.jsonl"
 _MOST_ANSWER = 200_000
-_MOST_REQUESTS = 2_000
-"""Of those that asked models about a question: a file from a stranger must not keep us busy for long."""
+_MOST_ASKED = 8_000_000
 Outline = tuple[str, ...]
-_ASKED_THE_QUESTION = ("thinker", "auditor", "synthesizer")
+_ASKED_THE_QUESTION = ("thinker", "auditor", "write")
 
 
 def check_plans(opened: OpenedBundle, trail: Trail) -> Iterator[Defect]:
@@ -30,30 +31,28 @@ def check_plans(opened: OpenedBundle, trail: Trail) -> Iterator[Defect]:
     for entry in trail.of_kind("plan", "approval"):
         if entry.kind == "plan":
             yield from _check_plan(entry, edited, answers)
-            made[text_at(entry.data, "sha256")] = entry
-        elif "after" in entry.data and "plan_sha256" in entry.data:
-            if text_at(entry.data, "plan_sha256") not in made:
+            made[entry.data["sha256"]] = entry
+        elif "plan_sha256" in entry.data:
+            if entry.data["plan_sha256"] not in made:
                 yield Defect(TRAIL, f"entry {entry.seq} (approval) is for a plan that is not in the trail before it")
             edited[entry.key] = entry
     yield from _check_questions(opened, trail)
 
 
 def _check_plan(entry: Entry, edited: Mapping[str, Entry], answers: Mapping[str, set[Outline]]) -> Iterator[Defect]:
-    plan, named = entry.data.get("plan"), entry.data.get("sha256")
-    if not isinstance(plan, dict) or named is None:
-        return  # a plan of an agent's, or of a program that keeps its own form
-    try:
-        fits = hash_plan(plan) == named
-    except (KeyError, TypeError, ValueError):
-        fits = False
-    if not fits:
+    plan, by = entry.data["plan"], entry.data["by"]
+    if hash_plan(plan) != entry.data["sha256"]:
         yield Defect(TRAIL, f"entry {entry.seq} (plan) does not have the hash that is approved: it was changed")
-    if entry.data.get("by") == "person":
-        said = edited.get(text_at(entry.data, "after"))
-        if said is None or said.data.get("edited_plan") != plan:
+    if (by == "person") != (":edited" in entry.key):
+        yield Defect(TRAIL, f"entry {entry.seq} (plan) is said to be made by a {by}, and its name says something else")
+    elif by == "person":
+        said = edited.get(entry.data["after"])
+        if said is None or said.data["edited_plan"] != plan:
             yield Defect(TRAIL, f"entry {entry.seq} (plan) is not what a person made of the plan before it")
-    elif entry.data.get("by") == "model" and _outline(plan) not in answers.get(_place(entry, "plan"), ()):
+    elif by == "model" and _outline(plan) not in answers.get(_place(entry, "plan"), ()):
         yield Defect(TRAIL, f"entry {entry.seq} (plan) is not what the model answered that made it")
+    elif by == "rules" and _place(entry, "plan") in answers:
+        yield Defect(TRAIL, f"entry {entry.seq} (plan) is said to be made by rules, and a model was asked for it")
 
 
 def _read_answers(opened: OpenedBundle, trail: Trail) -> dict[str, set[Outline]]:
@@ -87,24 +86,26 @@ def _outline(plan: Mapping[str, Any]) -> Outline:
 
 
 def _check_questions(opened: OpenedBundle, trail: Trail) -> Iterator[Defect]:
-    """Models that plan, audit and write are shown the question; what they were sent is stored where it left the machine."""
-    asked = {entry.key.partition(":")[0]: text_at(entry.data, "query") for entry in trail.of_kind("question")}
-    about = [entry for entry in trail.of_kind("request") if entry.data.get("why") in _ASKED_THE_QUESTION]
-    if len(about) > _MOST_REQUESTS:
-        yield Defect(TRAIL, f"asked models {len(about)} times about questions, of which {_MOST_REQUESTS} were checked")
-    for request in about[:_MOST_REQUESTS]:
-        query = asked.get(request.key.partition(":")[0])
-        if request.data.get("to") != "model" or not query or HIDDEN in query:
+    """Models that plan, audit and write are shown the question; what they were asked is stored."""
+    asked = {scope_of(entry): entry.data["query"] for entry in trail.of_kind("question") if entry.data["mode"] != DEEP}
+    for call in trail.of_kind("model_call"):
+        opened.patience.go_on()
+        query = asked.get(scope_of(call))
+        if not query or HIDDEN in query or call.key.split(":")[1] not in _ASKED_THE_QUESTION:
             continue
-        body = opened.body(request.data.get("body_sha256"))
+        body = opened.body(call.data["asked_sha256"])
         if body is not None and not _holds(body, query):
-            fact = f"entry {request.seq} (request) asked a model, and not about the question of its branch: one of them was changed"
+            fact = f"entry {call.seq} (model_call) answers what was not asked about the question of its branch: one was changed"
             yield Defect(TRAIL, fact)
 
 
 def _holds(body: bytes, query: str) -> bool:
     """Whether the letters and digits of the question stand there; marks and spaces may be put differently for a model."""
-    return _bare(query) in _bare(body[:_MOST_ANSWER].decode("utf-8", "replace").replace("\\n", " ").replace("\\t", " "))
+    try:
+        asked = " ".join(text_at(message, "content") for message in json.loads(body[:_MOST_ASKED]))
+    except (ValueError, TypeError, RecursionError):
+        asked = ""
+    return _bare(query) in _bare(asked)
 
 
 def _bare(text: str) -> str:

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 from stepwell.audit.evidence import Claim
+from stepwell.audit.forms import scope_of
 from stepwell.audit.ledger import Evidence
 from stepwell.audit.proofs.opened import OpenedBundle, Trail
 from stepwell.audit.trail import Defect, Entry
 from stepwell.audit.writing.compared import compare_marked, compare_numbered
 from stepwell.audit.writing.draft import read_draft
+from stepwell.audit.writing.quoted import quoted_sentences
 from stepwell.audit.writing.references import check_references
-from stepwell.audit.writing.report import word_skipped
+from stepwell.audit.writing.report import KEPT, QUOTES_NOTE, word_skipped
 
-UNLISTED = "Its report does not list the claims it rests on, so its sentences were not compared with them."
 REPORT = "report.md"
 _LONGEST_DRAFT = 1_000_000
 _LISTS = ("claims", "quotes", "sources")
 
 
 def check_report(opened: OpenedBundle, trail: Trail, evidence: Evidence, told: Evidence) -> Iterator[Defect]:
-    """The report of the story. What it lists and the trail does not have is a problem even where there is nothing to compare."""
+    """The report of the story: each sentence is a claim of its own, worded by whoever is said to have written it."""
     entry = trail.story.last("report")
     if entry is None or REPORT not in opened.contents:
         return
@@ -31,63 +32,95 @@ def check_report(opened: OpenedBundle, trail: Trail, evidence: Evidence, told: E
         return
     for fault in check_references(report, told.sources, told.quotes):
         yield Defect(REPORT, fault)
+    opened.patience.go_on()
     yield from _check_lists(entry, trail, evidence)
-    if not is_unlisted(trail):
-        claims = [evidence.claims[each] for each in entry.data["claims"] if each in evidence.claims]
-        for fault in _compare(report, entry, trail, claims, told):
-            yield Defect(REPORT, fault)
-        if trail.modes[entry.seq] == "written" and not _was_drafted(opened, trail, entry, claims):
-            yield Defect("trail.jsonl", f"entry {entry.seq} (report) does not rest on what the model answered that wrote it")
+    claims = [evidence.claims[each] for each in entry.data["claims"] if each in evidence.claims]
+    mode = trail.modes[entry.seq]
+    of_quotes = mode == "extractive" or (mode == "written" and QUOTES_NOTE in report.split("\n"))
+    for fault in _compare(report, entry, trail, claims, told, of_quotes=of_quotes):
+        yield Defect(REPORT, fault)
+    opened.patience.go_on()
+    if of_quotes:
+        yield from _check_quoted(trail, entry, claims, told)
+    elif mode == "written" and not _was_drafted(opened, trail, entry, claims):
+        yield Defect("trail.jsonl", f"entry {entry.seq} (report) does not rest on what the model answered that wrote it")
 
 
-def is_unlisted(trail: Trail) -> bool:
-    """Whether there is a report that does not say which claims are its own."""
-    entry = trail.story.last("report")
-    return entry is not None and not isinstance(entry.data.get("claims"), list)
+def _check_quoted(trail: Trail, report: Entry, claims: list[Claim], told: Evidence) -> Iterator[Defect]:
+    """Each sentence stands word for word in the quote that it cites, and no model wrote it."""
+    sentences: dict[str, set[tuple[str, tuple[str, ...]]]] = {}
+    for claim in claims:
+        quote = told.quotes.get(claim.evidence[0]) if claim.evidence else None
+        if quote is not None and quote.quote_id not in sentences:
+            sentences[quote.quote_id] = quoted_sentences(quote)
+        if quote is None or (claim.text, claim.evidence) not in sentences[quote.quote_id]:
+            yield Defect(
+                "claims.json", f"claim {claim.claim_id} is no sentence of a quote, and the report is said to be made of quotes"
+            )
+    if trail.modes[report.seq] == "written":
+        # A model could write, and was not asked to: a ceiling was reached, which is noted.
+        noted = f"{scope_of(report)}:limit:write"
+        if not any(limit.key == noted or limit.key.startswith(f"{noted}:") for limit in trail.of_kind("limit")):
+            yield Defect(
+                "trail.jsonl", f"entry {report.seq} (report) is made of quotes, and nothing says why no model wrote it"
+            )
+    elif any(answer.key.startswith(f"{scope_of(report)}:write:") for answer in trail.of_kind("model_call")):
+        yield Defect(
+            "trail.jsonl", f"entry {report.seq} (report) is said to be made of quotes, and a model was asked to write it"
+        )
 
 
 def _check_lists(entry: Entry, trail: Trail, evidence: Evidence) -> Iterator[Defect]:
     known: dict[str, Container[str]] = {"claims": evidence.claims, "quotes": evidence.quotes, "sources": evidence.sources}
     for name in _LISTS:
-        listed = entry.data.get(name)
-        if not isinstance(listed, list):
-            if "after" in entry.data:
-                yield Defect("trail.jsonl", f"entry {entry.seq} (report) does not list the {name} it rests on")
-            continue
+        listed = entry.data[name]
+        if len(set(listed)) != len(listed):
+            yield Defect("trail.jsonl", f"entry {entry.seq} (report) lists some of its {name} twice")
         for each in listed:
             if each not in known[name]:
-                yield Defect("trail.jsonl", f"entry {entry.seq} (report) rests on '{str(each)[:40]}', which is not there")
+                yield Defect("trail.jsonl", f"entry {entry.seq} (report) rests on '{each[:40]}', which is not there")
+    if "sufficient" in entry.data and entry.data["sufficient"] != any(
+        evidence.claims[each].verdict in KEPT for each in entry.data["claims"] if each in evidence.claims
+    ):
+        yield Defect(
+            "trail.jsonl", f"entry {entry.seq} (report) says otherwise than its claims whether the evidence is sufficient"
+        )
+    sources = set(entry.data["sources"])
+    for quote in (evidence.quotes[each] for each in entry.data["quotes"] if each in evidence.quotes):
+        if quote.source_id not in sources:
+            yield Defect(
+                "trail.jsonl", f"entry {entry.seq} (report) quotes source '{quote.source_id[:40]}', which it does not list"
+            )
     review = trail.story.last("source_review")
-    denied = review.data.get("deny") if review and review.key.partition(":")[0] == entry.key.partition(":")[0] else None
-    for each in denied if isinstance(denied, list) else ():
-        if each in (entry.data.get("sources") or ()):
-            yield Defect("trail.jsonl", f"entry {entry.seq} (report) rests on source '{str(each)[:40]}', which a person denied")
+    denied = review.data["deny"] if review and scope_of(review) == scope_of(entry) else ()
+    for each in denied:
+        if each in sources:
+            yield Defect("trail.jsonl", f"entry {entry.seq} (report) rests on source '{each[:40]}', which a person denied")
 
 
 def _was_drafted(opened: OpenedBundle, trail: Trail, entry: Entry, claims: list[Claim]) -> bool:
-    """Whether a recorded answer has these sentences with these citations; or no model was asked to write, which is then said."""
-    scope = entry.key.partition(":")[0]
-    if not claims or any(limit.key.startswith(f"{scope}:limit:write") for limit in trail.of_kind("limit")):
+    """Whether a recorded answer has these sentences with these citations."""
+    if not claims:
         return True
     stated = [(claim.text, claim.evidence) for claim in claims]
-    drafts = [answer for answer in trail.of_kind("model_call") if answer.key.startswith(f"{scope}:write:")]
-    bodies = [opened.body(answer.data.get("body_sha256")) for answer in drafts if answer.seq < entry.seq]
-    if not bodies and all(claim.checks is None for claim in claims):
-        return True  # a ceiling that was reached before it was noted in the trail
-    return any(
-        [(claim.text, claim.evidence) for claim in read_draft(body.decode("utf-8", "replace")).claims()] == stated
-        for body in bodies
-        if body is not None and len(body) <= _LONGEST_DRAFT
-    )
+    drafts = [answer for answer in trail.of_kind("model_call") if answer.key.startswith(f"{scope_of(entry)}:write:")]
+    for draft in drafts:
+        opened.patience.go_on()
+        body = opened.body(draft.data["body_sha256"]) if draft.seq < entry.seq else None
+        if body is None or len(body) > _LONGEST_DRAFT:
+            continue
+        if [(claim.text, claim.evidence) for claim in read_draft(body.decode("utf-8", "replace")).claims()] == stated:
+            return True
+    return False
 
 
-def _compare(report: str, entry: Entry, trail: Trail, claims: list[Claim], told: Evidence) -> list[str]:
+def _compare(report: str, entry: Entry, trail: Trail, claims: list[Claim], told: Evidence, *, of_quotes: bool) -> list[str]:
     if trail.modes[entry.seq] == "deep":
         return compare_marked(report, claims)
     skipped = {
         word_skipped(sentence)
         for limit in trail.of_kind("limit")
-        for sentence in limit.data.get("skipped") or ()
-        if isinstance(sentence, str)
+        for sentence in limit.data.get("skipped", ())
+        if scope_of(limit) == scope_of(entry)
     }
-    return compare_numbered(report, claims, told.quotes, told.sources, skipped)
+    return compare_numbered(report, claims, told.quotes, told.sources, skipped, of_quotes=of_quotes)

@@ -1,8 +1,7 @@
 """A finished report against its claims, sentence by sentence: what `report.py` and `marked.py` have written is found again, and nothing
 else may stand there.
 
-Headings are left to their writer as long as they state nothing. Marks of older reports may be worded in another way; whether a sentence has
-one may not differ.
+Headings are left to their writer as long as they state nothing.
 """
 
 from __future__ import annotations
@@ -10,36 +9,42 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from stepwell.audit.checks import CHECKS_VERSION
 from stepwell.audit.evidence import Claim, Quote, Source
 from stepwell.audit.writing.draft import states_something
 from stepwell.audit.writing.marked import add_marks, sentences, strip_marks
-from stepwell.audit.writing.references import SOURCES_HEADING, reference_section
+from stepwell.audit.writing.references import SOURCES_HEADING, cited_pages, reference_section
 from stepwell.audit.writing.report import (
-    ANY_MARK,
     INSUFFICIENT,
     KEPT,
     NO_REPORT,
     QUOTES_NOTE,
     SKIPPED_HEADING,
     Unsupported,
-    mark_of,
     note_left_out,
     write_sentence,
 )
 
 _HEADING = re.compile(r"#{1,6} (.*)")
-_OLDER_SKIPPED = re.compile(r"No model was asked to write: The ceiling of [^\n]{1,300} What follows are quotes\.")
-"""What was skipped and stood in no entry of the trail, before all of it did."""
 
 
 def compare_numbered(
-    report: str, claims: Sequence[Claim], quotes: Mapping[str, Quote], sources: Mapping[str, Source], skipped: Collection[str]
+    report: str,
+    claims: Sequence[Claim],
+    quotes: Mapping[str, Quote],
+    sources: Mapping[str, Source],
+    skipped: Collection[str],
+    *,
+    of_quotes: bool,
 ) -> list[str]:
-    """What is wrong with a report whose sources are numbered, as sentences; `skipped` are the lines that the trail has for it.
+    """What is wrong with a report whose sources are numbered, as sentences; `skipped` are the lines that the trail has for it. One that is
+    made of quotes says so above, and only such a one does.
 
     A caller of `write_report` may have had unsupported sentences marked instead of left out: either form is right.
     """
+    if report.split("\n").count(QUOTES_NOTE) != (of_quotes and any(claim.verdict in KEPT for claim in claims)):
+        return [
+            "does not say that it is made of quotes" if of_quotes else "says that it is made of quotes, and a model wrote it"
+        ]
     found = [list(_compare(report, claims, quotes, sources, skipped, form)) for form in ("remove", "mark")]
     return [] if [] in found else found[0]
 
@@ -54,7 +59,7 @@ def _compare(
 ) -> Iterator[str]:
     main, left, listed = _cut(report)
     for line in left:
-        if not line.startswith("- ") or not (line[2:] in skipped or _OLDER_SKIPPED.fullmatch(line[2:])):
+        if not line.startswith("- ") or line[2:] not in skipped:
             yield f"says that something was skipped of which the trail knows nothing: '{line[:80]}'"
     if not any(claim.verdict in KEPT for claim in claims):
         if main.strip() != f"{INSUFFICIENT}\n\n{NO_REPORT}" or listed:
@@ -66,14 +71,16 @@ def _compare(
         if states_something(heading[1]):
             yield f"has a heading that states something: '{heading[1][:80]}'"
     for note in note_left_out(claims, form):
-        if note not in lines:
-            yield "does not say how many sentences were left out"
+        if lines.count(note) != 1:
+            yield "does not say once how many sentences were left out"
         lines = [line for line in lines if line != note]
     numbers: dict[str, int] = {}
     shown = [claim for claim in claims if form == "mark" or claim.verdict in KEPT]
     written = [(claim, write_sentence(claim, quotes, sources, numbers)) for claim in shown]
     yield from _follow([line for line in lines if not _HEADING.fullmatch(line)], written)
-    if listed.strip() != reference_section([sources[each] for each in numbers]).removeprefix(SOURCES_HEADING).strip():
+    pages = cited_pages((quotes[each] for claim in shown for each in claim.evidence if each in quotes), sources)
+    references = reference_section([sources[each] for each in numbers], pages)
+    if listed.strip() != references.removeprefix(SOURCES_HEADING).strip():
         yield "does not list the sources of its claims in their order"
 
 
@@ -89,29 +96,21 @@ def _follow(lines: Sequence[str], written: Sequence[tuple[Claim, str]]) -> Itera
     """Claim by claim along the text; the first place where the two part."""
     at = 0
     for line in lines:
-        rest = line.removeprefix("- ")
-        while rest:
+        place = 2 if line.startswith("- ") else 0
+        while place < len(line):
             if at == len(written):
-                yield f"says '{rest[:80]}', which is no claim of its trail"
+                yield f"says '{line[place : place + 80]}', which is no claim of its trail"
                 return
             claim, sentence = written[at]
-            length = _measure(rest, claim, sentence)
-            if length == 0:
-                yield f"says '{rest[:80]}' where its trail has claim {claim.claim_id}: '{sentence[:80]}'"
+            end = place + len(sentence)
+            if not line.startswith(sentence, place) or line[end : end + 1] not in ("", " "):
+                yield f"says '{line[place : place + 80]}' where its trail has claim {claim.claim_id}: '{sentence[:80]}'"
                 return
-            at, rest = at + 1, rest[length:].lstrip(" ")
+            at, place = at + 1, end
+            while line[place : place + 1] == " ":
+                place += 1
     if at < len(written):
         yield f"leaves out claim {written[at][0].claim_id}: '{written[at][1][:80]}'"
-
-
-def _measure(text: str, claim: Claim, sentence: str) -> int:
-    """How much of the text the sentence is; nothing if it does not stand there."""
-    end = len(sentence)
-    if claim.checks != CHECKS_VERSION and claim.verdict != "supported":
-        sentence = sentence.removesuffix(mark_of(claim))
-        mark = ANY_MARK.match(text, len(sentence))
-        end = mark.end() if mark else 0
-    return end if text.startswith(sentence) and text[end : end + 1] in ("", " ") else 0
 
 
 def compare_marked(report: str, claims: Sequence[Claim]) -> list[str]:

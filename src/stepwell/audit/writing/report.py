@@ -27,7 +27,7 @@ MARKS: dict[Verdict, str] = {
     "contradicted": " *(contradicted by its source)*",
 }
 ANY_MARK = re.compile(r" \*\((?:partly supported|not supported|contradicted by its source)(?:: [^()*\n]{1,120})?\)\*")
-"""What `mark_of` writes, with a reason or, as before there was one, without."""
+"""What `mark_of` writes, with a reason or without."""
 _LONGEST_REASON = 100
 _FOUND_BY_CHECKS = ("the source ", "the claim ", "no sentence of the source ", "it shares no word ")
 _UNSAFE = re.compile(r"[()\[\]*_<>|`#\\]")
@@ -40,7 +40,7 @@ QUOTES_NOTE = (
     "nearness to your question. Sources can contradict one another, and a quote can say less, or more, outside its page. "
     "Configure a model (STEPWELL_MODEL) for a written report."
 )
-"""Goes above a report that no model wrote. Whoever checks a bundle knows it by its words: an older one stays known if they change."""
+"""Goes above a report that no model wrote. Whoever checks a bundle looks for it there, word for word."""
 KEPT: tuple[Verdict, ...] = ("supported", "partial")
 
 
@@ -110,10 +110,8 @@ def write_sentence(claim: Claim, quotes: Mapping[str, Quote], sources: Mapping[s
     cited = [quotes[each].source_id for each in claim.evidence if each in quotes and quotes[each].source_id in sources]
     here = sorted({numbers.setdefault(source, len(numbers) + 1) for source in cited})
     references = f" [{', '.join(map(str, here))}]" if here else ""
-    words, mark = claim.text, ""
-    while words and words[-1] in ".!?…":
-        words, mark = words[:-1], words[-1] + mark
-    mark = mark or ("" if words.endswith((":", ";", ",")) else ".")
+    words = claim.text.rstrip(".!?…")
+    mark = claim.text[len(words) :] or ("" if words.endswith((":", ";", ",")) else ".")
     return f"{words}{references}{mark}{mark_of(claim)}"
 
 

@@ -25,10 +25,18 @@ def add_research(commands: Any, default_url: str) -> None:
         dest="origin",
         metavar="BUNDLE",
         type=Path,
-        help="go on from the sources of this bundle, which is verified first",
+        help="go on from the sources of this bundle, which is verified first and has to be signed by you or by --key",
     )
     research.add_argument(
         "--refresh", metavar="BUNDLE", type=Path, help="ask the question of this bundle again and show only what has changed"
+    )
+    research.add_argument(
+        "--key", metavar="KEY|FILE", help="with --on or --refresh: the public key of who made that bundle, if it was not you"
+    )
+    research.add_argument(
+        "--unvouched",
+        action="store_true",
+        help="with --on or --refresh: take the bundle whoever has signed it; what you build on it will say so",
     )
     research.add_argument(
         "--list", action="store_true", help="the researches there are, newest first; with words, those whose question has them"
@@ -62,8 +70,11 @@ def add_research(commands: Any, default_url: str) -> None:
         "--key", metavar="KEY|FILE", help="the public key of who should have made it; `stepwell doctor` prints it there"
     )
     verify.add_argument(
-        "--strict", action="store_true", help="fail also over what an older bundle lacks, and what today's checks would mark"
+        "--strict",
+        action="store_true",
+        help="fail also over what nothing shows: who signed it or what it is built on, where its pages came from, that it has a report",
     )
+    verify.add_argument("--seconds", metavar="N", type=float, help="give up after so many seconds (120)")
     _add_bundle(commands, "replay", "run a research again from its bundle, without network, and compare the reports")
     export = commands.add_parser("export", help="a research as a document", description="A research as a document.")
     export.add_argument("what", metavar="THREAD|BUNDLE", help="a research by its id, or a bundle's file")
@@ -79,7 +90,8 @@ def run_research(parser: argparse.ArgumentParser, arguments: argparse.Namespace)
         case "verify":
             from stepwell.cli.research import verify
 
-            return verify.run(arguments.bundle, head=arguments.head, key=arguments.key, strict=arguments.strict)
+            options = {"head": arguments.head, "key": arguments.key, "strict": arguments.strict, "seconds": arguments.seconds}
+            return verify.run(arguments.bundle, **options)
         case "replay":
             from stepwell.cli.research import replay
 
@@ -93,6 +105,8 @@ def run_research(parser: argparse.ArgumentParser, arguments: argparse.Namespace)
     ways = [arguments.thread, arguments.origin, arguments.refresh, arguments.list or None, arguments.demo or None]
     if sum(way is not None for way in ways) > 1 and not (arguments.demo and (arguments.origin or arguments.refresh)):
         parser.error("--continue, --on, --refresh, --list and --demo begin in different ways. Name one of them.")
+    if (arguments.key or arguments.unvouched) and not (arguments.origin or arguments.refresh):
+        parser.error("--key and --unvouched are about the bundle of --on or --refresh. Name one.")
     if arguments.origin and arguments.question is None:
         parser.error("--on takes a question too: what do you want to know next?")
     if arguments.refresh and (arguments.question or arguments.url):
@@ -123,6 +137,8 @@ def run_research(parser: argparse.ArgumentParser, arguments: argparse.Namespace)
             context_urls=arguments.context_url,
             origin=arguments.origin,
             refresh=arguments.refresh,
+            key=arguments.key,
+            unvouched=arguments.unvouched,
         )
     )
 

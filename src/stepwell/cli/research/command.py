@@ -80,11 +80,11 @@ def run(
     """The command; gives the exit code. `equipment` is for whoever brings a web and models of their own."""
     prefer_in_environment("LANGGRAPH_STRICT_MSGPACK", "true")
     form = check_options(options)
-    earlier = read_earlier(options)
+    settings = settings or Settings.load()
+    earlier = read_earlier(options, settings)
     if options.refresh and earlier:
         options = replace(options, question=str(earlier.question.data["query"]))
     given = None if options.thread and not options.question else {**make_input(options), **asked_along(options, earlier)}
-    settings = settings or Settings.load()
     terminal = terminal or Terminal(sys.stdin, sys.stdout if sys.stdout.isatty() else sys.stderr)
     with asyncio.Runner() as runner:
         if given and options.context:

@@ -6,21 +6,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stepwell.cli.research.options import ResearchOptions
+from stepwell.cli.research.verify import name_key
 from stepwell.errors import BundleError, needs_extra
+from stepwell.settings import Settings
 
 if TYPE_CHECKING:
     from stepwell.evidence.origin import Origin
 
 
-def read_earlier(options: ResearchOptions) -> Origin | None:
-    """The bundle that was named, if one was. It is verified before anything begins."""
+def read_earlier(options: ResearchOptions, settings: Settings) -> Origin | None:
+    """The bundle that was named, if one was. It is verified before anything begins, and so is who signed it: this installation, or the key
+    of `--key`."""
     bundle = options.origin or options.refresh
     if bundle is None:
         return None
     with needs_extra("Research", "research"):
+        from stepwell.audit.signing import SigningKey, read_public_key
         from stepwell.evidence.origin import read_origin
-    found = read_origin(bundle)
-    if options.refresh and not found.question.data.get("query"):
+    own = SigningKey(settings.data_folder, settings.signing_key_file).public_key()
+    named = None if options.key is None else read_public_key(name_key(options.key))
+    found = read_origin(bundle, [key for key in (own, named) if key], unvouched=options.unvouched)
+    if options.refresh and found.question.data["mode"] == "deep":
         raise BundleError(
             f"The bundle '{bundle.name}' is of a deep research, which chooses its own steps. Ask it again in its thread; "
             "--refresh asks again what `stepwell research` asked."

@@ -46,6 +46,10 @@ class ResearchOptions:
     """With `--on`: a bundle whose sources it goes on from."""
     refresh: Path | None = None
     """With `--refresh`: a bundle whose question is asked again."""
+    key: str | None = None
+    """Who should have signed the bundle of either, besides this installation: a public key, or a file with one."""
+    unvouched: bool = False
+    """Take that bundle whoever has signed it."""
 
 
 def check_options(options: ResearchOptions) -> Format:

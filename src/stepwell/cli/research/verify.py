@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from stepwell.audit.limits import VERIFY_S
 from stepwell.audit.verify import Verification, verify_bundle
 from stepwell.cli.own_command import spell_command
 from stepwell.errors import EvidenceError
@@ -13,8 +15,13 @@ from stepwell.errors import EvidenceError
 MOST_LINES = 50
 
 
-def run(bundle: Path, *, head: str | None = None, key: str | None = None, strict: bool = False) -> int:
+def run(
+    bundle: Path, *, head: str | None = None, key: str | None = None, strict: bool = False, seconds: float | None = None
+) -> int:
     """0 if everything holds, 1 with one line for each problem if not, 2 where there is nothing to check, or nothing to check it against."""
+    if seconds is not None and not 0 < seconds < math.inf:
+        print("--seconds takes a number above 0.", file=sys.stderr)
+        return 2
     if not bundle.exists():
         print(
             f"There is no file '{bundle}'. Name a bundle that `stepwell research` or `stepwell export` has made.",
@@ -22,7 +29,8 @@ def run(bundle: Path, *, head: str | None = None, key: str | None = None, strict
         )
         return 2
     try:
-        checked = verify_bundle(bundle, head=head, key=None if key is None else _read_key(key), strict=strict)
+        named = None if key is None else name_key(key)
+        checked = verify_bundle(bundle, head=head, key=named, strict=strict, limit_s=seconds or VERIFY_S)
     except EvidenceError as error:
         print(error, file=sys.stderr)
         return 2
@@ -37,7 +45,7 @@ def run(bundle: Path, *, head: str | None = None, key: str | None = None, strict
     return 0
 
 
-def _read_key(given: str) -> str | Path:
+def name_key(given: str) -> str | Path:
     """A key as it is printed, or the name of a file with one."""
     return given if given.startswith("ed25519:") else Path(given)
 
@@ -60,6 +68,7 @@ def _list_notes(checked: Verification) -> Iterator[str]:
             f"Signed by {checked.signed_by}. Anybody can make a key: if you know whose this should be, compare it with "
             f"`{spell_command('verify --key KEY')}`."
         )
+    yield from checked.notes
     yield from checked.lacks
     if marked := checked.marked_today:
         yield f"Today's checks would mark {len(marked)} of its claims:"

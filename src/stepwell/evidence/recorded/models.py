@@ -137,7 +137,7 @@ class TrailSpending:
         if usage.cost_usd is None and call.get("here"):
             usage = replace(usage, cost_usd=0.0)  # nobody is paid for a model on this machine
         self.used.add(usage)
-        if usage.cost_usd is None and "usage" in call:  # older trails counted nothing for it, and are replayed as they ran
+        if usage.cost_usd is None:
             self.assumed_usd += ASSUMED.of(tokens)
             self.assumed.add(usage.model)
 

@@ -79,9 +79,7 @@ class ReplayVault(MemoryVault):
                 f"The recorded run did not ask for {str(new.data.get('url'))[:200]}. Use the version that made the bundle."
             )
         if new.kind == "source" and (then := self._read.get(_place(new.data))):
-            # A bundle from before documents had pages says nothing of them, and its report neither.
-            told = {name: value for name, value in new.data.items() if name != "pages" or "pages" in then}
-            new = NewEntry(new.kind, new.key, {**told, "fetched_at": then["fetched_at"]})
+            new = NewEntry(new.kind, new.key, {**new.data, "fetched_at": then["fetched_at"]})
         return await super().append(new)
 
 

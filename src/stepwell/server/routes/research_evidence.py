@@ -1,7 +1,8 @@
 """A research's report with what it rests on, sentence by sentence; as a document; and checked, a thread's own or a bundle from anywhere.
 
 What a thread holds is its owner's: a stranger's is not found. A bundle that is sent is looked at and forgotten. Reading, checking and
-setting documents takes a processor: it happens beside the event loop, and counts as an open stream of the caller's.
+setting documents takes a processor: it happens beside the event loop, and counts as an open stream of the caller's. A bundle is checked in
+a process of its own (`audit/apart.py`), which ends when its time is over.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from fastapi import APIRouter, Depends, Path, Query
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from stepwell.audit.apart import BundleChecker
 from stepwell.audit.bundle import write_bundle
 from stepwell.audit.evidence import Source
 from stepwell.audit.ledger import read_evidence
 from stepwell.audit.story import evidence_of, story_of
 from stepwell.audit.trail import Entry
 from stepwell.audit.vault import EvidenceVault
-from stepwell.audit.verify import verify_bundle
 from stepwell.errors import BundleError, ConfigurationError, EvidenceError, InvalidRequestError, NotFoundError
 from stepwell.server.assembly import Services
 from stepwell.server.facades import RESEARCH, Facade
@@ -68,11 +69,11 @@ _FILE: dict[int | str, dict[str, Any]] = {
 @router.post(
     "/api/research/verify",
     operation_id="verify_bundle",
-    summary="Check a bundle: send the file as application/zip, up to 64 MB; the answer says of each part whether it holds",
+    summary="Check a bundle: send the file as application/zip, up to 64 MB; the answer says after 30 s at most what holds",
     responses={200: {"model": VerificationResponse}},
     openapi_extra=_UPLOAD,
 )
-async def verify_upload(request: Request, principal: Worker, expected: Expected) -> Response:
+async def verify_upload(request: Request, principal: Worker, services: Given, expected: Expected) -> Response:
     if request.headers.get("content-type", "").lower() != ZIP:
         raise InvalidRequestError(f"Send the bundle's file itself as the body, with 'Content-Type: {ZIP}'.")
     async with _folder() as folder:
@@ -89,7 +90,7 @@ async def verify_upload(request: Request, principal: Worker, expected: Expected)
         if not whole:
             most = f"The bundle is larger than {MAX_BUNDLE_BYTES} bytes. Check it with `stepwell verify` instead."
             return problem(413, "too-large", "The body is too large", most)
-        return json_response(await _verify(bundle, expected))
+        return json_response(await _verify(services.checker, bundle, expected))
 
 
 @router.get(
@@ -101,14 +102,14 @@ async def verify_upload(request: Request, principal: Worker, expected: Expected)
 async def verify_research(thread_id: OfThread, principal: Worker, services: Given, expected: Expected) -> Response:
     async with _folder() as folder:
         bundle = await _pack(services, principal, thread_id, folder)
-        return json_response(await _verify(bundle, expected))
+        return json_response(await _verify(services.checker, bundle, expected))
 
 
-async def _verify(bundle: FilePath, expected: VerifyQuery) -> dict[str, Any]:
+async def _verify(checker: BundleChecker, bundle: FilePath, expected: VerifyQuery) -> dict[str, Any]:
     # A key in a query may have lost its plus signs to spaces.
     key = None if expected.key is None else expected.key.replace(" ", "+")
     try:
-        checked = await asyncio.to_thread(verify_bundle, bundle, head=expected.head, key=key, strict=expected.strict)
+        checked = await checker.check(bundle, head=expected.head, key=key, strict=expected.strict)
     except EvidenceError as error:
         raise InvalidRequestError(str(error)) from error
     return verification_wire(checked)

@@ -29,12 +29,12 @@ MEDIA_TYPES: dict[ExportFormat, str] = {
 TITLES: dict[Part, str] = {
     "file": "The file is a bundle that can be opened.",
     "bytes": "Every stored page, text and exchange has the hash in its name.",
-    "trail": "Each entry of the trail is sealed by the one before.",
-    "manifest": "The manifest lists every member with its size and hash.",
+    "trail": "Each entry of the trail is sealed by the one before, and has every field of its kind.",
+    "manifest": "The format is known, and the manifest lists every member with its size and hash.",
     "members": "Everything the trail speaks of is there, unchanged, and nothing else.",
     "quotes": "Every quote stands word for word at its place in the stored text.",
     "claims": "Every supported sentence cites quotes that are there.",
-    "checks": "No sentence is called better than the checks, run again, and its judge allow.",
+    "checks": "Every sentence has the verdict that the checks, run again, and its judge give.",
     "report": "The report says what its claims say, and every reference leads to a stored source.",
     "story": "The report answers a question of its branch with a plan that was approved there.",
     "plans": "Every plan is the one that was made and approved, and models were asked about the question.",
@@ -42,7 +42,7 @@ TITLES: dict[Part, str] = {
     "origins": "Sources of another bundle are those of that bundle, which is here and holds by itself.",
     "signature": "The signature is of this bundle, and of the key that was named, if one was.",
     "head": "The trail is the one whose head was noted.",
-    "strict": "It lacks nothing that today's bundles have, and today's checks would mark no more of it.",
+    "strict": "Who signed it, and everything else that a bundle can show, is shown.",
 }
 """What each part of the check says where it holds."""
 
@@ -149,10 +149,11 @@ class VerificationResponse(BaseModel):
     signed_by: str | None = Field(default=None, description="The public key whose signature it bears, if one fits")
     vouched: bool | None = Field(default=None, description="Whether that is the `key` that was named; null if none was")
     lacks: list[str] = Field(
-        default=[], description="What could not be checked because the bundle does without it, in sentences"
+        default=[], description="What nothing in the bundle shows, in sentences; with `strict`, these are problems"
     )
+    notes: list[str] = Field(default=[], description="What a reader should know of it besides, such as what it is built on")
     marked_today: list[DefectResponse] = Field(
-        default=[], description="Claims that older checks let pass and today's would mark"
+        default=[], description="Claims that passed older checks, and that today's judge otherwise"
     )
 
 
@@ -166,7 +167,7 @@ class VerifyQuery(BaseModel):
         default=None, max_length=2000, description="The public key of who should have made it, `ed25519:...`"
     )
     strict: bool = Field(
-        default=False, description="What an older bundle lacks, and what today's checks would mark, is a problem too"
+        default=False, description="What nothing in the bundle shows is a problem too: who signed it, where its pages came from"
     )
 
 
@@ -175,7 +176,7 @@ def report_wire(entries: list[Entry], story: Story, evidence: Evidence, report: 
     asked = story.last("question")
     told = evidence.plan or {}
     passages = _find_passages(story)
-    question = (asked.data.get("query") or asked.data.get("question") or "") if asked else ""
+    question = asked.data["query"] if asked else ""
     return {
         "question": question,
         "mode": asked.data.get("mode", "") if asked else "",
@@ -236,6 +237,7 @@ def verification_wire(checked: Verification) -> dict[str, Any]:
         "signed_by": checked.signed_by,
         "vouched": checked.vouched,
         "lacks": list(checked.lacks),
+        "notes": list(checked.notes),
         "marked_today": [{"where": problem.where, "fact": problem.fact} for problem in checked.marked_today],
     }
 

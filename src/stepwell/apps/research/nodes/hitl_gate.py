@@ -46,7 +46,7 @@ async def _write_down(inquiry: Inquiry, number: int, plan: ResearchPlan, approva
     said = {"decision": approval.decision, "reason": approval.reason, "stop": approval.stop, "plan_sha256": plan_sha256(plan)}
     edited = keep_plan(approval.plan) if approval.plan else None
     key = f"approval:{number}:{plan_sha256(plan)[:12]}"
-    await inquiry.tell("approval", key, {**said, "edited_plan": edited} if edited else said)
+    await inquiry.tell("approval", key, {**said, "edited_plan": edited})
     if approval.plan:
         made = {"plan": edited, "sha256": plan_sha256(approval.plan), "by": "person"}
         await inquiry.tell("plan", f"plan:{number}:edited", made)

@@ -28,7 +28,7 @@ async def intake(earlier: Inquiry, state: ResearchState) -> Done:
     asked = {
         "query": query,
         "knowledge_context": notes,
-        **({"snippets": snippets} if snippets else {}),
+        "snippets": snippets,
         "context_urls": [hide_secrets(without_password(url)) for url in state.get("context_urls") or ()],
         "mode": "written" if earlier.equipment.writes else "extractive",
         # A replay has to compare texts as this run did.
@@ -38,7 +38,7 @@ async def intake(earlier: Inquiry, state: ResearchState) -> Done:
     inquiry, number = await begin_inquiry(earlier.equipment, earlier.config, asked, earlier.newest)
     urls, refused = await _admit(inquiry, state.get("context_urls") or [])
     if refused:
-        await inquiry.note("limit", "context_urls", {"skipped": refused})
+        await inquiry.note("limit", "context_urls", {"step": "context_urls", "skipped": refused})
     return {
         "user_query": query,
         "knowledge_context": notes,

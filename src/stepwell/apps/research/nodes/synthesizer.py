@@ -21,7 +21,7 @@ from stepwell.audit.evidence import Claim, Quote, Source
 from stepwell.audit.judge import Judge, LexicalJudge
 from stepwell.audit.ledger import record_claims, record_quote
 from stepwell.audit.trail import Entry
-from stepwell.audit.writing.draft import read_draft
+from stepwell.audit.writing.draft import Draft, read_draft
 from stepwell.audit.writing.report import Report, write_report
 from stepwell.evidence.extractive import add_note, extractive_draft
 from stepwell.evidence.inquiry import Inquiry
@@ -35,9 +35,8 @@ async def synthesizer(inquiry: Inquiry, state: ResearchState) -> Done:
     sources = await _list_admitted(inquiry, state)
     quotes = await _quote(inquiry, state, sources)
     draft, skipped = await _draft(inquiry, state, quotes, sources)
-    read = read_draft(draft.text)
-    claims = await judge_all(read.claims(), quotes, _judge(inquiry))
-    report = write_report(read, claims, quotes, sources, skipped=skipped)
+    claims = await judge_all(draft.read.claims(), quotes, _judge(inquiry))
+    report = write_report(draft.read, claims, quotes, sources, skipped=skipped)
     if draft.extractive and report.is_sufficient:
         report = replace(report, text=add_note(report.text))
     told = await _keep(inquiry, claims, report, quotes, sources)
@@ -53,24 +52,24 @@ async def synthesizer(inquiry: Inquiry, state: ResearchState) -> Done:
 
 @dataclass(frozen=True)
 class _Drafted:
-    text: str
+    read: Draft
     extractive: bool
 
 
 async def _draft(
     inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]
 ) -> tuple[_Drafted, list[str]]:
-    """A text with evidence ids, and what was skipped. Where a ceiling leaves no room to write, there are still the quotes."""
+    """Sentences with evidence ids, and what was skipped. Where a ceiling leaves no room to write, there are still the quotes."""
     skipped = list(state.get("skipped", ()))
     if not quotes:
-        return _Drafted("", not inquiry.equipment.writes), skipped
+        return _Drafted(Draft(()), not inquiry.equipment.writes), skipped
     if not inquiry.equipment.writes:
         return _Drafted(await _extract(inquiry, state, quotes, sources), True), skipped
     if ceiling := await inquiry.reached_ceiling():
         skipped.append(f"No model was asked to write: {ceiling} What follows are quotes.")
-        await inquiry.note("limit", "limit:write", {"skipped": skipped[-1:]})
+        await inquiry.note("limit", "limit:write", {"step": "write", "skipped": skipped[-1:]})
         return _Drafted(await _extract(inquiry, state, quotes, sources), True), skipped
-    return _Drafted(await _write(inquiry, state, quotes, sources), False), skipped
+    return _Drafted(read_draft(await _write(inquiry, state, quotes, sources)), False), skipped
 
 
 async def _list_admitted(inquiry: Inquiry, state: ResearchState) -> dict[str, Source]:
@@ -106,7 +105,7 @@ async def _write(inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Qu
     )
 
 
-async def _extract(inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]) -> str:
+async def _extract(inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]) -> Draft:
     return await extractive_draft(state["user_query"], list(quotes.values()), sources, inquiry.equipment.embedder)
 
 

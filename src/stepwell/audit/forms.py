@@ -1,0 +1,358 @@
+"""The form of a trail: which fields an entry of each kind has, under which key, and whose question it belongs to.
+
+```
+question       qN:question            research: what was asked, and how it was answered (`mode`)
+               deep:KEY               deep research
+plan, audit, approval, source_review, report      qN:...    each names the entry before it in its branch (`after`)
+request        SCOPE:...              what was about to be sent            response, model_call    SCOPE:...:answer
+limit, refusal, shown                 what was not done, and what was shown
+source, quote, claim                  source:sN, quote:eN, claim:cN        `evidence.py`
+origin         origin                 the bundle that sources were taken over from
+```
+
+There is one form, and all of it is required: a field that is missing, unknown or of another type is a problem, and whoever checks such a
+trail judges nothing else in it. A field that could be left out would be left out by a forger, together with the check that rests on it. A
+trail without a question holds evidence alone: it can have sources, quotes and claims, and no report.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from stepwell.audit.trail import Defect, Entry
+from stepwell.validation import describe_first_fault
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Named = Annotated[str, StringConstraints(min_length=1)]
+Count = Annotated[int, Field(ge=0)]
+Ids = list[str]
+DEEP = "deep"
+_MOST_NAMED = 20
+"""Problems of form that are listed one by one."""
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class SnippetForm(_Form):
+    id: Named
+    document_id: Named
+    label: Named
+    text: Named
+    start: Count
+    end: Count
+
+
+class QuestionForm(_Form):
+    query: Named
+    knowledge_context: str
+    snippets: list[SnippetForm]
+    context_urls: list[str]
+    mode: Literal["written", "extractive"]
+    embedder: str
+    turn: str
+    after: str
+
+
+class DeepQuestionForm(_Form):
+    query: str
+    mode: Literal["deep"]
+    policy_sha256: Sha256
+    after: str
+
+
+class StepForm(_Form):
+    id: Named
+    tool: Named
+    input: Named
+    rationale: str
+    depends_on: list[str]
+    output: str | None
+
+
+class PlanForm(_Form):
+    objective: Named
+    steps: list[StepForm]
+    estimated_token_budget: Count
+    revision: Count
+
+
+class PlanEntryForm(_Form):
+    plan: PlanForm
+    sha256: Sha256
+    by: Literal["model", "rules", "person"]
+    after: Named
+
+
+class ViolationForm(_Form):
+    rule: str
+    reason: str
+
+
+class AuditForm(_Form):
+    verdict: Literal["approved", "rejected", "needs_revision"]
+    violations: list[ViolationForm]
+    suggestions: list[str]
+    left_to_the_human: list[str]
+
+
+class AuditEntryForm(_Form):
+    audit: AuditForm
+    policy_sha256: Sha256
+    after: Named
+
+
+class ApprovalForm(_Form):
+    """What a person said at the gate."""
+
+    decision: Literal["approve", "edit", "reject"]
+    reason: str
+    stop: bool
+    plan_sha256: Sha256
+    edited_plan: PlanForm | None
+    after: Named
+
+
+class RetryForm(_Form):
+    """What a person said when nobody could be reached."""
+
+    decision: Named
+    reason: str
+    stop: bool
+    cause: Named
+    steps: Ids
+    after: Named
+
+
+class AddressForm(_Form):
+    """That a person let a deep research fetch an address that nobody had shown."""
+
+    decision: Literal["approve"]
+    reason: str
+    after: Named
+
+
+class ReviewForm(_Form):
+    admit: Ids
+    deny: Ids
+    after: Named
+
+
+class ReportForm(_Form):
+    sha256: Sha256
+    sufficient: bool
+    removed_links: Count
+    claims: Ids
+    quotes: Ids
+    sources: Ids
+    turn: str
+    after: Named
+
+
+class DeepReportForm(_Form):
+    sha256: Sha256
+    cited: Ids
+    unknown: Ids
+    removed_links: Count
+    claims: Ids
+    quotes: Ids
+    sources: Ids
+    after: Named
+
+
+class RequestForm(_Form):
+    to: Literal["web", "model"]
+    method: Named
+    url: Named
+    host: str
+    body_sha256: Sha256 | None
+    """`None` for the words of an agent, which are its thread's and are not kept again."""
+    bytes: Count
+    step: str
+    why: str
+    resend: Count
+    request: Named
+    model: str
+
+
+class ResponseForm(_Form):
+    request: Named
+    fingerprint: Sha256
+    answer: dict[str, Any]
+    body_sha256: Sha256
+    bytes: Count
+
+
+class ModelCallForm(ResponseForm):
+    asked_sha256: Sha256
+    """What the model was asked, also where that did not leave the machine: a judge's opinion is nothing without its question."""
+    left: bool
+
+
+class AgentCallForm(_Form):
+    """An agent's model call: what it used, without its words."""
+
+    request: Named
+    answer: dict[str, Any]
+    left: Literal[True]
+
+
+class SourceForm(_Form):
+    source_id: Named
+    kind: Literal["web", "device"]
+    url: str | None
+    final_url: str | None
+    title: str
+    media_type: str
+    status: int | None
+    fetched_at: Named
+    bytes_sha256: Sha256
+    text_sha256: Sha256
+    engine: str | None
+    robots: Literal["allowed", "disallowed", "none", "unreachable", "n/a"]
+    pages: list[Count]
+
+
+class QuoteForm(_Form):
+    quote_id: Named
+    source_id: Named
+    start: Count
+    end: Count
+    text: Named
+
+
+class ClaimForm(_Form):
+    claim_id: Named
+    text: Named
+    evidence: Ids
+    verdict: Literal["supported", "partial", "unsupported", "contradicted"]
+    reasons: list[str]
+    checks: Count
+
+
+class SkippedForm(_Form):
+    step: str
+    skipped: list[str]
+
+
+class CeilingForm(_Form):
+    rule: Named
+    ceiling: Count
+
+
+class RefusalForm(_Form):
+    url: str | None
+    host: str
+    step: str
+    rule: str
+    reason: str
+
+
+class ShownForm(_Form):
+    by: Literal["question", "search", "page"]
+    addresses: Count
+    body_sha256: Sha256
+
+
+class OriginForm(_Form):
+    head: Sha256
+    query: str
+    asked_at: Named
+    sources: Ids
+    body_sha256: Sha256
+    signed_by: str | None
+    """The key whose signature that bundle bears; `None` if nobody had signed it."""
+    vouched: bool
+    """Whether the person who built on it knew that key: it was the installation's own, or the one that was named."""
+
+
+_ASKED = r"q[1-9]\d{0,8}"
+_BESIDE = r"(?::\d+)?"
+"""The number of a second entry at one place, by another branch of the thread."""
+_FORMS: dict[str, tuple[tuple[str, type[_Form]], ...]] = {
+    "question": ((rf"{_ASKED}:question", QuestionForm), (rf"{DEEP}:.+", DeepQuestionForm)),
+    "plan": ((rf"{_ASKED}:plan:\d+(?::edited)?{_BESIDE}", PlanEntryForm),),
+    "audit": ((rf"{_ASKED}:audit:.+", AuditEntryForm),),
+    "approval": (
+        (rf"{_ASKED}:approval:.+", ApprovalForm),
+        (rf"{_ASKED}:retry:\d+{_BESIDE}", RetryForm),
+        (rf"{DEEP}:.+:address{_BESIDE}", AddressForm),
+    ),
+    "source_review": ((rf"{_ASKED}:source_review{_BESIDE}", ReviewForm),),
+    "report": ((rf"{_ASKED}:report{_BESIDE}", ReportForm), (rf"{DEEP}:report:[0-9a-f]{{64}}{_BESIDE}", DeepReportForm)),
+    "request": ((r".+", RequestForm),),
+    "response": ((r".+:answer", ResponseForm),),
+    "model_call": ((rf"{DEEP}:.+:model:.+:answer", AgentCallForm), (r".+:answer", ModelCallForm)),
+    "source": ((r"source:.+", SourceForm),),
+    "quote": ((r"quote:.+", QuoteForm),),
+    "claim": ((r"claim:.+", ClaimForm),),
+    "limit": ((rf"{DEEP}:.+", CeilingForm), (r".+", SkippedForm)),
+    "refusal": ((r".+", RefusalForm),),
+    "shown": ((rf"{DEEP}:.+", ShownForm),),
+    "origin": ((r"origin", OriginForm),),
+}
+_UNSCOPED = ("source", "quote", "claim", "origin")
+_TOLD = ("plan", "audit", "approval", "source_review", "report")
+_PATTERNS = {kind: [(re.compile(pattern, re.DOTALL), form) for pattern, form in forms] for kind, forms in _FORMS.items()}
+
+
+def check_forms(entries: Sequence[Entry]) -> Iterator[Defect]:
+    """Everything about a trail that is not in this form; nothing if all of it is."""
+    faults = [(entry, fault) for entry in entries if (fault := _find_fault(entry))]
+    faults += list(_find_strays(entries))
+    for entry, fault in faults[:_MOST_NAMED]:
+        yield Defect("trail.jsonl", f"entry {entry.seq} ({entry.kind}) does not have the form of one: {fault}")
+    if len(faults) > _MOST_NAMED:
+        yield Defect("trail.jsonl", f"{len(faults) - _MOST_NAMED} more entries do not have the form of one")
+
+
+def scope_of(entry: Entry) -> str:
+    """Whose question an entry belongs to: `q1`, or `deep`."""
+    return entry.key.partition(":")[0]
+
+
+def _find_fault(entry: Entry) -> str:
+    """What is wrong with a single entry; empty if nothing is."""
+    forms = [form for pattern, form in _PATTERNS.get(entry.kind, ()) if pattern.fullmatch(entry.key)]
+    if not forms:
+        return f"no entry of this kind has the key '{entry.key[:80]}'"
+    try:
+        forms[0].model_validate(entry.data)
+    except ValidationError as error:
+        return describe_first_fault(error, "its data")[:300]
+    if entry.kind in ("source", "quote", "claim") and entry.key != f"{entry.kind}:{entry.data[f'{entry.kind}_id']}":
+        return f"its key is '{entry.key[:80]}', and its id another"
+    if entry.kind == "source":
+        return _find_address_fault(entry.data)
+    if entry.kind == "approval" and "edited_plan" in entry.data:
+        return (
+            "" if (entry.data["decision"] == "edit") == (entry.data["edited_plan"] is not None) else "only an edit has a plan"
+        )
+    return ""
+
+
+def _find_address_fault(data: dict[str, Any]) -> str:
+    """A page has an address of the web. What came from a device has none, and nothing that a fetch leaves behind."""
+    addresses = [data["url"], data["final_url"]]
+    if data["kind"] == "web":
+        is_web = all(isinstance(each, str) and each.lower().startswith(("http://", "https://")) for each in addresses)
+        return "" if is_web else "a page has an address that begins with http:// or https://"
+    fetched = [*addresses, data["status"], data["engine"]]
+    plain = all(each is None for each in fetched) and data["robots"] == "n/a"
+    return "" if plain else "what came from a device has no address on the web, and was not fetched"
+
+
+def _find_strays(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str]]:
+    """Entries that belong to no question before them. A trail without any question tells of no plan, approval or report either."""
+    asked: set[str] = set()
+    has_question = any(entry.kind == "question" for entry in entries)
+    for entry in entries:
+        if entry.kind == "question":
+            asked.add(scope_of(entry))
+        elif entry.kind not in _UNSCOPED and (has_question or entry.kind in _TOLD) and scope_of(entry) not in asked:
+            yield entry, f"'{entry.key[:80]}' belongs to no question of the trail before it"
