@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import httpx
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.steps import answers, ask, last_answer, thread_id
+from tests.browser.steps import answers, ask, composer, last_answer, thread_id
 from tests.conftest import Effort
 from tests.integration.served.process import Server
 
@@ -69,6 +70,40 @@ def test_a_reload_at_any_moment_gives_the_same_page(page: Page, effort: Effort):
         expect_whole(page)
         assert answers(page).all_inner_texts() == unbroken, f"reloaded at word{point * 199 // points}"
         assert thread_id(page) != first
+
+
+LONGEST_TASKS = """() => {
+  window.longest = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) window.longest = Math.max(window.longest, entry.duration);
+  }).observe({ entryTypes: ["longtask"] });
+}"""
+FRAMES = """() => {
+  window.frames = 0;
+  const count = () => { window.frames++; requestAnimationFrame(count); };
+  requestAnimationFrame(count);
+}"""
+
+
+@pytest.mark.parametrize("kind", ["emphasis", "headings", "marks", "items"])
+def test_an_answer_that_is_hard_to_draw_leaves_the_page_usable(page: Page, tmp_path: Path, kind: str):
+    """While it streams a click is heard and a word can be typed; of the rest as much is drawn as is asked for."""
+    over = tmp_path / "over"
+    page.evaluate(FRAMES)
+    ask(page, "burden", f"{kind} until {over}")
+    expect(last_answer(page)).to_have_attribute("data-status", "streaming")
+    page.get_by_role("tab", name="Timeline").click()
+    expect(page.get_by_role("tab", name="Timeline")).to_have_attribute("aria-selected", "true")
+    composer(page).fill("I can still write")
+    expect(composer(page)).to_have_value("I can still write")
+    assert not over.exists()
+    over.touch()
+    expect(last_answer(page)).to_have_attribute("data-status", "done")
+    assert last_answer(page).locator("*").count() < 20_000, "all of it is drawn"
+    if kind == "marks":
+        assert len(last_answer(page).inner_text()) < 100
+    else:
+        expect(last_answer(page).get_by_role("button", name="Show more")).to_be_visible()
 
 
 def expect_whole(page: Page) -> None:

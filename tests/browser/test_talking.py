@@ -174,7 +174,8 @@ def test_a_first_message_that_is_refused_does_not_come_into_another_conversation
     composer(page).fill("a draft of this conversation")
     while not held:
         page.wait_for_timeout(20)
-    held.pop().fulfill(status=422, json={"detail": "not today"})
+    with page.expect_response(lambda response: response.request.method == "DELETE"):
+        held.pop().fulfill(status=422, json={"detail": "not today"})
     expect(page.get_by_text("not today")).to_be_visible()
     expect(composer(page)).to_have_value("a draft of this conversation")
     page.goto("/new/echo")
