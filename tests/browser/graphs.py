@@ -7,10 +7,13 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from langchain_core.messages import AIMessage
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import interrupt
@@ -59,6 +62,43 @@ async def _talk(state: MessagesState) -> dict[str, list[AIMessage]]:
     if file:
         await asyncio.to_thread(_wait_for, Path(file))
     return {"messages": [said]}
+
+
+HEAVY = {
+    "prose": "Some ordinary words in a row, as people write them.\n\n" * 400,
+    "emphasis": "*a" * 100_000,
+    "headings": "# a\n" * 60_000,
+    "marks": "a" + "\u0301" * 300_000,
+    "items": "- a **b**\n" * 30_000,
+}
+
+
+class PiecesModel(BaseChatModel):
+    """Says a text in pieces of a size, whatever is in it: it may have no words."""
+
+    text: str
+    size: int
+
+    @property
+    def _llm_type(self) -> str:
+        return "pieces"
+
+    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(self.text))])
+
+    async def _astream(self, messages: list[BaseMessage], *_: Any, **__: Any) -> AsyncIterator[ChatGenerationChunk]:
+        for at in range(0, len(self.text), self.size):
+            await asyncio.sleep(0)
+            yield ChatGenerationChunk(message=AIMessageChunk(self.text[at : at + self.size]))
+
+
+async def _burden(state: MessagesState) -> dict[str, list[AIMessage]]:
+    """An answer that is hard to draw, streamed in 200 pieces; it is not over before the file that the person names is there."""
+    kind, _, file = state["messages"][-1].text.partition(" until ")
+    text = HEAVY[kind]
+    said = await PiecesModel(text=text, size=len(text) // 200).ainvoke(state["messages"])
+    await asyncio.to_thread(_wait_for, Path(file))
+    return {"messages": [AIMessage(said.text, id=said.id)]}
 
 
 def _echo(state: MessagesState) -> dict[str, list[AIMessage]]:
@@ -132,6 +172,7 @@ def _hostile(asked: Asked) -> Any:
 
 echo = _one(_echo)
 talker = _one(_talk)
+burden = _one(_burden)
 asker = _one(_ask)
 clerk = create_deep_agent(ScriptedModel.answering(_clerk), [order], interrupt_on={"order": True})
 twins = create_deep_agent(ScriptedModel.answering(_twins), [note], interrupt_on={"note": True})

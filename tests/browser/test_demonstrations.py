@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
-from playwright.sync_api import Page, expect
-from tests.browser.steps import dock, last_answer
+from playwright.sync_api import BrowserContext, Page, Route, expect
+from tests.browser.steps import composer, dock, last_answer
 from tests.browser.test_care import violations
 from tests.integration.served.process import Server, serve
 
@@ -46,9 +48,47 @@ def test_an_agent_plans_asks_and_writes(page: Page):
     expect(dock(page)).to_be_visible(timeout=30_000)
     dock(page).get_by_role("radio").or_(dock(page).get_by_role("checkbox")).first.check()
     dock(page).get_by_role("button", name="Answer").click()
-    dock(page).get_by_role("button", name="Approve").click(timeout=30_000)
-    expect(last_answer(page)).to_contain_text("note", timeout=30_000)
+    for change in ("Run write_file?", "Run edit_file?"):
+        expect(dock(page)).to_contain_text(change, timeout=60_000)
+        dock(page).get_by_role("button", name="Approve").click()
+    expect(last_answer(page)).to_contain_text("The note is in /note.md", timeout=60_000)
     page.get_by_role("tab", name="Files").click()
     expect(page.get_by_role("complementary", name="Details")).to_contain_text(".md")
     page.get_by_role("tab", name="Timeline").click()
     expect(page.get_by_role("complementary", name="Details").locator("svg").first).to_be_visible()
+
+
+@pytest.mark.parametrize(("graph", "name"), [("workspace", "Workspace"), ("deep_research", "Deep research")])
+def test_what_an_application_lacks_is_said_before_the_click(page: Page, graph: str, name: str):
+    page.goto(f"/new/{graph}")
+    told = page.get_by_test_id("not-ready")
+    expect(told).to_contain_text(f"{name} cannot run here yet.")
+    expect(told).to_contain_text("needs a model that can use tools")
+    expect(told).to_contain_text("STEPWELL_MODEL")
+    assert "make_graph" not in told.inner_text()
+    expect(page.get_by_role("button", name="Start")).to_have_count(0)
+    expect(composer(page)).to_have_count(0)
+    expect(page.get_by_role("navigation").get_by_role("link", name=name)).to_contain_text("not ready")
+    assert violations(page) == []
+    told.get_by_role("button", name="About the model").click()
+    expect(page.get_by_role("dialog", name="Model")).to_be_visible()
+
+
+def test_a_start_that_fails_leaves_no_empty_conversation(page: Page, context: BrowserContext, server: Server, allow_console):
+    """Where it was not known yet that the application cannot run."""
+    allow_console("503")
+    held: list[Route] = []
+    context.route("**/api/graphs", lambda route: held.append(route))
+    before = httpx.post(f"{server.url}/threads/search", json={}).json()
+    page.goto("/new/workspace")
+    page.get_by_role("button", name="Start: Find your way").click()
+    toast = page.get_by_role("alert").filter(has_text="needs a model that can use tools")
+    expect(toast).to_be_visible()
+    assert "make_graph" not in toast.inner_text()
+    expect(page).to_have_url(re.compile("/new/workspace$"))
+    expect(composer(page)).to_have_value(re.compile("What is in this workspace"))
+    expect(page.get_by_test_id("thread-row").filter(has_text="What is in this workspace")).to_have_count(0)
+    assert httpx.post(f"{server.url}/threads/search", json={}).json() == before
+    for route in held:
+        route.continue_()
+    expect(page.get_by_test_id("not-ready")).to_be_visible()

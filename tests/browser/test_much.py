@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import httpx
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.steps import answers, ask, last_answer, thread_id
+from tests.browser.steps import answers, ask, composer, last_answer, say, thread_id
 from tests.conftest import Effort
 from tests.integration.served.process import Server
 
@@ -69,6 +70,40 @@ def test_a_reload_at_any_moment_gives_the_same_page(page: Page, effort: Effort):
         expect_whole(page)
         assert answers(page).all_inner_texts() == unbroken, f"reloaded at word{point * 199 // points}"
         assert thread_id(page) != first
+
+
+MOST_IN_A_FRAME = """() => {
+  let added = 0;
+  window.most = 0;
+  new MutationObserver((changes) => {
+    for (const { addedNodes } of changes) for (const node of addedNodes) added += 1 + (node.querySelectorAll?.("*").length ?? 0);
+  }).observe(document, { childList: true, subtree: true });
+  const frame = () => { window.most = Math.max(window.most, added); added = 0; requestAnimationFrame(frame); };
+  requestAnimationFrame(frame);
+}"""
+
+
+@pytest.mark.parametrize("kind", ["emphasis", "headings", "marks", "items"])
+def test_an_answer_that_is_hard_to_draw_leaves_the_page_usable(page: Page, tmp_path: Path, kind: str):
+    """While it streams a click is heard and a word can be typed; of the rest as much is drawn as is asked for."""
+    over = tmp_path / "over"
+    page.goto("/new/burden")
+    page.evaluate(MOST_IN_A_FRAME)
+    say(page, f"{kind} until {over}")
+    expect(last_answer(page)).to_have_attribute("data-status", "streaming")
+    page.get_by_role("tab", name="Timeline").click()
+    expect(page.get_by_role("tab", name="Timeline")).to_have_attribute("aria-selected", "true")
+    composer(page).fill("I can still write")
+    expect(composer(page)).to_have_value("I can still write")
+    assert not over.exists()
+    over.touch()
+    expect(last_answer(page)).to_have_attribute("data-status", "done")
+    assert page.evaluate("window.most") < 8_000, "it is drawn in large steps"
+    if kind == "marks":
+        assert len(last_answer(page).inner_text()) < 100
+    else:
+        expect(last_answer(page).get_by_role("button", name="Show more")).to_be_visible()
+        assert last_answer(page).locator("*").count() < 20_000, "all of it is drawn"
 
 
 def expect_whole(page: Page) -> None:

@@ -13,6 +13,8 @@ from tests.browser.steps import ask, composer, last_answer
 from tests.integration.served.process import Server, environment, serve
 from tests.integration.served.warm import run_warm
 
+DRAFT_OF_ADA = "stepwell.draft.new@ada"
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -76,9 +78,15 @@ def test_the_next_account_in_a_browser_finds_nothing_of_the_one_before(page: Pag
     composer(page).fill("a message of Ada's")
     other_tab = open_page("/")
     expect(other_tab.get_by_role("button", name="Project 1 file")).to_be_visible()
+    other_tab.evaluate("sessionStorage.setItem('stepwell.answer.1', '\"an answer\"')")
+    page.wait_for_function(f"() => localStorage.getItem('{DRAFT_OF_ADA}')")
+    page.evaluate("localStorage.setItem('stepwell.theme', 'dark'); localStorage.setItem('stepwell.workspace.root', '/ada/')")
 
     sign_out(page, "ada")
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    expect(other_tab.get_by_role("heading", name="Sign in")).to_be_visible()  # it hears of it
+    for tab in (page, other_tab):
+        assert tab.evaluate("[{...localStorage}, {...sessionStorage}]") == [{"stepwell.theme": "dark"}, {}]
     expect(page.get_by_text("Project")).to_have_count(0)
     sign_in(page, make_key(folder, "--user", "bob"))
     expect(composer(page)).to_have_value("")
@@ -88,5 +96,19 @@ def test_the_next_account_in_a_browser_finds_nothing_of_the_one_before(page: Pag
 
     sign_out(page, "bob")
     sign_in(page, make_key(folder, "--user", "ada"))
-    expect(composer(page)).to_have_value("a message of Ada's")
     expect(page.get_by_role("button", name="Project 1 file")).to_be_visible()
+    expect(composer(page)).to_have_value("")
+
+
+def test_a_draft_outlives_a_session_that_ends_by_itself(page: Page, folder: Path, allow_console):
+    """Somebody who has not signed out goes on where they were."""
+    allow_console("401")
+    key = make_key(folder, "--user", "ada")
+    sign_in(page, key)
+    expect(composer(page)).to_be_visible()
+    composer(page).fill("a message of Ada's")
+    page.wait_for_function(f"() => localStorage.getItem('{DRAFT_OF_ADA}')")
+    page.context.clear_cookies()
+    page.reload()
+    sign_in(page, key)
+    expect(composer(page)).to_have_value("a message of Ada's")

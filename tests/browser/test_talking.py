@@ -156,6 +156,7 @@ def test_a_message_that_cannot_be_sent_is_kept_where_it_was_written(page: Page, 
 def test_a_first_message_that_is_refused_does_not_come_into_another_conversation(
     page: Page, context: BrowserContext, allow_console
 ):
+    """Nor is an empty conversation left behind: the words wait where a new one begins."""
     allow_console("422")
     ask(page, "echo", "first")
     expect(last_answer(page)).to_contain_text("5 characters")
@@ -173,11 +174,14 @@ def test_a_first_message_that_is_refused_does_not_come_into_another_conversation
     composer(page).fill("a draft of this conversation")
     while not held:
         page.wait_for_timeout(20)
-    held.pop().fulfill(status=422, json={"detail": "not today"})
+    with page.expect_response(lambda response: response.request.method == "DELETE"):
+        held.pop().fulfill(status=422, json={"detail": "not today"})
     expect(page.get_by_text("not today")).to_be_visible()
     expect(composer(page)).to_have_value("a draft of this conversation")
-    page.goto(refused)
+    page.goto("/new/echo")
     expect(composer(page)).to_have_value("refused")
+    page.goto(refused)
+    expect(page.get_by_text("There is no such conversation")).to_be_visible()
 
 
 def test_a_double_click_begins_one_conversation(page: Page, context: BrowserContext):

@@ -374,6 +374,28 @@ def test_a_browser_that_keeps_nothing_gets_no_invoice(page: Page, till: Till):
     expect(composer(page)).to_have_value("work 1")
 
 
+def test_an_opened_session_stays_open_when_the_wallet_reads_it_again(page: Page, till: Till, buy_token):
+    """The list is fetched whenever the dialog opens; on a slow machine it arrives after the person has opened a session."""
+    funded = till.ask("fund", {"token": buy_token(64)})
+    page.goto("/new/counter")
+    expect(page.get_by_test_id("meter")).to_contain_text("63 sats")  # less the fee
+    known, held = False, list[Route]()
+    page.route("**/api/wallet/sessions*", lambda route: route.continue_() if known else held.append(route))
+    open_wallet(page)
+    session = dialog(page).get_by_test_id("session").first
+    expect(session.locator("summary")).to_contain_text("63 sats")
+    session.locator("summary").click()
+    expect(session.get_by_role("button", name="Take the rest back")).to_be_visible()
+    till.ask("fund", {"token": buy_token(32), "funding_id": funded["funding_id"]})
+    while not held:
+        page.wait_for_timeout(20)
+    known = True
+    for route in held:
+        route.continue_()
+    expect(session.locator("summary")).to_contain_text("94 sats")
+    expect(session.get_by_role("button", name="Take the rest back")).to_be_visible()
+
+
 def test_the_rest_comes_back_and_the_history_agrees_with_the_ledger(
     page: Page, till: Till, buy_token, proxy: FaultProxy, allow_console, nowhere
 ):

@@ -62,14 +62,22 @@ class Visitor:
         return answer.json()
 
 
-async def play(visitor: Visitor, reader: str, decision: dict[str, Any]) -> dict[str, Any]:
-    await visitor.say("What is a stepwell?")
+APPROVE = {"type": "approve"}
+REJECT = {"type": "reject", "message": "Not now."}
+
+
+async def play(visitor: Visitor, reader: str, *decisions: dict[str, Any]) -> dict[str, Any]:
+    """To the end, with a decision for each change of a file."""
+    state = await visitor.say("What is a stepwell?")
     (asked,) = await visitor.waiting()
     assert (asked["type"], asked["payload"]["question"]) == ("clarification_request", "Who is the note for?")
     await visitor.answer({"selected": [reader]})
-    (asked,) = await visitor.waiting()
-    assert (asked["type"], asked["payload"]["action_requests"][0]["name"]) == ("tool_approval", "write_file")
-    return await visitor.answer({"decisions": [decision]})
+    for tool, decision in zip(("write_file", "edit_file"), decisions, strict=False):
+        (asked,) = await visitor.waiting()
+        assert (asked["type"], asked["payload"]["action_requests"][0]["name"]) == ("tool_approval", tool)
+        state = await visitor.answer({"decisions": [decision]})
+    assert await visitor.waiting() == []
+    return dict(state)
 
 
 async def test_the_assistants_say_that_they_are_demonstrations(http: httpx.AsyncClient):
@@ -83,7 +91,7 @@ async def test_visitors_play_the_agent_side_by_side_each_from_the_start(http: ht
     visitors = [Visitor(http, "demo_agent") for _ in range(3)]
     readers = ["child", "traveller", "engineer"]
     states = await asyncio.gather(
-        *(play(visitor, reader, {"type": "approve"}) for visitor, reader in zip(visitors, readers, strict=True))
+        *(play(visitor, reader, APPROVE, APPROVE) for visitor, reader in zip(visitors, readers, strict=True))
     )
     notes = ["\n".join(state["files"]["/note.md"]["content"]) for state in states]
     assert len(set(notes)) == 3
@@ -99,9 +107,15 @@ async def test_visitors_play_the_agent_side_by_side_each_from_the_start(http: ht
 
 
 async def test_who_says_no_gets_no_file(http: httpx.AsyncClient):
-    state = await play(Visitor(http, "demo_agent"), "child", {"type": "reject", "message": "Not now."})
+    state = await play(Visitor(http, "demo_agent"), "child", REJECT)
     assert "/note.md" not in state.get("files", {})
     assert "nothing happened without you" in state["messages"][-1]["content"]
+
+
+async def test_the_demonstration_asks_again_before_it_edits_a_file_that_was_approved(http: httpx.AsyncClient):
+    state = await play(Visitor(http, "demo_agent"), "child", APPROVE, REJECT)
+    assert "western India" not in "\n".join(state["files"]["/note.md"]["content"])
+    assert "as you approved it" in state["messages"][-1]["content"]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -167,6 +167,10 @@ class Assistants:
     async def delete(self, owner: str | None, assistant_id: str, *, delete_threads: bool = False) -> None:
         await self._records.delete_assistant(owner, _id_or_name(assistant_id), delete_threads=delete_threads)
 
+    async def readiness(self, owner: str | None) -> dict[str, str | None]:
+        """Every served graph, with what it lacks to be run here, or `None`."""
+        return await self._registry.readiness(owner or SYSTEM, self._store(owner))
+
     async def schemas(self, owner: str | None, assistant_id: str) -> dict[str, Any]:
         found = await self.resolve(owner, assistant_id)
         return await self._describe(owner, found, lambda graph: graph_schemas(found.graph_id, graph))

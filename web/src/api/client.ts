@@ -59,6 +59,7 @@ export const api = {
   info: () => request<ServerInfo>("/info"),
   ok: () => request<unknown>("/ok", { timeoutMs: 5_000 }),
 
+  graphs: () => request<Schemas["GraphReadiness"][]>("/api/graphs"),
   searchAssistants: () => post<AssistantResponse[]>("/assistants/search", { limit: 100 }),
 
   searchThreads: (search: Record<string, unknown>) => post<Partial<ThreadResponse>[]>("/threads/search", { select: THREAD_FIELDS, ...search }),

@@ -604,6 +604,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/graphs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The graphs that are served, and what each lacks that cannot be run here */
+        get: operations["list_graphs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/assistants/{assistant_id}": {
         parameters: {
             query?: never;
@@ -2389,6 +2406,21 @@ export interface components {
             fee_sats: number;
             /** Reason */
             reason: string | null;
+        };
+        /**
+         * GraphReadiness
+         * @description Whether a graph can be run here.
+         */
+        GraphReadiness: {
+            /** Graph Id */
+            graph_id: string;
+            /** Ready */
+            ready: boolean;
+            /**
+             * Problem
+             * @description What is missing, and how to get it, in a sentence
+             */
+            problem: string | null;
         };
         /**
          * GraphSchemas
@@ -6007,6 +6039,31 @@ export interface operations {
             409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_graphs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphReadiness"][];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];

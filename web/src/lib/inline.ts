@@ -12,8 +12,10 @@ export type Inline =
   | { t: "cite"; refs: number[] }
   | { t: "br" };
 
-/** A longer run of text is data, not prose: it is shown as it is. */
-const MAX_LENGTH = 50_000;
+/** A longer run of text is read in pieces, each by itself: a mark finds its partner within its piece. */
+const LONGEST_RUN = 4_000;
+/** Marks inside marks, deeper than anybody means it: those are left out. */
+const MAX_DEPTH = 12;
 const PUNCTUATION = /[!-/:-@[-`{-~\u2010-\u2027\u2030-\u205e]/;
 const CITE = /^\[(\d{1,3}(?:, ?\d{1,3})*)\](?![([:])/;
 const ADDRESS = /^(?:https?:\/\/|mailto:)[^\s<>"`]+/i;
@@ -29,13 +31,31 @@ interface Mark {
 }
 
 export function parseInline(source: string): Inline[] {
-  if (source.length > MAX_LENGTH) return [{ t: "text", v: source.replaceAll("\u0000", "") }];
-  return new InlineParser(source).parse();
+  return piecesOf(source, LONGEST_RUN).flatMap((piece) => new InlineParser(piece).parse());
+}
+
+/** A text in pieces of at most `size`, cut after white space where there is some. A text that grows keeps all pieces but the last. */
+export function piecesOf(text: string, size: number): string[] {
+  const pieces: string[] = [];
+  let from = 0;
+  while (text.length - from > size) {
+    const end = pieceEnd(text, from, from + size);
+    pieces.push(text.slice(from, end));
+    from = end;
+  }
+  return [...pieces, text.slice(from)];
+}
+
+function pieceEnd(text: string, from: number, most: number): number {
+  for (let at = most; at > (from + most) / 2; at--) if (/\s/.test(text[at - 1]!) && text[at] !== "\u0000") return at;
+  return /[\ud800-\udbff]/.test(text[most - 1]!) ? most - 1 : most; // not between the halves of a character
 }
 
 class InlineParser {
   private nodes: Inline[] = [];
   private marks: Mark[] = [];
+  /** Emphasis -> how many of its kind are inside one another there. */
+  private readonly depths = new Map<Inline, number>();
   private brackets: { node: number; marks: number; image: boolean; at: number }[] = [];
   private unclosedTicks = new Set<number>();
   private text = "";
@@ -165,9 +185,13 @@ class InlineParser {
     open.count -= used;
     close.count -= used;
     this.nodes[open.node] = open.count ? { t: "text", v: open.char.repeat(open.count) } : GONE;
-    for (let at = open.node + 1; at < close.node; at++) this.nodes[at] = GONE;
     this.nodes[close.node] = close.count ? { t: "text", v: close.char.repeat(close.count) } : GONE;
-    this.nodes[close.node - 1] = { t: kind, c: tidy(inside) };
+    const depth = 1 + inside.reduce((most, node) => Math.max(most, this.depths.get(node) ?? 0), 0);
+    if (depth > MAX_DEPTH) return;
+    for (let at = open.node + 1; at < close.node; at++) this.nodes[at] = GONE;
+    const node: Inline = { t: kind, c: tidy(inside) };
+    this.depths.set(node, depth);
+    this.nodes[close.node - 1] = node;
   }
 
   private cite(): boolean {

@@ -3,8 +3,11 @@
 //   text -> blocks (headings, paragraphs, lists, quotes, code, tables, rules) -> inline pieces (lib/inline.ts)
 //
 // Time grows with the length of the text, whatever the text; nesting ends at MAX_DEPTH, below which lines are plain paragraphs.
+//
+// A text that grows is not read again from its beginning: blocks that are closed stay as they are, and a long block that is still open is cut
+// where the rest can be read by itself (`Split`): a paragraph between two pieces, a list between items, a table between rows, code between lines.
 
-import { parseInline, type Inline } from "./inline";
+import { parseInline, piecesOf, type Inline } from "./inline";
 
 export type Block =
   | { t: "heading"; level: number; c: Inline[] }
@@ -29,34 +32,48 @@ const QUOTE = /^ {0,3}> ?/;
 const DIVIDER = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
 const TASK = /^\[([ xX])\][ \t]+/;
 
+/** Paragraphs are read in pieces of this length; a block that is longer is cut while it grows. */
+const LONG = 1_000;
+
 export function parseMarkdown(text: string): Block[] {
-  return parseLines(splitLines(text), 0).map((placed) => placed.block);
+  return parseLines(unixLines(text).split("\n"), 0).map((placed) => placed.block);
 }
 
 interface Placed {
   block: Block;
   /** The line after its last one. */
   end: number;
+  split?: () => Split | null;
 }
 
-/** A text that grows: blocks before the last one are parsed once, and are the same objects ever after. */
+/** Where an open block can be cut, and how to go on from there: `resume` gets the lines after the cut, and gives the whole block. */
+interface Split {
+  line: number;
+  column: number;
+  resume: Resume;
+}
+type Resume = (lines: string[]) => Placed;
+
+/** A text that grows: what is closed is parsed once, and is the same objects ever after. */
 export class GrowingMarkdown {
   private done: Block[] = [];
+  /** What `done`, and the finished part of the open block, were read from. */
   private doneText = "";
+  private resume: Resume | null = null;
 
   update(text: string): Block[] {
-    if (!text.startsWith(this.doneText)) {
-      this.done = [];
-      this.doneText = "";
-    }
-    const rest = text.slice(this.doneText.length);
-    const lines = splitLines(rest);
-    const placed = parseLines(lines, 0);
-    if (placed.length < 2) return [...this.done, ...placed.map((each) => each.block)];
-    const closed = placed.slice(0, -1);
-    this.done = [...this.done, ...closed.map((each) => each.block)];
-    this.doneText += rest.slice(0, offsetOfLine(rest, closed.at(-1)!.end));
-    return [...this.done, placed.at(-1)!.block];
+    const whole = unixLines(text);
+    if (whole.slice(0, this.doneText.length) !== this.doneText) [this.done, this.doneText, this.resume] = [[], "", null];
+    const rest = whole.slice(this.doneText.length);
+    const placed = parseLines(rest.split("\n"), 0, this.resume);
+    const last = placed.pop();
+    if (!last) return [...this.done];
+    const closedTo = placed.length ? offsetOfLine(rest, placed.at(-1)!.end) : 0;
+    const split = rest.length - closedTo > LONG ? (last.split?.() ?? null) : null;
+    for (const { block } of placed) this.done.push(block);
+    this.doneText += rest.slice(0, split ? offsetOfLine(rest, split.line) + split.column : closedTo);
+    if (split || placed.length) this.resume = split?.resume ?? null;
+    return [...this.done, last.block];
   }
 }
 
@@ -72,8 +89,8 @@ export function headingLevels(blocks: readonly Block[]): Map<Block, number> {
   return levels;
 }
 
-function splitLines(text: string): string[] {
-  return text.replaceAll("\r\n", "\n").split("\n");
+function unixLines(text: string): string {
+  return text.includes("\r") ? text.replaceAll("\r\n", "\n") : text;
 }
 
 function offsetOfLine(text: string, line: number): number {
@@ -86,9 +103,9 @@ function offsetOfLine(text: string, line: number): number {
   return at;
 }
 
-function parseLines(lines: string[], depth: number): Placed[] {
-  const blocks: Placed[] = [];
-  let at = 0;
+function parseLines(lines: string[], depth: number, resume: Resume | null = null): Placed[] {
+  const blocks: Placed[] = resume ? [resume(lines)] : [];
+  let at = blocks[0]?.end ?? 0;
   while (at < lines.length) {
     if (lines[at]!.trim() === "") {
       at++;
@@ -115,20 +132,30 @@ function parseOne(lines: string[], at: number, depth: number): Placed {
 
 function parseFence(lines: string[], at: number): Placed {
   const [, fence, lang] = FENCE.exec(lines[at]!)!;
-  const indent = lines[at]!.search(/\S/);
+  return parseCode({ fence: fence!, lang: lang ?? "", indent: lines[at]!.search(/\S/) }, lines, at + 1);
+}
+
+function parseCode(open: { fence: string; lang: string; indent: number }, lines: string[], at: number, before?: string): Placed {
+  const { fence, lang, indent } = open;
   const body: string[] = [];
-  let next = at + 1;
+  const textOf = (own: string[]) => (before === undefined ? own.join("\n") : own.length ? `${before}\n${own.join("\n")}` : before);
+  const code = (isOpen: boolean): Block => ({ t: "code", lang, text: textOf(body), open: isOpen });
+  let next = at;
   for (; next < lines.length; next++) {
     const line = lines[next]!.trim();
-    if (line.length >= fence!.length && line[0] === fence![0] && line === line[0]!.repeat(line.length)) {
-      return { block: { t: "code", lang: lang ?? "", text: body.join("\n"), open: false }, end: next + 1 };
+    if (line.length >= fence.length && line[0] === fence[0] && line === line[0]!.repeat(line.length)) {
+      return { block: code(false), end: next + 1 };
     }
     body.push(lines[next]!.slice(Math.min(indent, Math.max(0, lines[next]!.search(/\S/)))));
   }
-  return { block: { t: "code", lang: lang ?? "", text: body.join("\n"), open: true }, end: next };
+  const split = () => {
+    const text = textOf(body.slice(0, -1));
+    return next - at < 2 ? null : { line: next - 1, column: 0, resume: (more: string[]) => parseCode(open, more, 0, text) };
+  };
+  return { block: code(true), end: next, split };
 }
 
-function parseQuote(lines: string[], at: number, depth: number): Placed {
+function parseQuote(lines: string[], at: number, depth: number, before: Block[] = []): Placed {
   const inside: string[] = [];
   let next = at;
   // A line without its mark still belongs to the quote's last paragraph.
@@ -136,22 +163,33 @@ function parseQuote(lines: string[], at: number, depth: number): Placed {
     inside.push(lines[next]!.replace(QUOTE, ""));
     next++;
   }
-  return { block: { t: "quote", c: parseLines(inside, depth + 1).map((each) => each.block) }, end: next };
+  const placed = parseLines(inside, depth + 1);
+  const c = [...before, ...placed.map((each) => each.block)];
+  const split = () =>
+    placed.length < 2 ? null : { line: at + placed.at(-2)!.end, column: 0, resume: (more: string[]) => parseQuote(more, 0, depth, c.slice(0, -1)) };
+  return { block: { t: "quote", c }, end: next, split };
 }
 
 function parseList(lines: string[], at: number, depth: number): Placed {
   const first = ITEM.exec(lines[at]!)!;
   const ordered = first[3] !== undefined;
-  const items: ListItem[] = [];
-  let next = at;
+  return parseItems({ ordered, start: ordered ? Number(first[3]) : 1 }, lines, at, depth);
+}
+
+function parseItems(list: { ordered: boolean; start: number }, lines: string[], at: number, depth: number, before: ListItem[] = []): Placed {
+  const items = [...before];
+  let [next, last] = [at, at];
   while (next < lines.length) {
     const marker = ITEM.exec(lines[next]!);
-    if (!marker || (marker[3] !== undefined) !== ordered || RULE.test(lines[next]!)) break;
+    if (!marker || (marker[3] !== undefined) !== list.ordered || RULE.test(lines[next]!)) break;
     const { item, end } = parseItem(lines, next, marker, depth);
     items.push(item);
-    next = end;
+    [next, last] = [end, next];
   }
-  return { block: { t: "list", ordered, start: ordered ? Number(first[3]) : 1, items }, end: next };
+  // A marker that has nothing behind it yet may turn out to be none, as in "-5".
+  const split = () =>
+    last === at || !ITEM.exec(lines[last]!)![5] ? null : { line: last, column: 0, resume: (more: string[]) => parseItems(list, more, 0, depth, items.slice(0, -1)) };
+  return { block: { t: "list", ...list, items }, end: next, split };
 }
 
 function parseItem(lines: string[], at: number, marker: RegExpExecArray, depth: number): { item: ListItem; end: number } {
@@ -188,14 +226,19 @@ function parseTable(lines: string[], at: number): Placed {
     const right = cell.endsWith(":");
     return left && right ? "center" : right ? "right" : left ? "left" : null;
   });
-  const head = cells(lines[at]!).map(parseInline);
-  const rows: Inline[][][] = [];
-  let next = at + 2;
+  return parseRows({ align, head: cells(lines[at]!).map(parseInline) }, lines, at + 2);
+}
+
+function parseRows(table: Pick<Extract<Block, { t: "table" }>, "align" | "head">, lines: string[], at: number, before: Inline[][][] = []): Placed {
+  const rows = [...before];
+  let next = at;
   for (; next < lines.length && lines[next]!.includes("|") && lines[next]!.trim() !== ""; next++) {
     const row = cells(lines[next]!).map(parseInline);
-    rows.push(head.map((_, column) => row[column] ?? []));
+    rows.push(table.head.map((_, column) => row[column] ?? []));
   }
-  return { block: { t: "table", align, head, rows }, end: next };
+  const split = () =>
+    next - at < 2 ? null : { line: next - 1, column: 0, resume: (more: string[]) => parseRows(table, more, 0, rows.slice(0, -1)) };
+  return { block: { t: "table", ...table, rows }, end: next, split };
 }
 
 function cells(line: string): string[] {
@@ -219,15 +262,29 @@ function startsBlock(line: string): boolean {
   return HEADING.test(line) || FENCE.test(line) || RULE.test(line) || QUOTE.test(line) || ITEM.test(line);
 }
 
-function parseParagraph(lines: string[], at: number, depth: number): Placed {
-  const inside = [lines[at]!.trim()];
-  let next = at + 1;
+function parseParagraph(lines: string[], at: number, depth: number, before: Inline[] = [], isInLine = false): Placed {
+  let next = at;
   for (; next < lines.length; next++) {
     const line = lines[next]!;
+    if (next === at && (isInLine || !before.length)) continue;
     if (line.trim() === "" || (depth < MAX_DEPTH && startsBlock(line))) break;
-    inside.push(endsHard(lines[next - 1]!) ? `\u0000${line.trim()}` : line.trim());
   }
-  return { block: { t: "p", c: parseInline(inside.join("\n")) }, end: next };
+  const pieces = piecesOf(lines.slice(at, next).join("\n"), LONG);
+  const parts = pieces.map((piece, place) => parseInline(trimLines(piece) + (place < pieces.length - 1 && / $/.test(piece) ? " " : "")));
+  const split = () => {
+    if (pieces.length < 2) return null;
+    const done = pieces.slice(0, -1).join("");
+    const newlines = done.split("\n").length - 1;
+    const column = done.length - (done.lastIndexOf("\n") + 1);
+    const c = [...before, ...parts.slice(0, -1).flat()];
+    return { line: at + newlines, column, resume: (more: string[]) => parseParagraph(more, 0, depth, c, column > 0) };
+  };
+  return { block: { t: "p", c: [...before, ...parts.flat()] }, end: next, split };
+}
+
+function trimLines(paragraph: string): string {
+  const lines = paragraph.split("\n");
+  return lines.map((line, at) => (at && endsHard(lines[at - 1]!) ? `\u0000${line.trim()}` : line.trim())).join("\n");
 }
 
 /** Two spaces or a backslash at the end of a line break it. The inline parser knows the break by the NUL after the newline. */

@@ -1,7 +1,7 @@
 /** Who the person is to this server, and signing in and out. A key goes to the server once and is kept nowhere in the page. */
 
 import { ApiError, request } from "../api";
-import { tabStore } from "../dock/drafts";
+import { forgetPerson } from "../lib/kept";
 import { Loaded } from "../panels/loaded.svelte";
 
 export interface Me {
@@ -40,9 +40,9 @@ export async function signIn(key: string): Promise<void> {
   await me.load();
 }
 
-/** The page is loaded again: what it holds in memory, and answers begun in this tab, are for nobody who comes next. */
-export async function signOut(): Promise<void> {
+/** The page is loaded again: what it holds in memory, and what the person began to write, is for nobody who comes next. */
+export async function signOut(owner: string | null): Promise<void> {
   await request<void>("/logout", { method: "POST" });
-  tabStore()?.clear();
+  forgetPerson(owner);
   location.assign("/");
 }

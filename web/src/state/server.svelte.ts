@@ -4,7 +4,7 @@
 //      ^------------------ /ok answers, asked every 3 s -------------------|
 
 import { api, ApiError, comeBackNow, onAnswered, type AssistantResponse, type Me } from "../api";
-import { DEVICE_OF, keepNothingMore } from "../lib/kept";
+import { DEVICE_OF, forgetPerson, keepNothingMore } from "../lib/kept";
 import type { Assistant, Connection, JsonObject } from "./types";
 
 const ASK_AGAIN_MS = 3_000;
@@ -14,6 +14,8 @@ class Server {
   connection = $state<Connection>("online");
   me = $state.raw<Me | null>(null);
   assistants = $state.raw<Assistant[]>([]);
+  /** Graph -> what it lacks to be run here, in a sentence. Those that are ready are not in it. */
+  lacks = $state.raw<Readonly<Record<string, string>>>({});
   /** A server from before this page: some things are missing there. */
   old = $state(false);
   version = $state("");
@@ -35,7 +37,9 @@ class Server {
     // Somebody else has signed in in another tab: this one talks to the server as them from now on, and must not keep what it knows.
     window.addEventListener("storage", ({ key, newValue }) => {
       if (key === null) return keepNothingMore(), location.reload(); // Everything was erased there.
-      if (key === DEVICE_OF && this.me?.asks_who && newValue && newValue !== this.owner) location.reload();
+      if (key !== DEVICE_OF || !this.me?.asks_who || newValue === this.owner) return;
+      if (newValue === null) forgetPerson(this.owner); // They signed out there.
+      location.reload();
     });
   }
 
@@ -55,6 +59,13 @@ class Server {
     } finally {
       this.ready = true;
     }
+  }
+
+  /** Which graphs can be run. Until that is known all count as ready: a run says it too. */
+  async lookAtGraphs(): Promise<void> {
+    if (this.old) return;
+    const graphs = await api.graphs().catch(() => null);
+    if (graphs) this.lacks = Object.fromEntries(graphs.flatMap((each) => (each.problem ? [[each.graph_id, each.problem]] : [])));
   }
 
   private async loadMe(): Promise<void> {

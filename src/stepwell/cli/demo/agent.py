@@ -48,7 +48,7 @@ def make_graph() -> Any:
 
 
 def build_demo(*, pace_s: float = 0.0, checkpointer: Any = None) -> Any:
-    """An agent with two subagents that plays the script, and asks before it writes a file."""
+    """An agent with two subagents that plays the script, and asks before each change of a file."""
 
     def paced(script: Callable[[Asked], Reply]) -> Callable[[Asked], Any]:
         return lambda asked: slow(script(asked), seconds_per_chunk=pace_s)
@@ -70,7 +70,7 @@ def build_demo(*, pace_s: float = 0.0, checkpointer: Any = None) -> Any:
         model=model,
         subagents=[researcher, historian],
         middleware=[ClarifyWithHumanMiddleware()],
-        interrupt_on={"write_file": True},
+        interrupt_on={"write_file": True, "edit_file": True},
         checkpointer=checkpointer,
         name="demo_agent",
     )
@@ -85,7 +85,7 @@ def _main(asked: Asked) -> Reply:
         )
     line = sum(isinstance(message, AIMessage) for message in asked.messages)
     script = (_plan, _delegate, _report_back, _clarify, _write, _read, _edit, _finish_plan, _conclude)
-    return script[line](asked) if line < len(script) and not _was_refused(asked) else _conclude(asked)
+    return script[line](asked) if line < len(script) and not _was_refused(asked, "write_file") else _conclude(asked)
 
 
 def _plan(asked: Asked) -> Reply:
@@ -119,7 +119,9 @@ def _read(asked: Asked) -> Reply:
 
 
 def _edit(asked: Asked) -> Reply:
-    return call("edit_file", file_path="/note.md", old_string="# Stepwell\n", new_string=f"# Stepwell\n\n{LAST_LINE}\n")
+    return call("edit_file", file_path="/note.md", old_string="# Stepwell\n", new_string=f"# Stepwell\n\n{LAST_LINE}\n").saying(
+        "I would add a line. That changes the file, so I ask again."
+    )
 
 
 def _finish_plan(asked: Asked) -> Reply:
@@ -127,7 +129,9 @@ def _finish_plan(asked: Asked) -> Reply:
 
 
 def _conclude(asked: Asked) -> Reply:
-    if _was_refused(asked):
+    if _was_refused(asked, "edit_file"):
+        return say("The note is in /note.md, as you approved it: the line that you did not want is not in it.")
+    if _was_refused(asked, "write_file"):
         return say("You did not want the note, so there is none. That is how an approval works: nothing happened without you.")
     return say("The note is in /note.md. It says what a stepwell is, for the reader you chose.")
 
@@ -144,10 +148,10 @@ def _todos(*statuses: str) -> list[dict[str, str]]:
     return [{"content": task, "status": status} for task, status in zip(_TASKS, statuses, strict=True)]
 
 
-def _was_refused(asked: Asked) -> bool:
-    """Whether the person said no to the file."""
-    writes = [message for message in asked.messages if isinstance(message, ToolMessage) and message.name == "write_file"]
-    return bool(writes) and writes[-1].status == "error"
+def _was_refused(asked: Asked, tool: str) -> bool:
+    """Whether the person said no to this change."""
+    changes = [message for message in asked.messages if isinstance(message, ToolMessage) and message.name == tool]
+    return bool(changes) and changes[-1].status == "error"
 
 
 def _note(asked: Asked) -> str:

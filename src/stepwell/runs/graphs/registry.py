@@ -25,7 +25,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
-from stepwell.errors import GraphBuildError, NotFoundError
+from stepwell.errors import GraphBuildError, NotFoundError, StepwellError
 from stepwell.runs.graphs.binding import AllowList, allowed_classes, bind
 from stepwell.runs.graphs.exports import AnyGraph, Factory, Purpose, Use, compile_graph, enter, understand
 from stepwell.runs.graphs.inputs import input_fields
@@ -150,6 +150,23 @@ class GraphRegistry:
                 await self._try_building(graph_id, owner, store)
         return input_fields(served.kept[0]) if served.kept else None
 
+    async def readiness(self, owner: str | None = None, store: BaseStore | None = None) -> dict[str, str | None]:
+        """Every served graph, with the sentence why it cannot be run here, or `None` if it can. Builds what was not built yet.
+
+        A factory that asks about its use counts as ready: whether it is turns out with each run.
+        """
+        return {name: await self._find_obstacle(name, served, owner, store) for name, served in self._served.items()}
+
+    async def _find_obstacle(self, graph_id: str, served: _Served, owner: str | None, store: BaseStore | None) -> str | None:
+        if served.kept or served.per_use:
+            return None
+        try:
+            await self._try_building(graph_id, owner, store)
+        except GraphBuildError as error:
+            # Our own errors say in a sentence what is missing and how to get it.
+            return str(error.__cause__ if isinstance(error.__cause__, StepwellError) else error)
+        return None
+
     async def _try_building(self, graph_id: str, owner: str | None, store: BaseStore | None) -> None:
         async with self.graph(graph_id, saver=None, store=store, purpose="schema", owner=owner):
             pass
@@ -172,7 +189,7 @@ class GraphRegistry:
                 return await self._make(served, ready, use, stack) if isinstance(ready, Factory) else ready
         except TimeoutError as error:
             raise GraphBuildError(
-                f"{_subject(graph_id, served)} was not built within {self._build_timeout_s:g} s. "
+                f"{_subject(graph_id)} was not built within {self._build_timeout_s:g} s. "
                 "Open slow things when a run needs them, not while the graph is made."
             ) from error
 
@@ -181,7 +198,7 @@ class GraphRegistry:
         known = served.kept or served.factory
         if known:
             return known
-        subject = _subject(graph_id, served)
+        subject = _subject(graph_id)
         export = understand(await asyncio.to_thread(served.source.load), subject)
         if isinstance(export, Factory):
             served.factory, served.per_use = export, bool(export.wants)
@@ -205,5 +222,6 @@ class GraphRegistry:
         return graph, allowed_classes(graph, self._extra_classes)
 
 
-def _subject(graph_id: str, served: _Served) -> str:
-    return f"The graph '{graph_id}' ({served.source.shown})"
+def _subject(graph_id: str) -> str:
+    """Its name alone: people read it who do not know our modules, and the entry of that name says where it is made."""
+    return f"The graph '{graph_id}'"

@@ -133,17 +133,19 @@ def _file_name(spec: GraphSpec) -> str:
 
 def _not_importable(graph_id: str, spec: GraphSpec, error: BaseException) -> GraphBuildError:
     subject = f"The graph '{graph_id}' cannot be loaded: importing '{_file_name(spec)}' failed"
-    return GraphBuildError(f"{subject} with {describe_error(error, subject)}")
+    joint = ": " if isinstance(error, StepwellError) else " with "
+    return GraphBuildError(f"{subject}{joint}{describe_error(error, subject)}")
 
 
 def describe_error(error: BaseException, subject: str) -> str:
-    """An error of somebody else's code as half a sentence. Its own text may hold a path or a secret: only ours is repeated.
+    """An error of somebody else's code as half a sentence; one of ours as it is. The text of others may hold a path or a secret, and is
+    not repeated.
 
     What such a sentence cannot tell is written to the log, under `subject`.
     """
     kind = type(error).__name__
     if isinstance(error, StepwellError):
-        return f"{kind}: {error}"
+        return str(error)
     if isinstance(error, ModuleNotFoundError) and error.name:
         if package := _installed_package_of(error.name):
             return (

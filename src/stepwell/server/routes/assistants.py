@@ -19,6 +19,7 @@ from stepwell.server.schemas.assistants import (
     AssistantPatch,
     AssistantResponse,
     AssistantSearch,
+    GraphReadiness,
     GraphSchemas,
     VersionChoice,
     VersionsQuery,
@@ -72,6 +73,17 @@ async def search_assistants(body: AssistantSearch, principal: Searcher, services
 @router.post("/assistants/count", operation_id="count_assistants", summary="Count assistants", responses={200: {"model": int}})
 async def count_assistants(body: AssistantCount, principal: Searcher, services: Given) -> Response:
     return json_response(await services.assistants.count(principal.owner, body.wanted()))
+
+
+@router.get(
+    "/api/graphs",
+    operation_id="list_graphs",
+    summary="The graphs that are served, and what each lacks that cannot be run here",
+    responses={200: {"model": list[GraphReadiness]}},
+)
+async def list_graphs(principal: Searcher, services: Given) -> Response:
+    found = await services.assistants.readiness(principal.owner)
+    return json_response([{"graph_id": name, "ready": lacks is None, "problem": lacks} for name, lacks in found.items()])
 
 
 @router.get(

@@ -93,6 +93,14 @@ class AssistantResponse(ResponseBody):
     updated_at: datetime
 
 
+class GraphReadiness(BaseModel):
+    """Whether a graph can be run here."""
+
+    graph_id: str
+    ready: bool
+    problem: str | None = Field(description="What is missing, and how to get it, in a sentence")
+
+
 class GraphSchemas(BaseModel):
     """JSON Schemas of a graph; `null` where none can be made."""
 
