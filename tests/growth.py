@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -26,21 +27,56 @@ def assert_linear(work: Callable[[T], object], make: Callable[[int], T], size: i
     small_s = large_s = float("inf")
     for _ in range(ROUNDS):
         small_s, large_s = min(small_s, cpu_s(work, small)), min(large_s, cpu_s(work, large))
-        if large_s <= MOST * max(small_s, SHORTEST_S):
+        if _is_linear(small_s, large_s):
             return
-    raise AssertionError(
-        f"{TIMES} times the size takes {large_s / small_s:.0f} times as long ({small_s:.4f} s, {large_s:.4f} s)"
-    )
+    raise AssertionError(_explain(small_s, large_s))
+
+
+async def assert_linear_async(work: Callable[[T], Awaitable[object]], small: T, large: T) -> None:
+    """The same for something that is awaited, with both sizes made by the caller."""
+    small_s = large_s = float("inf")
+    for _ in range(ROUNDS):
+        small_s, large_s = min(small_s, await _awaited_s(work, small)), min(large_s, await _awaited_s(work, large))
+        if _is_linear(small_s, large_s):
+            return
+    raise AssertionError(_explain(small_s, large_s))
 
 
 def cpu_s(work: Callable[[T], object], given: T) -> float:
-    """The CPU seconds of this process for one call. A collection of garbage made elsewhere would be counted too, so none is made."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
+    """The CPU seconds of this process for one call."""
+    with _no_collection():
         began = time.process_time()
         work(given)
         return time.process_time() - began
+
+
+def unit_s() -> float:
+    """What this machine takes now for a fixed piece of work: a measure for what has only one size."""
+    return min(cpu_s(lambda most: sum(number % 7 for number in range(most)), 100_000) for _ in range(ROUNDS))
+
+
+async def _awaited_s(work: Callable[[T], Awaitable[object]], given: T) -> float:
+    with _no_collection():
+        began = time.process_time()
+        await work(given)
+        return time.process_time() - began
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Garbage that other tests have made is not collected, and counted, now."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
     finally:
         if collecting:
             gc.enable()
+
+
+def _is_linear(small_s: float, large_s: float) -> bool:
+    return large_s <= MOST * max(small_s, SHORTEST_S)
+
+
+def _explain(small_s: float, large_s: float) -> str:
+    return f"{TIMES} times the size takes {large_s / small_s:.0f} times as long ({small_s:.4f} s, {large_s:.4f} s)"

@@ -16,7 +16,7 @@ def lines_of(served: Served) -> list[dict[str, Any]]:
 
 def until(served: Served, **fields: Any) -> dict[str, Any]:
     """The first line with these fields; the log is written a moment later."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         for line in lines_of(served):
             if all(line.get(name) == value for name, value in fields.items()):

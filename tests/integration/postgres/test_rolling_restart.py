@@ -15,7 +15,6 @@ from http.client import HTTPException
 from pathlib import Path
 
 import psycopg
-import pytest
 from tests.integration.postgres.rolling.graphs import STEPS
 from tests.integration.served.process import Server, environment, serve
 from tests.integration.served.warm import Started, start_warm
@@ -166,7 +165,6 @@ def frames(stream) -> Iterator[tuple[int, str, dict]]:
             frame[name] = value
 
 
-@pytest.mark.timeout(240)
 def test_every_process_is_restarted_under_load_and_nobody_loses_anything(postgres_url: str, tmp_path: Path):
     for name in ("one", "other"):
         (tmp_path / name).mkdir()

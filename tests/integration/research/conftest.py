@@ -21,7 +21,7 @@ from stepwell.tools.web.search.choice import search_chain
 
 @pytest.fixture
 def world() -> Iterator[OfflineWorld]:
-    with OfflineWorld(idle_timeout_s=20.0) as made:
+    with OfflineWorld(idle_timeout_s=60.0) as made:
         yield made
 
 

@@ -52,7 +52,7 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """One report of quotes and one that models wrote, each signed by its owner."""
     folder = tmp_path_factory.mktemp("bundles")
     settings = Settings.load({"STEPWELL_DATA_DIR": str(folder)})
-    with OfflineWorld(idle_timeout_s=20.0) as world:
+    with OfflineWorld(idle_timeout_s=60.0) as world:
         subject = world.pages[0].subject
 
         async def make(name: str, models: Any) -> Path:
