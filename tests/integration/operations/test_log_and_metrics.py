@@ -39,7 +39,7 @@ def test_a_run_has_its_line_and_so_has_what_its_nodes_log(place: Place) -> None:
         ended = until(served, message="run ended", run_id=run["run_id"])
         assert (ended["status"], ended["attempt"], ended["graph_id"]) == ("success", 1, "words")
         assert ended["thread_id"] == thread_id
-        assert 0 < ended["seconds"] < 30
+        assert ended["seconds"] > 0
         inside = until(served, message="inside a node")
         assert (inside["run_id"], inside["logger"], inside["level"]) == (run["run_id"], "a.users.library", "warning")
 

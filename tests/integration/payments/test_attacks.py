@@ -37,7 +37,7 @@ def answer(asked: Any) -> Any:
     if wish[0] == "talk":
         return slow(say(LONG), seconds_per_chunk=0.02)
     if wish[0] == "think":
-        return slow(say("done"), seconds=30)
+        return slow(say("done"), seconds=3600)
     if wish[0] == "nap" and asks:
         return call("nap").saying(LONG)
     if wish[0] == "ask" and asks:
@@ -48,7 +48,7 @@ def answer(asked: Any) -> Any:
 @tool
 async def nap() -> str:
     """Take long."""
-    await asyncio.sleep(30)
+    await asyncio.sleep(3600)
     return "slept"
 
 
