@@ -57,7 +57,7 @@ class Effort:
         return long if self.long else short
 
     def seconds(self, short: float, long: float) -> float:
-        """The time a race or a load may run, or an answer may take: proofs have the machine to themselves, tests do not."""
+        """The time a race or a load may run."""
         return long if self.long else short
 
 

@@ -17,7 +17,7 @@ def _listed_by_git() -> list[Path] | None:
     """Tracked files and new ones that are not ignored; None where this is no clone (an unpacked source archive)."""
     command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
-        listing = subprocess.run(command, capture_output=True, check=True, timeout=30).stdout.decode()
+        listing = subprocess.run(command, capture_output=True, check=True, timeout=60).stdout.decode()
     except (OSError, subprocess.CalledProcessError):
         return None
     return [ROOT / name for name in listing.split("\0") if name]

@@ -55,7 +55,7 @@ def violations(page: Page, *, of_colours: bool = False) -> list[str]:
 
 
 # A busy machine is not a defect: what is waited for comes later there, and what never comes is told as well after half a minute.
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=90_000)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -129,7 +129,7 @@ def allow_console(watch: Watch) -> Callable[[str], None]:
 def context(browser: Browser, server: Server) -> Iterator[BrowserContext]:
     # Without a service worker: requests are then the page's own, and no test waits for a cache to fill. test_project.py has one.
     made = browser.new_context(base_url=server.url, viewport=WIDE, reduced_motion="reduce", service_workers="block")
-    made.set_default_timeout(30_000)
+    made.set_default_timeout(90_000)
     yield made
     made.close()
 

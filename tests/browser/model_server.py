@@ -55,7 +55,7 @@ def serve_model(answer: Answer) -> Iterator[dict[str, str]]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(timeout=10)
+        thread.join(timeout=60)
 
 
 def _base(request: dict[str, Any], kind: str) -> dict[str, Any]:

@@ -161,7 +161,7 @@ def test_a_press_that_was_meant_for_the_card_before_answers_nothing(page: Page, 
     (second,) = (name for name in lakes if name in card.inner_text())
     page.evaluate(HASTE, [first, second])
     elsewhere = {"assistant_id": "juggler", "command": {"resume": {ids[second]: {"decision": "reject", "reason": "dry"}}}}
-    httpx.post(f"{thread}/runs/wait", json={**elsewhere, "multitask_strategy": "enqueue"}, timeout=30).raise_for_status()
+    httpx.post(f"{thread}/runs/wait", json={**elsewhere, "multitask_strategy": "enqueue"}, timeout=60).raise_for_status()
     page.wait_for_function("() => window.hasty")
     expect(dock(page)).to_contain_text("No longer waiting")
     dock(page).get_by_role("button", name="Approve").click()
@@ -213,6 +213,6 @@ def test_a_long_diff_opens_folded_and_is_marked_by_sign(page: Page):
     assert "−" in signs or "-" in signs
     diff.get_by_role("button", name="unchanged lines").first.click()
     # Drawn some rows per frame: the 4,318 that were folded, and the eight around the change.
-    expect(diff.locator(".row")).to_have_count(4_326, timeout=60_000)
+    expect(diff.locator(".row")).to_have_count(4_326, timeout=120_000)
     dock(page).get_by_role("button", name="Approve").click()
     expect(last_answer(page)).to_contain_text("mended")

@@ -27,14 +27,14 @@ def test_research_from_the_first_screen_to_a_checked_report(page: Page, tmp_path
     page.get_by_test_id("demo-research_demo").click()
     expect(dock(page)).to_contain_text("Quellmouth")
     dock(page).get_by_role("button", name="Approve").click()
-    page.get_by_role("link", name="Check every sentence of this report").click(timeout=60_000)
+    page.get_by_role("link", name="Check every sentence of this report").click(timeout=120_000)
     report = page.get_by_test_id("report")
     expect(report).to_contain_text("Quellmouth")
     report.get_by_role("button", name="Source 1", exact=True).first.click()
     expect(report.get_by_label("Evidence of the chosen sentence").locator("mark").first).to_be_visible()
     assert violations(page) == []
     report.get_by_role("button", name="Verify").click()
-    expect(report.get_by_text("Everything fits").or_(report.get_by_text("holds")).first).to_be_visible(timeout=30_000)
+    expect(report.get_by_text("Everything fits").or_(report.get_by_text("holds")).first).to_be_visible(timeout=120_000)
     with page.expect_download() as saved:
         report.get_by_role("button", name="Export").click()
         page.get_by_role("menuitem").filter(has_text=".zip").click()
@@ -45,13 +45,13 @@ def test_research_from_the_first_screen_to_a_checked_report(page: Page, tmp_path
 
 def test_an_agent_plans_asks_and_writes(page: Page):
     page.get_by_test_id("demo-demo_agent").click()
-    expect(dock(page)).to_be_visible(timeout=30_000)
+    expect(dock(page)).to_be_visible(timeout=120_000)
     dock(page).get_by_role("radio").or_(dock(page).get_by_role("checkbox")).first.check()
     dock(page).get_by_role("button", name="Answer").click()
     for change in ("Run write_file?", "Run edit_file?"):
-        expect(dock(page)).to_contain_text(change, timeout=60_000)
+        expect(dock(page)).to_contain_text(change, timeout=120_000)
         dock(page).get_by_role("button", name="Approve").click()
-    expect(last_answer(page)).to_contain_text("The note is in /note.md", timeout=60_000)
+    expect(last_answer(page)).to_contain_text("The note is in /note.md", timeout=120_000)
     page.get_by_role("tab", name="Files").click()
     expect(page.get_by_role("complementary", name="Details")).to_contain_text(".md")
     page.get_by_role("tab", name="Timeline").click()

@@ -53,14 +53,14 @@ class KillableBrowser:
         )
         connected = self._playwright.chromium.connect_over_cdp(f"http://127.0.0.1:{self._wait_for_port()}")
         context = connected.contexts[0]
-        context.set_default_timeout(30_000)
+        context.set_default_timeout(90_000)
         return context.pages[0] if context.pages else context.new_page()
 
     def kill(self) -> None:
         """As a crash, or the system when memory is short."""
         assert self._process is not None
         os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait(20)
+        self._process.wait(60)
         self._process = None
 
     def _wait_for_port(self) -> str:
@@ -172,7 +172,7 @@ def test_a_chain_of_mixed_interrupts_survives_reload_lost_network_and_a_killed_s
             server.kill()
             server.start()
             _answer_again(page, number)
-    expect(last_answer(page)).to_contain_text("Results:", timeout=30_000)
+    expect(last_answer(page)).to_contain_text("Results:", timeout=120_000)
     results = wait_for_results(server, thread_id(page))
     assert [_effect(number) in result["content"] for number, result in enumerate(results)] == [True] * count
     written = {row["path"] for row in rows_of(page, "versions")}
@@ -198,11 +198,11 @@ def _effect(number: int) -> str:
 
 def _answer(page: Page, number: int, *, without_network: BrowserContext | None) -> None:
     """An answer that did not get through is given again."""
-    expect(dock(page)).to_contain_text(_shown(number), timeout=30_000)
+    expect(dock(page)).to_contain_text(_shown(number), timeout=120_000)
     if without_network:
         without_network.set_offline(True)
         _click(page, number)
-        expect(dock(page).get_by_role("alert")).to_be_visible(timeout=30_000)
+        expect(dock(page).get_by_role("alert")).to_be_visible(timeout=120_000)
         without_network.set_offline(False)
     _click(page, number)
 

@@ -40,7 +40,7 @@ def test_a_thread_of_ten_thousand_messages_opens_at_its_end(page: Page, server: 
             return Math.min(...seen) < 9700;
         }""",
         polling=100,
-        timeout=30_000,
+        timeout=120_000,
     )
     assert page.evaluate("document.querySelectorAll('*').length") < 10_000, "it keeps drawing what is far away"
 

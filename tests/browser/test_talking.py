@@ -45,7 +45,7 @@ def test_a_run_that_waited_and_ended_before_the_stream_opened_is_shown(page: Pag
     runs = f"{server.url}/threads/{thread}/runs"
     given = {"messages": [{"type": "human", "id": "asked", "content": "later"}]}
     run = httpx.post(runs, json={"assistant_id": "echo", "input": given, "after_seconds": 2}).json()["run_id"]
-    page.route("**/threads/*/stream", lambda route: (httpx.get(f"{runs}/{run}/join", timeout=30), route.continue_()))
+    page.route("**/threads/*/stream", lambda route: (httpx.get(f"{runs}/{run}/join", timeout=60), route.continue_()))
     page.goto(f"/t/{thread}")
     expect(last_answer(page)).to_contain_text("5 characters")
     expect(page.get_by_text("Waits for its turn")).not_to_be_visible()

@@ -133,7 +133,7 @@ def test_files_go_up_and_down(page: Page, files: Path, tmp_path: Path):
     )
     panel(page).get_by_label("Files to upload").set_input_files([large, tmp_path / "dot.svg"])
     uploads = panel(page).get_by_role("list", name="Uploads")
-    expect(uploads.get_by_text("stored")).to_have_count(2, timeout=60_000)
+    expect(uploads.get_by_text("stored")).to_have_count(2, timeout=120_000)
     assert (files / "papers" / "large.txt").read_bytes() == large.read_bytes()
 
     drop(page, "dropped.txt", "From a drop.\n")

@@ -116,7 +116,7 @@ def test_a_project_is_served_as_it_was_cloned(server: Server, project: Path) -> 
 
 
 def test_a_graph_that_cannot_be_built_says_why_to_whoever_asks_and_is_tried_again(server: Server, project: Path) -> None:
-    with httpx.Client(base_url=server.url, timeout=30) as http:
+    with httpx.Client(base_url=server.url, timeout=60) as http:
         listed = {each["graph_id"] for each in http.post("/assistants/search", json={}).json()}
         assert listed == set(GRAPHS)
         thread = f"/threads/{http.post('/threads', json={}).json()['thread_id']}"

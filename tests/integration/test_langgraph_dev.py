@@ -27,7 +27,6 @@ from tests.integration.clients.processes import serving, started
 ROOT = Path(__file__).parents[2]
 ANSWER = "A stepwell is a well with stairs."
 READY_S = 60.0
-pytestmark = pytest.mark.timeout(240)  # the environment may have to be made first
 
 
 class ModelServer(BaseHTTPRequestHandler):
@@ -69,7 +68,7 @@ def model() -> Iterator[dict[str, str]]:
     }
     server.shutdown()
     server.server_close()
-    thread.join(timeout=10)
+    thread.join(timeout=60)
 
 
 @pytest.fixture

@@ -58,7 +58,7 @@ def load(path: Path) -> ModuleType:
 
 def researchers(*, after_search: str) -> Any:
     """Two researchers who both wait, at their first turn, until the other one works too."""
-    both = threading.Barrier(len(PARTS), timeout=30)
+    both = threading.Barrier(len(PARTS), timeout=60)
 
     def turn(asked: Any) -> Any:
         part = asked.first_human

@@ -50,7 +50,7 @@ def shell(workspace: Path) -> Iterator[Shell]:
     sessions: list[ShellSession] = []
 
     def run(command: str, *, env: dict[str, str] | None = None, **options: object) -> str:
-        policy = BubblewrapPolicy(**{"command_timeout": 20.0, **options})  # type: ignore[arg-type]  # each by its own name
+        policy = BubblewrapPolicy(**{"command_timeout": 120.0, **options})  # type: ignore[arg-type]  # each by its own name
         sessions.append(ShellSession(ShellSetup(policy, ("/bin/bash",), env or {}, workspace)))
         return sessions[-1].execute(command).output.text().strip()
 
@@ -200,9 +200,7 @@ def test_limits_hold(shell: Shell):
     limits = SandboxLimits(cpu_s=1, memory_bytes=64 * MIB, file_bytes=MIB)
     assert shell("head -c 5M /dev/zero > big; stat -c %s big", limits=limits).endswith(str(MIB))
     assert "OK" not in shell("x=$(head -c 200M /dev/zero | tr '\\0' x) && echo OK", limits=limits)
-    began = time.monotonic()
-    assert "OK" not in shell("(while :; do :; done) && echo OK", limits=limits)
-    assert time.monotonic() - began < 60
+    assert shell("(while :; do :; done) || echo killed", limits=limits).endswith("killed")
 
 
 def test_the_number_of_processes_is_set(shell: Shell):
@@ -227,7 +225,7 @@ def test_the_sandbox_dies_when_its_parent_is_killed(workspace: Path):
         session = ShellSession(ShellSetup(BubblewrapPolicy(), ("/bin/bash",), {}, Path(sys.argv[1])))
         session.execute("(while sleep 0.1; do date +%N > beat; done) > /dev/null 2>&1 &")
         print("up", flush=True)
-        time.sleep(60)
+        time.sleep(600)
     """)
     with subprocess.Popen([sys.executable, "-c", code, str(workspace)], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
@@ -244,7 +242,7 @@ def changes(file: Path) -> bool:
     return file.read_text(encoding="utf-8") != before
 
 
-def until(condition: Callable[[], bool], seconds: float = 30) -> bool:
+def until(condition: Callable[[], bool], seconds: float = 60) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():

@@ -26,7 +26,7 @@ def open_session(tmp_path: Path) -> Iterator[Open]:
     sessions: list[ShellSession] = []
 
     def make(*, startup: tuple[str, ...] = (), temporary: bool = False, **limits: object) -> ShellSession:
-        policy = HostExecutionPolicy(**{"command_timeout": 20.0, **limits})  # type: ignore[arg-type]  # each by its own name
+        policy = HostExecutionPolicy(**{"command_timeout": 120.0, **limits})  # type: ignore[arg-type]  # each by its own name
         setup = ShellSetup(policy, ("/bin/bash",), {"PATH": os.defpath}, None if temporary else tmp_path, startup)
         sessions.append(ShellSession(setup))
         return sessions[-1]
@@ -145,7 +145,7 @@ def test_leaving_the_shell_is_told_and_the_next_command_gets_a_new_one(open_sess
 
 
 def test_a_command_over_its_time_is_killed_with_all_it_started(open_session: Open):
-    session = open_session(command_timeout=3.0)
+    session = open_session(command_timeout=10.0)
     report = session.execute("echo before; sleep 300 & echo $!; wait")
     assert report.result.ending == "timed_out"
     before, child = report.output.text().split()
@@ -259,7 +259,7 @@ def test_parallel_commands_do_not_interleave(open_session: Open):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert results == {place: f"{place}\n" for place in range(6)}
     expected = [line for place in range(6) for line in (f"begin {place}", f"end {place}")]
     assert said(session, "cat log").splitlines() == expected

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -22,10 +21,8 @@ from stepwell.testing import ScriptedModel, call, each_run, say
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SUCCESS = RunOutcome(status="success", thread_status="idle")
-EXPORT_S = 40.0
-"""How long the exporter waits for a collector here: whoever waits for the exporter is caught, on a slow machine too."""
-PATIENCE_S = 20.0
-"""Longer than closing may take (3 s), shorter than one time-out of the exporter."""
+EXPORT_S = 3600.0
+"""How long the exporter waits for a collector here: a test in which anybody waits for the exporter does not end."""
 
 
 @pytest.fixture(autouse=True)
@@ -37,24 +34,17 @@ def run_number(n: int) -> Run:
     return Run(f"r{n}", "t", "me", RunRequest(assistant_id="a", graph_id="clerk"), "running", NOW, NOW, attempt=1)
 
 
-async def drive(telemetry, runs: int) -> float:
-    """Drive some runs; how long the slowest took."""
-    slowest = 0.0
+async def drive(telemetry, runs: int) -> None:
     agent = create_deep_agent(ScriptedModel(each_run([call("ls"), say("ok")])))
     for n in range(runs):
-        started = time.monotonic()
         run = run_number(n)
         await agent.ainvoke({"messages": [("user", "go")]}, {"callbacks": list(telemetry.began(run))})
         telemetry.ended(run, SUCCESS)
-        slowest = max(slowest, time.monotonic() - started)
-    return slowest
 
 
-async def close(telemetry) -> float:
-    started = time.monotonic()
-    async with asyncio.timeout(30):
+async def close(telemetry) -> None:
+    async with asyncio.timeout(120):
         await telemetry.close()
-    return time.monotonic() - started
 
 
 @contextmanager
@@ -82,7 +72,7 @@ def collector() -> Iterator[tuple[str, list[tuple[str, dict[str, str], ExportTra
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(60)
 
 
 async def test_a_collector_gets_the_spans_with_the_headers():
@@ -106,13 +96,13 @@ async def test_a_collector_gets_the_spans_with_the_headers():
 async def test_a_collector_that_hangs_holds_nothing_up():
     with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections, answers none
         telemetry = open_telemetry(TelemetrySettings(f"http://127.0.0.1:{silent.getsockname()[1]}"))
-        assert await drive(telemetry, 100) < PATIENCE_S
-        assert await close(telemetry) < PATIENCE_S
+        await drive(telemetry, 100)
+        await close(telemetry)
 
 
 async def test_a_collector_that_is_gone_holds_nothing_up():
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     telemetry = open_telemetry(TelemetrySettings(f"http://127.0.0.1:{port}"))
-    assert await drive(telemetry, 100) < PATIENCE_S
-    assert await close(telemetry) < PATIENCE_S
+    await drive(telemetry, 100)
+    await close(telemetry)

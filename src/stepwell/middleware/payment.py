@@ -206,7 +206,9 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
             mirrors = _mirrors(session, payments.meter.price_of(call))
             return _with_charge(request.state, response, mirrors, reservation.key)
         await payments.meter.release(reservation)
-        return _with_charge(request.state, response, _mirrors(waived, payments.meter.price_of(call)), None) if waived else response
+        return (
+            _with_charge(request.state, response, _mirrors(waived, payments.meter.price_of(call)), None) if waived else response
+        )
 
     async def _confirm(self, payments: RunPayments, state: Any) -> None:
         await self._waive_refused(payments, state)

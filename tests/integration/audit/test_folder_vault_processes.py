@@ -51,5 +51,5 @@ async def test_what_was_acknowledged_outlives_kill_9(tmp_path: Path, effort):
         for writer in writers:
             writer.send_signal(signal.SIGKILL)
         for writer in writers:
-            acknowledged += [line for line in writer.communicate(timeout=30)[0].splitlines(keepends=False) if line]
+            acknowledged += [line for line in writer.communicate(timeout=60)[0].splitlines(keepends=False) if line]
         await check(tmp_path, [key for key in acknowledged if key])

@@ -168,7 +168,7 @@ def test_a_key_is_asked_for_and_taken_from_the_environment(tmp_path: Path):
     made = run_warm(["keys", "create", "--user", "ada"], tmp_path, data)
     key = made.stdout.strip()
     with serve(tmp_path, STEPWELL_AUTH="required") as server:
-        me = json.load(urllib.request.urlopen(f"{server.url}/api/me", timeout=10))
+        me = json.load(urllib.request.urlopen(f"{server.url}/api/me", timeout=60))
         assert (me["asks_who"], me["signed_in"]) == (True, False)
         without = chat(server, "--assistant", "echo", "--once", "hi")
         assert without.returncode == 2
@@ -211,7 +211,7 @@ def on_a_terminal(server: Server, *arguments: str) -> Iterator[Screen]:
         yield Screen(process, outer)
     finally:
         process.kill()
-        process.wait(10)
+        process.wait(60)
         os.close(outer)
 
 
@@ -229,7 +229,7 @@ def test_ctrl_c_cancels_the_run_on_the_server_and_the_conversation_goes_on(serve
         assert run["status"] not in ("pending", "running", "success")
         assert "word199" not in screen.text
         screen.type("/quit\n")
-        assert screen.process.wait(20) == 0
+        assert screen.process.wait(60) == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo terminal")

@@ -37,5 +37,5 @@ async def client(url: str) -> AsyncIterator[LangGraphClient]:
 
 @pytest.fixture
 async def http(url: str) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=url, timeout=30) as opened:
+    async with httpx.AsyncClient(base_url=url, timeout=60) as opened:
         yield opened

@@ -45,7 +45,7 @@ def started(command: Sequence[str], folder: Path, variables: Mapping[str, str]) 
         finally:
             process.terminate()
             try:
-                process.wait(timeout=20)
+                process.wait(timeout=60)
             except subprocess.TimeoutExpired:
                 process.kill()
             lines.close()
@@ -75,7 +75,7 @@ class Lines:
         raise AssertionError(f"no line '{beginning}' within {READY_S:g} s:\n{self.text[-4000:]}")
 
     def close(self) -> None:
-        self._reading.join(timeout=10)
+        self._reading.join(timeout=60)
 
     def _read(self) -> None:
         assert self._process.stdout is not None

@@ -45,7 +45,6 @@ def packages() -> Path:
 
 
 @pytest.mark.parametrize("script", sorted(path.name for path in SCRIPTS.glob("*.test.mjs")))
-@pytest.mark.timeout(240)
 def test_the_javascript_sdk(url: str, providers: str, packages: Path, tmp_path: Path, script: str) -> None:
     for path in SCRIPTS.glob("*.mjs"):
         shutil.copy(path, tmp_path)

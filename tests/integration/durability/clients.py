@@ -64,7 +64,7 @@ class Client:
     """One person at one connection."""
 
     def __init__(self, url: str, book: Book) -> None:
-        self._http = httpx.Client(base_url=url, timeout=30)
+        self._http = httpx.Client(base_url=url, timeout=60)
         self._book = book
 
     def close(self) -> None:

@@ -49,7 +49,7 @@ def _line(*nodes: Any, names: tuple[str, ...] = (), state: Any = Marks) -> Any:
 
 def _post(body: dict[str, str]) -> None:
     request = urllib.request.Request(os.environ["ORACLE_URL"], json.dumps(body).encode(), method="POST")
-    with urllib.request.urlopen(request, timeout=20):
+    with urllib.request.urlopen(request, timeout=60):
         return
 
 

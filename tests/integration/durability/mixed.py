@@ -55,7 +55,7 @@ async def record(name: str, runtime: ToolRuntime) -> str:
     await settled(runtime)
     body = json.dumps({"name": name, "key": effect_key(runtime), "kind": "keyed"}).encode()
     request = urllib.request.Request(os.environ["ORACLE_URL"], body, method="POST")
-    await asyncio.to_thread(lambda: urllib.request.urlopen(request, timeout=20).close())
+    await asyncio.to_thread(lambda: urllib.request.urlopen(request, timeout=60).close())
     return f"recorded {name}"
 
 

@@ -64,7 +64,7 @@ class ForkServer:
         with self._process as process:  # closes both pipes and waits
             assert process.stdin is not None
             process.stdin.close()
-            self._hearing.join(timeout=10)
+            self._hearing.join(timeout=60)
 
     def _hear(self) -> None:
         assert self._process.stdout is not None

@@ -32,8 +32,6 @@ from tests.integration.server.conftest import serve
 
 from stepwell import FilesystemBackend, StoreBackend
 
-pytestmark = pytest.mark.timeout(240)
-
 
 @pytest.mark.prove
 def test_in_any_order(effort: Effort) -> None:
@@ -80,7 +78,7 @@ class Tab:
         self._url, self._thread, self._project, self._chance = url, thread_id, project, chance
 
     async def work(self) -> None:
-        async with httpx.AsyncClient(base_url=self._url, timeout=30) as http:
+        async with httpx.AsyncClient(base_url=self._url, timeout=60) as http:
             while not await self._is_done(http):
                 listed = (await http.get(f"/threads/{self._thread}/interrupts")).json()["interrupts"]
                 for waiting in self._chance.sample(listed, len(listed)):
@@ -134,7 +132,7 @@ class Person:
     """Somebody at a page: keeps trying while the server is away, and knows what the page has sent."""
 
     def __init__(self, url: str, project: Project) -> None:
-        self._http = httpx.Client(base_url=url, timeout=30)
+        self._http = httpx.Client(base_url=url, timeout=60)
         self._project = project
         self.thread_id = ""
 

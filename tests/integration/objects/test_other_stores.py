@@ -91,7 +91,7 @@ def azure_environment(azurite: Path, tmp_path_factory: pytest.TempPathFactory) -
                "AZURE_STORAGE_ENDPOINT": address}  # fmt: skip
     finally:
         os.killpg(process.pid, signal.SIGTERM)  # what was started starts Node, and would leave it behind
-        process.wait(10)
+        process.wait(60)
 
 
 def create_container(process: subprocess.Popen[bytes], address: str) -> None:

@@ -75,7 +75,7 @@ def model() -> Iterator[dict[str, str]]:
     yield {"STEPWELL_MODEL_PROVIDER": "lm-studio", "LM_STUDIO_MODEL_NAME": "scripted", "LM_STUDIO_BASE_URL": address}
     server.shutdown()
     server.server_close()
-    thread.join(timeout=10)
+    thread.join(timeout=60)
 
 
 async def run_and_approve(url: str, config: dict[str, Any]) -> tuple[dict[str, Any], str]:

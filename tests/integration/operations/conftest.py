@@ -77,12 +77,12 @@ class Place:
                 process = subprocess.Popen(started, cwd=self.folder, env=environment, stdout=screen, stderr=error)
         try:
             url = _address(process, out, log)
-            with httpx.Client(base_url=url, timeout=20) as http:
+            with httpx.Client(base_url=url, timeout=60) as http:
                 yield Served(url, process, http, log)
         finally:
             process.send_signal(signal.SIGTERM)
             try:
-                process.wait(20)
+                process.wait(60)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

@@ -158,7 +158,7 @@ def test_prune_beside_a_server_deletes_what_is_old_and_gives_the_space_back(plac
 
 def _age(database: Path, *thread_ids: str) -> None:
     """As if they had been left alone for a long time."""
-    with closing(sqlite3.connect(database, timeout=10)) as connection, connection:
+    with closing(sqlite3.connect(database, timeout=60)) as connection, connection:
         for thread_id in thread_ids:
             connection.execute("UPDATE threads SET updated_at = updated_at - 86400 * 40 WHERE thread_id = ?", (thread_id,))
 
@@ -178,7 +178,7 @@ def test_a_server_with_retention_days_deletes_by_itself(place: Place) -> None:
         served.wait("words", old, input={"words": []})
     _age(place.database, old)
     with place.serving(STEPWELL_RETENTION_DAYS="30") as served:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while served.http.get(f"/threads/{old}").status_code != 404:
             assert time.monotonic() < deadline, "the thread is still there"
             time.sleep(0.02)

@@ -18,7 +18,7 @@ def begin_and_stop(served: Served, http: httpx.Client | None = None) -> str:
     http = http or served.http
     thread_id = str(http.post("/threads", json={}).json()["thread_id"])
     run = http.post(f"/threads/{thread_id}/runs", json={"assistant_id": "pays", "input": PAY}).json()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not http.get("/api/effects", params={"known": True, "thread_id": thread_id}).json():
         assert time.monotonic() < deadline, "nothing was begun"
         time.sleep(0.02)
@@ -61,7 +61,7 @@ def test_users_settle_their_own_effects_and_operators_those_of_all(place: Place)
     operator = place.run("keys", "create", "--user", "root", "--operator").stdout.strip()
     with place.serving(STEPWELL_AUTH="required") as served:
         anna, ben, root = (
-            httpx.Client(base_url=served.url, headers={"x-api-key": key}, timeout=30)
+            httpx.Client(base_url=served.url, headers={"x-api-key": key}, timeout=60)
             for key in (keys["anna"], keys["ben"], operator)
         )
         with anna, ben, root:

@@ -25,7 +25,7 @@ from stepwell.server.settings import ServerSettings
 from stepwell.settings import Secret
 from stepwell.testing import ScriptedModel, call, say, slow
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PRICE = 5
 LONG = "word " * 60
@@ -37,7 +37,7 @@ def answer(asked: Any) -> Any:
     if wish[0] == "talk":
         return slow(say(LONG), seconds_per_chunk=0.02)
     if wish[0] == "think":
-        return slow(say("done"), seconds=30)
+        return slow(say("done"), seconds=3600)
     if wish[0] == "nap" and asks:
         return call("nap").saying(LONG)
     if wish[0] == "ask" and asks:
@@ -48,7 +48,7 @@ def answer(asked: Any) -> Any:
 @tool
 async def nap() -> str:
     """Take long."""
-    await asyncio.sleep(30)
+    await asyncio.sleep(3600)
     return "slept"
 
 
@@ -98,8 +98,8 @@ async def payers(folder: Path, mint_process: MintProcess) -> AsyncIterator[tuple
     async with (
         serve(folder, ServerSettings(always_ask=True), graphs, charging=charging) as running,
         HttpMint(mint_process.url) as mint,
-        httpx.AsyncClient(base_url=running.url, timeout=30, headers={"x-api-key": keys[0]}) as anna,
-        httpx.AsyncClient(base_url=running.url, timeout=30, headers={"x-api-key": keys[1]}) as bert,
+        httpx.AsyncClient(base_url=running.url, timeout=60, headers={"x-api-key": keys[0]}) as anna,
+        httpx.AsyncClient(base_url=running.url, timeout=60, headers={"x-api-key": keys[1]}) as bert,
     ):
         payers = Payer(anna, mint, mint_process), Payer(bert, mint, mint_process)
         yield payers

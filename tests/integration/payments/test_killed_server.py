@@ -159,7 +159,7 @@ async def test_kills_cancels_copies_and_branches_cost_what_was_answered(
         tokens = await buy_many(mint, mint_process, SATS, effort.cases(40, 1_500))
         server.start()
         done = asyncio.Event()
-        async with httpx.AsyncClient(base_url=server.url, timeout=30) as http:
+        async with httpx.AsyncClient(base_url=server.url, timeout=60) as http:
             shared: dict[str, Any] = {"http": http, "tokens": tokens, "done": done}
             payers = [Payer(chance=random.Random(number), **shared) for number in range(4)]
             living = [asyncio.create_task(payer.live()) for payer in payers]

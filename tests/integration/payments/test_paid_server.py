@@ -23,7 +23,7 @@ from stepwell.payments.pricing import FlatPrice
 from stepwell.settings import Secret
 from stepwell.testing import ScriptedModel, call, say
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PRICE = 5
 

@@ -40,7 +40,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture
 async def mint(proxy: FaultProxy) -> AsyncIterator[HttpMint]:
-    async with HttpMint(proxy.url, timeout_s=30, retry_pause_s=0.01) as mint:
+    async with HttpMint(proxy.url, timeout_s=60, retry_pause_s=0.01) as mint:
         yield mint
 
 
@@ -183,7 +183,7 @@ async def test_a_locked_refund_is_opened_by_the_payers_key_alone(
 async def test_a_payer_with_another_wallet_pays_an_agent_and_gets_the_change(mint_process: MintProcess, database: Database):
     """P1 to P4, with cashu-ts on the payer's side."""
     token = await asyncio.to_thread(cashu_ts.ask, mint_process.url, "buy", "100")
-    async with HttpMint(mint_process.url, timeout_s=30) as mint:
+    async with HttpMint(mint_process.url, timeout_s=60) as mint:
         wallet = Wallet(DatabaseLedger(database), [mint], os.urandom(32))
         session_id = (await wallet.fund(OWNER, token)).session_id
         payment = CashuPaymentMiddleware(WalletMeter(wallet, FlatPrice(10)), owner=OWNER)

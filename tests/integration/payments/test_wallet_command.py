@@ -29,8 +29,6 @@ from stepwell.server.schemas import wallet_operator as schemas
 from stepwell.server.settings import ServerSettings
 from stepwell.testing import MemoryMint
 
-pytestmark = pytest.mark.timeout(120)
-
 T = TypeVar("T")
 DOWN = "http://127.0.0.1:9"
 

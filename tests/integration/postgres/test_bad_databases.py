@@ -378,7 +378,7 @@ def test_a_full_disk_delays_and_loses_nothing(place: Place, small: tuple[str, Pa
     url, disk = small
     with serving(place, url) as server:
         server.wait_for("Serving at ")
-        with httpx.Client(base_url=server.said.split("Serving at ")[1].split()[0], timeout=30) as http:
+        with httpx.Client(base_url=server.said.split("Serving at ")[1].split()[0], timeout=60) as http:
             thread_id = http.post("/threads", json={}).json()["thread_id"]
             order = {"assistant_id": "words", "input": {"words": ["x" * 20_000]}}
             http.post(f"/threads/{thread_id}/runs/wait", json=order).raise_for_status()

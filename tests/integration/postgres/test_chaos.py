@@ -46,7 +46,7 @@ SEEDS = (
     else [20264, 20265, 20266][: 3 if PROVE else 1]
 )
 LONG_S = float(os.environ.get("STEPWELL_CHAOS_SECONDS", 15 * 60))
-SETTLED_S = 90.0
+SETTLED_S = 300.0
 """After the last fault: leases expire, attempts wait for a database that was away, and two cores catch up."""
 
 
@@ -110,7 +110,7 @@ async def _settle(crowd: Crowd, person: Person, book: Book, url: str, within_s: 
 async def _trouble(faults: Faults, book: Book, chance: random.Random, effort: Effort) -> None:
     """Faults of every kind in a random order, round after round, for so long or until there were so many. What takes longest comes
     first in the short form, so that the rest happens meanwhile."""
-    until, most = time.monotonic() + effort.seconds(60, LONG_S), effort.cases(len(faults.round), 2_000)
+    until, most = time.monotonic() + effort.seconds(1_800, LONG_S), effort.cases(len(faults.round), 2_000)
     waiting: list[str] = []
     await _until_at_work(faults)
     while time.monotonic() < until and faults.counts.total() < most:

@@ -52,9 +52,9 @@ def test_a_piece_that_fails_takes_no_other_with_it(database: PostgresDatabase):
         raise NotFoundError("thread", "x")
 
     futures = [database.submit(work) for work in (put("a"), fail, put("a"), put("b"))]
-    assert isinstance(futures[1].exception(20), NotFoundError)
-    assert isinstance(futures[2].exception(20), StorageUnavailableError), "the key is taken"
-    futures[3].result(20)
+    assert isinstance(futures[1].exception(60), NotFoundError)
+    assert isinstance(futures[2].exception(60), StorageUnavailableError), "the key is taken"
+    futures[3].result(60)
     assert names(database) == ["a", "b"]
 
 
@@ -94,7 +94,7 @@ async def test_exclusive_work_is_left_to_whoever_is_at_it(database: PostgresData
 
     def hold(connection: Connection) -> str:
         loop.call_soon_threadsafe(began.set)
-        asyncio.run_coroutine_threadsafe(may_end.wait(), loop).result(20)
+        asyncio.run_coroutine_threadsafe(may_end.wait(), loop).result(60)
         return "done"
 
     holding = database.write_soon(hold, exclusive=True)
@@ -136,20 +136,20 @@ def test_what_was_committed_is_not_reported_lost_with_what_comes_after_it(databa
 
     def hold(connection: Connection) -> None:
         began.set()
-        assert go_on.wait(20)
+        assert go_on.wait(60)
 
     holding = database.submit(hold)
-    assert began.wait(20)
+    assert began.wait(60)
     futures = [
         database.submit(meet_others("a")),
         database.submit(meet_others("b", lose=True)),
         database.submit(meet_others("c")),
     ]
     go_on.set()
-    holding.result(20)
-    assert futures[0].result(20) == "a"
-    assert isinstance(futures[1].exception(20), StorageUnavailableError)
-    assert futures[2].result(20) == "c"
+    holding.result(60)
+    assert futures[0].result(60) == "a"
+    assert isinstance(futures[1].exception(60), StorageUnavailableError)
+    assert futures[2].result(60) == "c"
     assert names(database) == ["a", "c"]
 
 
@@ -162,9 +162,9 @@ def test_a_process_that_slept_in_the_middle_of_its_work_does_it_again(database: 
         connection.execute(PUT, ("once", 0))
         times.append(time.monotonic())
         if len(times) == 1:
-            time.sleep(0.5)
+            time.sleep(3)  # longer than Postgres waits here
 
-    impatient = "SELECT set_config('idle_in_transaction_session_timeout', '100ms', FALSE)"
+    impatient = "SELECT set_config('idle_in_transaction_session_timeout', '1s', FALSE)"
     database.write_now(lambda connection: connection.execute(impatient).fetchone())
     database.write_now(OrderedWork(None, sleep_at_first, guarded=guarded))
     assert names(database) == ["once"]
@@ -186,11 +186,11 @@ def test_work_that_begins_with_its_first_statement_is_whole_or_nothing(database:
 
     works = [OrderedWork(None, work, guarded=True) for work in (nothing, twice, many, put("c"), put("it's 100% \\d ?", 2**40))]
     first, second, third, fourth, fifth = (database.submit(work) for work in works)
-    assert first.result(20) == "nothing to do"
-    assert isinstance(second.exception(20), StorageUnavailableError)
-    assert third.result(20) == 2
-    assert isinstance(fourth.exception(20), StorageUnavailableError)
-    fifth.result(20)
+    assert first.result(60) == "nothing to do"
+    assert isinstance(second.exception(60), StorageUnavailableError)
+    assert third.result(60) == 2
+    assert isinstance(fourth.exception(60), StorageUnavailableError)
+    fifth.result(60)
     assert names(database) == ["b", "c", "it's 100% \\d ?"]
 
 

@@ -158,7 +158,6 @@ def until_ended(served: Served, thread_id: str, run_id: str) -> dict[str, Any]:
     raise AssertionError(f"the run has not ended: {run}")
 
 
-@pytest.mark.timeout(180)
 def test_what_waits_goes_on_where_it_was_moved_to(place: Place, empty: str) -> None:
     """An interrupt is answered and a waiting run is run on Postgres; then everything goes back, and on."""
     with serving(place) as served:

@@ -20,7 +20,7 @@ from stepwell.testing.driven_runs import OWNER, a_run, driving, new_id
 from stepwell.testing.postgres import PostgresCluster
 
 PATIENCE_S = 60.0
-LEASE_S = 3.0
+LEASE_S = 5.0
 
 
 async def claim_and_die(persistence: PostgresPersistence, worker: str) -> ClaimedRun:
@@ -77,7 +77,6 @@ async def test_a_suspect_is_not_acquitted_by_the_death_of_a_worker_that_did_not_
         assert await crashes(only, suspect.run_id) == 2
 
 
-@pytest.mark.timeout(300)
 async def test_nobody_loses_a_lease_because_the_database_was_away(postgres_cluster: PostgresCluster, postgres_url: str):
     """For longer than a lease lasts; whoever comes first afterwards finds all of them silent."""
     async with PostgresPersistence(postgres_url, lease_s=LEASE_S) as one, driving(one, worker="one") as worker:
@@ -98,7 +97,7 @@ async def test_a_database_that_says_nothing_is_not_waited_for(
     postgres_cluster: PostgresCluster, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ):
     """The network swallows everything: no error comes from below."""
-    monkeypatch.setattr(database_module, "_ANSWER_S", 0.5)
+    monkeypatch.setattr(database_module, "_ANSWER_S", 3.0)
     async with DatabaseProxy(postgres_cluster.socket) as proxy, PostgresPersistence(proxy.url("shared")) as behind:
         await behind.check()
         proxy.block()
@@ -117,17 +116,17 @@ async def test_a_step_that_blocks_its_worker_keeps_its_runs(postgres_url: str, c
     begun, over = threading.Event(), threading.Event()
 
     async def work_elsewhere() -> None:
-        async with PostgresPersistence(postgres_url, lease_s=1.0) as other, driving(other, worker="other"):
+        async with PostgresPersistence(postgres_url, lease_s=3.0) as other, driving(other, worker="other"):
             begun.set()
             await asyncio.to_thread(over.wait, PATIENCE_S)
 
-    async with PostgresPersistence(postgres_url, lease_s=1.0) as only, driving(only, worker="held up") as worker:
+    async with PostgresPersistence(postgres_url, lease_s=3.0) as only, driving(only, worker="held up") as worker:
         run = (await only.queue.admit(Admission(a_run(new_id()), create_thread=True))).run
         claim = await worker.next()
         elsewhere = threading.Thread(target=lambda: asyncio.run(work_elsewhere()))
         elsewhere.start()
         await asyncio.to_thread(begun.wait, PATIENCE_S)
-        sleep(4.0)  # noqa: ASYNC251 - what the test is about
+        sleep(9.0)  # noqa: ASYNC251 - what the test is about
         over.set()
         await asyncio.to_thread(elsewhere.join)
         await only.queue.finish(claim.lease, RunOutcome("success", "idle"))

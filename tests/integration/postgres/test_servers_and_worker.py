@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 from tests.integration.served.process import GRAPHS, environment, serve
 from tests.integration.served.warm import start_warm
 
@@ -38,7 +37,6 @@ def working(folder: Path, url: str, *options: str) -> Iterator[Path]:
         process.kill()
 
 
-@pytest.mark.timeout(180)
 def test_a_run_started_on_one_server_is_streamed_from_another_and_driven_by_a_worker(postgres_url: str, tmp_path: Path):
     """Mission R14: one database, many processes."""
     folders = [tmp_path / name for name in ("one", "other", "worker")]
@@ -65,7 +63,6 @@ def test_a_run_started_on_one_server_is_streamed_from_another_and_driven_by_a_wo
         assert "  data      Postgres on this machine/shared" in one.output
 
 
-@pytest.mark.timeout(180)
 def test_a_worker_counts_the_lines_that_its_log_has_lost(postgres_url: str, tmp_path: Path):
     with working(tmp_path, postgres_url, "--graphs", str(GRAPHS), "--metrics-port", "0") as said:
         deadline = time.monotonic() + PATIENCE_S
@@ -77,7 +74,6 @@ def test_a_worker_counts_the_lines_that_its_log_has_lost(postgres_url: str, tmp_
             assert "stepwell_log_lines_lost 0.0" in answer.read().decode()
 
 
-@pytest.mark.timeout(180)
 def test_a_worker_drives_what_servers_show_to_visitors(postgres_url: str, tmp_path: Path):
     """The graphs that need no model are served where nobody is asked who they are; a worker does not know where that is."""
     folders = [tmp_path / name for name in ("server", "worker")]
@@ -90,7 +86,6 @@ def test_a_worker_drives_what_servers_show_to_visitors(postgres_url: str, tmp_pa
     assert state["__interrupt__"], "the demonstration asks the visitor something"
 
 
-@pytest.mark.timeout(180)
 def test_a_node_that_calls_exit_or_raises_ctrl_c_ends_its_run_and_neither_worker_nor_server(postgres_url: str, tmp_path: Path):
     """Otherwise one run ends one worker after the other, and each hands it back as if it had been told to stop."""
     for name in ("server", "worker"):

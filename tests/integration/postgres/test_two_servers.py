@@ -19,7 +19,7 @@ from stepwell.sql import Connection
 from stepwell.testing.driven_runs import DONE, OWNER, a_run, a_thread, driving, new_id
 
 PATIENCE_S = 60.0
-LEASE_S = 2.0
+LEASE_S = 4.0
 
 
 @pytest.fixture

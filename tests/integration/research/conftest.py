@@ -26,7 +26,7 @@ from .roles import Evidence, Roles, plan
 
 @pytest.fixture
 def world() -> Iterator[OfflineWorld]:
-    with OfflineWorld(idle_timeout_s=20.0) as made:
+    with OfflineWorld(idle_timeout_s=60.0) as made:
         yield made
 
 

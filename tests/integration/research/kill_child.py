@@ -128,7 +128,7 @@ async def _no_wait(seconds: float) -> None: ...
 
 
 def graph(port: int, folder: Path, requests: int) -> Any:
-    world = FarWorld(idle_timeout_s=5.0)
+    world = FarWorld(idle_timeout_s=60.0)
     world.far_port = port
     settings = Settings.load({"STEPWELL_DATA_DIR": str(folder)})
     subjects = [world.pages[number].subject for number in (0, 40, 80)]

@@ -36,7 +36,7 @@ async def serving(folder: Path, graphs: Mapping[str, Any], **settings: Any) -> A
     async with (
         open_server(Settings(data_dir=folder), server_settings, Graphs(registry, ours=False), folder / "server.db") as opened,
         listening(opened.app) as url,
-        httpx.AsyncClient(base_url=url, timeout=20) as http,
+        httpx.AsyncClient(base_url=url, timeout=60) as http,
     ):
         try:
             yield http

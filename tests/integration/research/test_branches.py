@@ -221,7 +221,7 @@ async def test_a_run_that_was_rolled_back_leaves_its_question_as_another_branch(
         thread = (await http.post("/threads", json={})).json()["thread_id"]
         run = {"assistant_id": "research", "multitask_strategy": "rollback"}
         await http.post(f"/threads/{thread}/runs", json={**run, "input": {"user_query": "A first thought?"}})
-        await asyncio.wait_for(planning.wait(), 20)
+        await asyncio.wait_for(planning.wait(), 60)
         await http.post(f"/threads/{thread}/runs/wait", json={**run, "input": {"user_query": "What is known?"}})
         await post(http, "/api/research/approve", threadId=thread, decision="approve")
         dossier = read_dossier(await fetched_bundle(http, thread, tmp_path))

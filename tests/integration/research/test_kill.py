@@ -59,7 +59,7 @@ def lives() -> Iterator[Lives]:
         assert process.stdout.readline() == "warm\n"
         yield Lives(world, process)
         process.stdin.close()
-        process.wait(timeout=20)
+        process.wait(timeout=60)
         process.stdout.close()
 
 

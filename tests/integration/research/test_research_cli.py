@@ -235,7 +235,7 @@ def tell_when_asked():
     print("\\nThe engine is asked.", file=sys.stderr, flush=True)
 
 settings = Settings.load({"STEPWELL_DATA_DIR": sys.argv[1]})
-with OfflineWorld(idle_timeout_s=30.0) as world:
+with OfflineWorld(idle_timeout_s=60.0) as world:
     world.engine("duckduckgo", "slow")
     threading.Thread(target=tell_when_asked, daemon=True).start()
     search = lambda web: search_chain(settings, web, cached=False)
@@ -260,7 +260,7 @@ def ended_by(sign: signal.Signals, folder: Path, question: str) -> tuple[int, st
         said += child.communicate(timeout=60)[1]
     finally:
         child.kill()
-        child.wait(10)
+        child.wait(60)
     return child.returncode, said
 
 

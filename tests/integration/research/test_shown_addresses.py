@@ -28,7 +28,7 @@ PAGE = f'<html><body><p>{WORDS}</p><a href="{NEXT.replace("&", "&amp;")}">more</
 
 @pytest.fixture
 def world() -> Iterator[OfflineWorld]:
-    with OfflineWorld(extra={url: ServedResponse(body=PAGE) for url in (START, NEXT, LEAK)}, idle_timeout_s=20.0) as made:
+    with OfflineWorld(extra={url: ServedResponse(body=PAGE) for url in (START, NEXT, LEAK)}, idle_timeout_s=60.0) as made:
         yield made
 
 

@@ -57,7 +57,7 @@ def fail(state: Words) -> Words:
 
 
 async def wait(state: Words) -> Words:
-    await asyncio.sleep(60)
+    await asyncio.sleep(3600)
     return {"words": ["waited"]}
 
 

@@ -62,8 +62,8 @@ gives_half_a_character = returning("half \ud83d of it")
 async def deaf(state: Words) -> Words:
     """Goes on when it is told to stop; the test's own end is the second time."""
     with suppress(asyncio.CancelledError):
-        await asyncio.sleep(60)
-    await asyncio.sleep(60)
+        await asyncio.sleep(3600)
+    await asyncio.sleep(3600)
     return {"words": ["never"]}
 
 
@@ -87,7 +87,7 @@ loops = _loop()
 
 async def slow_to_make(config: Any) -> Any:
     """A factory that does not come to an end."""
-    await asyncio.sleep(60)
+    await asyncio.sleep(3600)
 
 
 def broken(config: Any) -> Any:
@@ -102,7 +102,7 @@ SLOW: set[str] = set()
 
 async def _be_slow() -> None:
     SLOW.add(get_config()["configurable"]["thread_id"])
-    await asyncio.sleep(60)
+    await asyncio.sleep(3600)
 
 
 async def ask_a(state: Words) -> Words:

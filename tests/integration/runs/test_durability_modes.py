@@ -44,8 +44,9 @@ async def test_a_run_that_is_handed_on_repeats_no_finished_step(
     async with open_runs() as runs:
         run = await runs.start("waiting", thread_id, input={"words": ["1"]}, durability=durability)
         await _until_hello(runs, run.run_id, thread_id)
-    async with open_runs(run_timeout_s=0.2) as runs:
-        await runs.result(run)
+    async with open_runs() as runs:
+        await _until_said_again(runs, run.run_id, thread_id)
+        await runs.engine.cancel(OWNER, thread_id, [run.run_id], wait=True)
         events = [event for event in await runs.events(run) if event.event in ("metadata", "values")]
     told = [orjson.loads(event.data).get("words") for event in events]
     again = told[told.index(None, 1) + 1 :]
@@ -69,6 +70,16 @@ async def _state(runs: Runs, thread_id: str) -> list[str]:
     found = await runs.persistence.saver().aget_tuple({"configurable": {"thread_id": thread_id}})
     assert found is not None
     return list(found.checkpoint["channel_values"]["words"])
+
+
+async def _until_said_again(runs: Runs, run_id: str, thread_id: str) -> None:
+    """Until the second attempt has told a state."""
+    told: list[str] = []
+    async with asyncio.timeout(60):
+        async for batch in runs.engine.events(OWNER, thread_id, run_id):
+            told += [event.event for event in batch]
+            if told.count("metadata") > 1 and "values" in told[len(told) - told[::-1].index("metadata") :]:
+                return
 
 
 async def _until_hello(runs: Runs, run_id: str, thread_id: str) -> None:

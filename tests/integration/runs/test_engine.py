@@ -123,7 +123,7 @@ async def test_no_message_of_concurrent_posts_is_lost(runs: Runs) -> None:
 async def test_cancelling_ends_a_run_in_the_middle_of_a_step(runs: Runs, thread_id: str) -> None:
     run = await runs.start("waiting", thread_id, input={"words": []})
     await _until_said(runs, run.run_id, thread_id, b"hello")
-    async with asyncio.timeout(50):  # the step takes a minute
+    async with asyncio.timeout(120):  # the step takes an hour
         await runs.engine.cancel(OWNER, thread_id, [run.run_id], wait=True)
     assert ((await runs.run(run)).status, (await runs.thread(thread_id)).status) == ("interrupted", "interrupted")
     assert (await runs.events(run))[-1].event == "end"
@@ -276,4 +276,4 @@ async def test_a_run_that_has_waited_for_the_database_a_thousand_times_still_wai
         await asyncio.sleep(0.01)
     await database.write(lambda connection: connection.execute("PRAGMA max_page_count = 1000000"))
     await runs.engine.cancel(OWNER, thread_id, [run.run_id])
-    assert await runs.persistence.queue.finished(run.run_id, timeout_s=20) == "finished"
+    assert await runs.persistence.queue.finished(run.run_id, timeout_s=60) == "finished"

@@ -85,7 +85,7 @@ class Server:
         if self._process is not None:
             self._process.send_signal(signal.SIGTERM)
             try:
-                self._process.wait(20)
+                self._process.wait(60)
             except subprocess.TimeoutExpired:
                 self._process.kill()
 

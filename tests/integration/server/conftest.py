@@ -74,7 +74,7 @@ async def serve(
         answer_shapes=answer_shapes,
     ) as services:
         app = create_app(services, settings)
-        async with listening(app) as url, httpx.AsyncClient(base_url=url, timeout=20) as http:
+        async with listening(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
             client = get_client(url=url, api_key=None)
             try:
                 yield Server(url, app, services, http, client)

@@ -240,7 +240,7 @@ async def test_another_user_finds_neither_the_interrupt_nor_its_claim(tmp_path: 
     async with serve(tmp_path, graphs=GRAPHS) as open_to_all:
         keys = [(await open_to_all.http.post("/api/keys", json={"user": name})).json()["key"] for name in ("anna", "bert")]
     async with serve(tmp_path, ServerSettings(always_ask=True), graphs=GRAPHS) as server:
-        anna, bert = (httpx.AsyncClient(base_url=server.url, headers={"x-api-key": key}, timeout=20) for key in keys)
+        anna, bert = (httpx.AsyncClient(base_url=server.url, headers={"x-api-key": key}, timeout=60) for key in keys)
         async with anna, bert:
             thread = await begin(anna)
             held = (await thread.claim()).json()

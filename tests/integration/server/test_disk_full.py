@@ -15,6 +15,8 @@ from langgraph.graph import END, START, StateGraph
 from tests.integration.server.conftest import Server, serve
 from tests.integration.server.graphs import GRAPHS, Talk
 
+from stepwell.runs.sql.sqlite import write_ahead_log
+
 SIZE = 8 * 1024 * 1024
 
 
@@ -37,7 +39,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def fill(folder: Path) -> Path:
     """Take all the room there is."""
     ballast = folder / "ballast"
-    with ballast.open("wb", buffering=0) as file:
+    with ballast.open("ab", buffering=0) as file:
         size = 65536
         while size:
             try:
@@ -51,11 +53,12 @@ async def new_thread(server: Server) -> str:
     return str((await server.http.post("/threads", json={})).json()["thread_id"])
 
 
-async def until_full(server: Server) -> None:
-    """The write-ahead log has some room of its own; use it up."""
-    async with asyncio.timeout(30):
-        while (await server.http.post("/threads", json={"metadata": {"filler": "x" * 50_000}})).status_code == 200:
-            pass
+async def until_full(server: Server, folder: Path) -> None:
+    """The write-ahead log has some room of its own; use it up, until the server says of itself that it is not ready."""
+    async with asyncio.timeout(120):
+        while (await server.http.get("/ok", params={"check_db": 1})).status_code == 200:
+            await server.http.post("/threads", json={"metadata": {"filler": "x" * 50_000}})
+            fill(folder)
 
 
 def held_until(let_go: asyncio.Event) -> Any:
@@ -68,27 +71,32 @@ def held_until(let_go: asyncio.Event) -> Any:
     return StateGraph(Talk).add_node("hold", hold).add_edge(START, "hold").add_edge("hold", END).compile()
 
 
-async def test_a_full_disk_stops_new_work_only_and_an_admitted_run_waits(small_disk: Path) -> None:
+async def test_a_full_disk_stops_new_work_only_and_an_admitted_run_waits(
+    small_disk: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write_ahead_log, "QUIET_S", 3600)  # emptied in a quiet moment, the log would have room again
     let_go = asyncio.Event()
     async with serve(small_disk, graphs={**GRAPHS, "held": held_until(let_go)}) as server:
         thread_id = await new_thread(server)
         body = {"assistant_id": "held", "input": {"count": 1}}
         run = (await server.http.post(f"/threads/{thread_id}/runs", json=body)).json()
         ballast = fill(small_disk)
-        await until_full(server)
-
+        await until_full(server, small_disk)
         refused = await server.http.post(f"/threads/{thread_id}/runs", json=body)
         assert refused.status_code == 503
         assert refused.headers["retry-after"].isdigit()
         assert "full" in refused.json()["detail"]
-        assert (await server.http.get("/ok", params={"check_db": 1})).status_code == 503
         assert (await server.http.get("/ok")).status_code == 200
         assert (await server.http.get(f"/threads/{thread_id}")).json()["thread_id"] == thread_id
         assert (await server.http.get("/metrics")).status_code == 200
         let_go.set()
-        await asyncio.sleep(0.5)  # the run comes to its end meanwhile, and cannot write it down
-        waiting = (await server.http.get(f"/threads/{thread_id}/runs/{run['run_id']}")).json()
-        assert waiting["status"] in ("pending", "running"), "pending if nobody had claimed it when the disk was full"
+        async with asyncio.timeout(60):
+            while "the run waits" not in caplog.text:  # its end cannot be written down
+                waiting = (await server.http.get(f"/threads/{thread_id}/runs/{run['run_id']}")).json()
+                assert waiting["status"] in ("pending", "running")
+                if waiting["status"] == "pending":
+                    break  # nobody had claimed it when the disk was full
+                await asyncio.sleep(0.02)
 
         ballast.unlink()
         async with asyncio.timeout(60):

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 @pytest.fixture(scope="module")
 def world() -> OfflineWorld:
-    with OfflineWorld(idle_timeout_s=20.0) as made:
+    with OfflineWorld(idle_timeout_s=60.0) as made:
         yield made
 
 

@@ -13,7 +13,7 @@ REFUSING = (
 
 
 async def until_ready(server: Server, status: int) -> str:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while (answer := await server.http.get("/ok", params={"check_db": 1})).status_code != status:  # noqa: ASYNC110 - as probes do
             await asyncio.sleep(0.02)
     return answer.text

@@ -17,13 +17,13 @@ ASK = b"GET /ok HTTP/1.1\r\nHost: localhost\r\n"
 
 
 async def _answer(scope: Scope, receive: Receive, send: Send) -> None:
-    await asyncio.sleep(1.5 if scope["path"] == "/slow" else 0)  # longer than a head may take below
+    await asyncio.sleep(4.5 if scope["path"] == "/slow" else 0)  # longer than a head may take below
     await PlainTextResponse("fine")(scope, receive, send)
 
 
 @pytest.fixture
 async def port(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
-    monkeypatch.setattr(heads, "HEAD_S", 1.0)
+    monkeypatch.setattr(heads, "HEAD_S", 3.0)
     server = uvicorn.Server(uvicorn.Config(_answer, port=0, lifespan="off", http=BoundedHeads, log_level="critical"))
     serving = asyncio.create_task(server._serve())
     async with asyncio.timeout(60):

@@ -57,7 +57,7 @@ def api(served: Served) -> Any:
 @pytest.fixture(scope="module")
 def known(served: Served) -> dict[str, str]:
     """A thread with a run and a state."""
-    with httpx.Client(base_url=served.url, timeout=20) as http:
+    with httpx.Client(base_url=served.url, timeout=60) as http:
         thread = http.post("/threads", json={}).json()["thread_id"]
         run = http.post(f"/threads/{thread}/runs", json={"assistant_id": "echo", "input": HI}).json()["run_id"]
         http.get(f"/threads/{thread}/runs/{run}/join")
@@ -108,7 +108,7 @@ def _ask(cases: Any, known: dict[str, str], most: int) -> int:
         nonlocal asked
         asked += 1
         _use_known(case, known)
-        case.call_and_validate(checks=CHECKS, timeout=30)
+        case.call_and_validate(checks=CHECKS, timeout=60)
 
     ask()
     return asked

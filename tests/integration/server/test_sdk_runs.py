@@ -161,9 +161,9 @@ async def test_a_batch_starts_all_its_runs(server: Server) -> None:
 
 async def test_a_running_run_is_cancelled_and_waited_for(server: Server) -> None:
     runs, thread_id = server.client.runs, await new_thread(server)
-    run = await runs.create(thread_id, "ticks", input={"count": 1000, "seconds": 0.05})
+    run = await runs.create(thread_id, "ticks", input={"count": 100_000, "seconds": 0.05})
     await until(server, thread_id, run["run_id"], "running")
-    async with asyncio.timeout(40):  # by itself it would go on for longer
+    async with asyncio.timeout(120):  # by itself it would go on for longer
         await runs.cancel(thread_id, run["run_id"], wait=True)
     assert (await runs.get(thread_id, run["run_id"]))["status"] == "interrupted"
     assert await runs.cancel(thread_id, run["run_id"]) is None
@@ -171,7 +171,7 @@ async def test_a_running_run_is_cancelled_and_waited_for(server: Server) -> None
 
 async def test_many_runs_are_cancelled_by_status(server: Server) -> None:
     runs, thread_id = server.client.runs, await new_thread(server)
-    started = [await runs.create(thread_id, "ticks", input={"count": 1000, "seconds": 0.05}) for _ in range(3)]
+    started = [await runs.create(thread_id, "ticks", input={"count": 100_000, "seconds": 0.05}) for _ in range(3)]
     await runs.cancel_many(thread_id=thread_id, status="all")
     for run in started:
         await runs.join(thread_id, run["run_id"])

@@ -77,7 +77,7 @@ def receiver() -> Iterator[Receiver]:
     yield made
     server.shutdown()
     server.server_close()
-    thread.join(5)
+    thread.join(60)
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def sender(database: Database, clock, rules: WebhookRules = LOCAL) -> WebhookSen
     return WebhookSender(SqlWebhooks(database), clock, rules, poll_s=0.02)
 
 
-async def until(condition, seconds: float = 30) -> None:
+async def until(condition, seconds: float = 60) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - the database has no event to wait for
             await asyncio.sleep(0.01)
@@ -254,7 +254,7 @@ async def test_one_receiver_that_hangs_does_not_hold_up_another(database, receiv
     clock = SystemClock()
     finish(database, clock, f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}/", "slow")
     async with sender(database, clock):
-        await asyncio.wait_for(called.wait(), 10)
+        await asyncio.wait_for(called.wait(), 60)
         finish(database, clock, receiver.url, "quick")
         await until(lambda: row(database, "quick")[0] == "delivered", 5)
     assert row(database, "slow")[0] == "due"

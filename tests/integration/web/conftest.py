@@ -11,5 +11,5 @@ from stepwell.testing.web import OfflineWorld
 
 @pytest.fixture
 def world() -> Iterator[OfflineWorld]:
-    with OfflineWorld(idle_timeout_s=2.0) as made:
+    with OfflineWorld(idle_timeout_s=10.0) as made:
         yield made

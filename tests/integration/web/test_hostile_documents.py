@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.growth import unit_s
 from tests.integration.web.hostile import Hostile, hostile_documents
 
 from stepwell.errors import FetchFailedError, WebError
@@ -21,7 +22,8 @@ from stepwell.testing.web.rendering import html
 from stepwell.tools.web.fetch import PageFetcher
 from stepwell.tools.web.reader_pool import ReaderPool
 
-LONGEST_STALL_S = 0.25
+LONGEST_STALL = 200
+"""How many times as long as a small piece of work (`unit_s`) the loop may stand still. Reading one of the documents takes thousands."""
 MOST_MEMORY_MB = 300
 SENTENCE = "The bridge is 482 metres long and was opened in spring, as everybody here remembers."
 
@@ -127,7 +129,7 @@ async def test_hostile_documents_neither_stall_the_loop_nor_fill_the_memory(effo
     documents = hostile_documents()
     assert len(documents) >= 100
     chosen = documents[: effort.cases(12, len(documents))]
-    timeout_s = effort.seconds(1, 10)
+    timeout_s = 10 if effort.long else 1
     outcomes: dict[str, int] = {}
     readers = ReaderPool(size=2)
     async with watched() as watch:
@@ -135,12 +137,12 @@ async def test_hostile_documents_neither_stall_the_loop_nor_fill_the_memory(effo
             for outcome in await asyncio.gather(*(fetch(each, readers, timeout_s) for each in chosen[start : start + 4])):
                 outcomes[outcome] = outcomes.get(outcome, 0) + 1
         honest = Hostile("honest", "page", "text/html", lambda: html("T", [SENTENCE]))
-        assert await fetch(honest, readers, 20.0) == "read"
+        assert await fetch(honest, readers, 120.0) == "read"
         await asyncio.to_thread(readers.close)
     for name, value in {"stall_s": watch.longest_stall_s, "memory_mb": watch.most_memory_mb, **outcomes}.items():
         record_property(name, round(value, 3))
     assert watch.seen
-    assert watch.longest_stall_s <= LONGEST_STALL_S
+    assert watch.longest_stall_s <= LONGEST_STALL * unit_s()
     assert watch.most_memory_mb <= MOST_MEMORY_MB
     assert not watch.seen & started()
 

@@ -73,10 +73,10 @@ async def test_an_answer_is_bounded_packed_or_not(world: OfflineWorld, path: str
     assert (len(cut.content), cut.complete) == (100_000, False)
 
 
-@pytest.mark.parametrize(("path", "timeout_s"), [("slow", 0.3), ("stalled", 30.0)])
+@pytest.mark.parametrize(("path", "timeout_s"), [("slow", 0.3), ("stalled", 3600.0)])
 async def test_time_is_bounded_in_all_and_between_pieces(world: OfflineWorld, path: str, timeout_s: float):
     with pytest.raises(FetchFailedError) as failed:
-        async with asyncio.timeout(25):
+        async with asyncio.timeout(120):
             await world.web.send(WebRequest(f"https://traps.example/{path}", timeout_s=timeout_s))
     assert failed.value.reason == "time"
 

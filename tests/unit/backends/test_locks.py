@@ -94,7 +94,7 @@ def test_a_thread_waits_for_a_release_elsewhere() -> None:
     thread.start()
     assert not entered.is_set()
     lock.release()
-    assert entered.wait(5)
+    assert entered.wait(60)
     thread.join()
 
 

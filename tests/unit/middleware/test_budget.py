@@ -349,7 +349,7 @@ async def test_the_other_ceilings_hold_side_by_side_too(is_async, limit, most):
 
 async def test_a_cancelled_run_does_not_keep_others_waiting():
     """Two runs of one agent: the second is not held up by what the first held when it was cancelled."""
-    inner = ScriptedModel([slow(say("never"), seconds_per_chunk=30)] + [say("yes")] * 3, usage=(900, 100))
+    inner = ScriptedModel([slow(say("never"), seconds_per_chunk=3600)] + [say("yes")] * 3, usage=(900, 100))
 
     asking = asyncio.Event()
 
@@ -425,7 +425,7 @@ async def test_a_stream_that_is_given_up_counts_what_it_read_and_said():
 
     model = Stalling([say("x" * 4_000), say("done").using(input_tokens=10, output_tokens=5)])
     budget = BudgetMiddleware(max_tokens=10**9)
-    agent = create_deep_agent(model, middleware=[budget, robust(idle_s=0.05)], checkpointer=InMemorySaver())
+    agent = create_deep_agent(model, middleware=[budget, robust(idle_s=1)], checkpointer=InMemorySaver())
     spent = await spending_of(agent)
     assert spent["calls"] == 2
     assert spent["tokens"] > 1_000

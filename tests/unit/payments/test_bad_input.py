@@ -36,7 +36,7 @@ class Desk:
     async def fund(self, text: str, owner: str = "alice") -> None:
         await self.wallet.fund(owner, text)
 
-    async def fund_over_http(self, answer: Callable[[httpx.Request], httpx.Response], timeout_s: float = 5.0) -> None:
+    async def fund_over_http(self, answer: Callable[[httpx.Request], httpx.Response], timeout_s: float = 60.0) -> None:
         async with HttpMint(self.mint.url, timeout_s=timeout_s, retry_pause_s=0, transport=httpx.MockTransport(answer)) as mint:
             await Wallet(self.ledger, [mint], SEED, pause_s=0).fund("alice", self.mint.issue(100))
 

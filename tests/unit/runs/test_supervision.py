@@ -47,7 +47,7 @@ async def test_a_loop_that_returns_has_ended() -> None:
     async def loop(duty: Duty) -> None:
         duty.succeeded()
 
-    await asyncio.wait_for(Supervisor().start("once", loop), 5)
+    await asyncio.wait_for(Supervisor().start("once", loop), 60)
 
 
 def test_pauses_grow_up_to_a_bound_and_begin_anew_after_a_success() -> None:
@@ -128,5 +128,5 @@ async def test_only_who_leads_keeps_house() -> None:
             return 0
 
     async with Housekeeping(Second(), sweep_s=0.001):  # type: ignore[arg-type]  # only these are asked for
-        await asyncio.wait_for(swept.wait(), 20)
+        await asyncio.wait_for(swept.wait(), 60)
     assert asked > 2

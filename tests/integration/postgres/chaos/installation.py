@@ -34,7 +34,7 @@ from stepwell.testing.redis import RedisServer
 GRAPHS = Path(__file__).parent / "langgraph.json"
 DATABASE = "chaos"
 SERVERS = 2
-READY_S = 90.0
+READY_S = 180.0
 _BEGUN = ("Serving at ", "Working on ")
 _OFFSET = "+1h"
 _AT_ONCE = 5
@@ -147,11 +147,11 @@ class Node:
         self._signal(how)
         self._signal(signal.SIGCONT)
         try:
-            self._process.wait(30)
+            self._process.wait(60)
         except subprocess.TimeoutExpired:
             self.lost.append(f"{self.name} does not end on {how.name}:\n{self.output[-2000:]}")
             self._process.kill()
-            self._process.wait(30)
+            self._process.wait(60)
         self._process = None
 
     def _signal(self, number: signal.Signals) -> None:

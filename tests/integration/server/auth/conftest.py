@@ -102,7 +102,7 @@ def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             path = urlsplit(self.path).path
             provider.asked += 1
-            provider.answers.wait(20)
+            provider.answers.wait(60)
             if provider.broken:
                 self._answer(500, {})
             elif path == "/.well-known/openid-configuration":
@@ -157,7 +157,7 @@ def provider(clock: MovableClock, rsa_keys: list[rsa.RSAPrivateKey]) -> Iterator
     made.answers.set()
     server.shutdown()
     server.server_close()
-    thread.join(5)
+    thread.join(60)
 
 
 @pytest.fixture

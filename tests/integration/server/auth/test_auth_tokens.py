@@ -186,7 +186,7 @@ async def test_a_stream_ends_with_the_token_it_was_opened_with(
         thread_id = (await server.http.post("/threads", json={}, headers=lasting)).json()["thread_id"]
         url = f"/threads/{thread_id}/stream"
         async with (
-            asyncio.timeout(30),
+            asyncio.timeout(120),
             server.http.stream("GET", url, headers=lasting) as kept,
             server.http.stream("GET", url, headers=ending) as ended,
         ):

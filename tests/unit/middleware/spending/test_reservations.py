@@ -80,17 +80,17 @@ async def test_waiting_has_an_end(is_async: bool):
 
 
 async def test_a_thread_and_the_event_loop_wait_for_one_another():
-    ours = account(patience_s=20)
+    ours = account(patience_s=120)
     begun, may_end = threading.Event(), threading.Event()
 
     def work() -> None:
         with holding([ours], hold(900).measure):
             begun.set()
-            may_end.wait(20)
+            may_end.wait(120)
 
     thread = threading.Thread(target=work)
     thread.start()
-    await asyncio.to_thread(begun.wait, 20)
+    await asyncio.to_thread(begun.wait, 60)
 
     async def wait() -> str | None:
         async with aholding([ours], hold(900).measure) as refusal:
@@ -105,7 +105,7 @@ async def test_a_thread_and_the_event_loop_wait_for_one_another():
 
 
 async def test_whoever_gives_up_waiting_is_forgotten():
-    ours = account(patience_s=20)
+    ours = account(patience_s=120)
     under_way = hold(900)
     ours.enter(under_way)
 

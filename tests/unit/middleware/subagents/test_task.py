@@ -232,7 +232,7 @@ async def test_a_slow_one_is_stopped_and_its_sibling_finishes():
     model = ScriptedModel.by_agent(
         {
             "main": [calls(task("slow"), task("good")), say("ok")],
-            "slow": [slow(say("too late"), seconds=30)],
+            "slow": [slow(say("too late"), seconds=3600)],
             "good": [say("fine")],
         }
     )
@@ -248,13 +248,13 @@ def test_a_slow_one_is_stopped_in_sync_runs_too():
     release = threading.Event()
 
     def wait(asked):
-        release.wait(10)
+        release.wait(120)
         return say("too late")
 
     model = ScriptedModel.by_agent(
         {"main": [calls(task("slow"), task("good")), say("ok")], "slow": [reply(wait)], "good": [say("fine")]}
     )
-    agent = create_deep_agent(model, subagents=[spec("slow", timeout_s=0.05), spec("good", timeout_s=10)])
+    agent = create_deep_agent(model, subagents=[spec("slow", timeout_s=0.05), spec("good", timeout_s=120)])
     stopped, good = tool_results(agent.invoke(ASK))
     release.set()
     assert "stopped after 0.05 s" in stopped.content

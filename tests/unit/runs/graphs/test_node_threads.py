@@ -32,7 +32,7 @@ def test_there_are_no_more_threads_than_allowed_and_nothing_is_forgotten(never: 
     threads = NodeThreads(most=2)
     stuck = threads.submit(never.wait)
     here = [threads.submit(threading.get_ident) for _ in range(50)]
-    assert len({one.result(timeout=20) for one in here}) == 1
+    assert len({one.result(timeout=60) for one in here}) == 1
     assert not stuck.done()
 
 
@@ -40,11 +40,11 @@ def test_a_thread_is_used_again_and_ends_when_it_has_nothing_to_do() -> None:
     others = set(threading.enumerate())
     threads = NodeThreads(idle_s=0.01)
     for number in range(20):
-        assert threads.submit(lambda number=number: number).result(timeout=20) == number
+        assert threads.submit(lambda number=number: number).result(timeout=60) == number
     for thread in set(threading.enumerate()) - others:
-        thread.join(timeout=20)
+        thread.join(timeout=60)
         assert not thread.is_alive()
-    assert threads.submit(lambda: "again").result(timeout=20) == "again"
+    assert threads.submit(lambda: "again").result(timeout=60) == "again"
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()], ids=["exit", "interrupt"])
@@ -61,9 +61,9 @@ async def test_a_function_that_wants_to_end_the_process_has_failed(error: BaseEx
 async def test_other_errors_pass_as_they_are_and_a_job_nobody_wants_is_not_done(never: threading.Event) -> None:
     threads = NodeThreads(most=1)
     with pytest.raises(ZeroDivisionError):
-        threads.submit(lambda: 1 / 0).result(timeout=20)
+        threads.submit(lambda: 1 / 0).result(timeout=60)
     threads.submit(never.wait)
     unwanted = threads.submit(sys.exit)
     assert unwanted.cancel()
     never.set()
-    assert threads.submit(lambda: "done").result(timeout=20) == "done"
+    assert threads.submit(lambda: "done").result(timeout=60) == "done"

@@ -58,7 +58,7 @@ async def _drive(world: World) -> None:
         await queue.finish(claim.lease, RunOutcome("success", "idle", usage=[used]))
         draining.set()
 
-    await asyncio.wait_for(queue.work(drive, worker="w", concurrency=1, draining=draining), timeout=10)
+    await asyncio.wait_for(queue.work(drive, worker="w", concurrency=1, draining=draining), timeout=60)
 
 
 async def test_an_export_has_everything_of_a_user_and_nothing_of_another(world: World) -> None:

@@ -232,5 +232,5 @@ async def test_a_stream_passes_the_layers_piece_by_piece(site_of):
         "raw_path": b"/slow", "query_string": b"", "root_path": "", "scheme": "http", "headers": [(b"host", b"localhost")],
         "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8123),
     }  # fmt: skip
-    await asyncio.wait_for(site.app(scope, receive, send), 5)
+    await asyncio.wait_for(site.app(scope, receive, send), 60)
     assert seen == [b"first", b"second"]

@@ -188,12 +188,12 @@ def test_a_stuck_sink_drops_and_counts_and_says_so_when_it_is_free() -> None:
 
     def write(line: bytes) -> None:
         begun.set()
-        free.wait(10)
+        free.wait(60)
         lines.append(line)
 
     with open_logs("json", write=write, most_waiting=5) as sink:
         log.info("first")
-        assert begun.wait(10)
+        assert begun.wait(60)
         for number in range(100):
             log.info("line %d", number)
         assert sink.dropped == 95
@@ -206,7 +206,7 @@ def test_a_stuck_sink_drops_and_counts_and_says_so_when_it_is_free() -> None:
 def test_a_sink_that_stays_stuck_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logs, "CLOSE_S", 0.01)
     free = threading.Event()
-    with open_logs("json", write=lambda line: free.wait(10), most_waiting=5):
+    with open_logs("json", write=lambda line: free.wait(60), most_waiting=5):
         for _ in range(20):
             log.info("x")
     free.set()

@@ -4,6 +4,10 @@ Deleting writes first: what goes is overwritten, in SQLite's log. On a disk with
 server keeps a file of a few megabytes beside its database, the *reserve*. When deleting finds the disk full, the reserve is lent to it
 for one transaction; whatever else waits for room cannot have it, because the one writer does this itself. It is there while a server
 runs, and is left behind by one that was killed, for the next to start with.
+
+A deletion first empties SQLite's log into the file, which may grow by what is only in the log so far. If that needed more than the
+reserve, nothing could ever be deleted. So a write is refused when the log could not be copied any more with half of the reserve; the
+other half is for the deletion itself.
 """
 
 from __future__ import annotations
@@ -36,6 +40,7 @@ class DiskSpace:
     """The disk of one database. `least_free`: refuse new runs below so many bytes; 0 never does; `None` is the usual mark."""
 
     def __init__(self, database: Path, *, least_free: int | None = None) -> None:
+        self._database = database
         self._folder = database.parent
         self._reserve = database.with_name(database.name + ".reserve")
         self._least_free = least_free
@@ -58,6 +63,14 @@ class DiskSpace:
                 f"The disk of the database is nearly full: {disk.free / MB:.1f} MB are free, and new runs need {mark / MB:.1f} MB. "
                 "Runs under way go on. Delete threads, or let the operator make room with `stepwell db prune`."
             )
+
+    def can_copy_log(self, grown_to: int, unwritten: int) -> bool:
+        """Whether the log would still fit into the file, which then has `grown_to` bytes, after `unwritten` more were written to it."""
+        try:
+            growth = max(0, grown_to - self._database.stat().st_size)
+            return growth + unwritten <= self._disk().free + self._reserved() // 2
+        except OSError:
+            return True  # the file or its disk is gone, and the commit itself will say so
 
     def keep_reserve(self) -> None:
         """From now on there is a reserve, as large as the disk allows."""

@@ -6,6 +6,7 @@ all together ──commit──> done
      │ a piece fails by itself (refused, malformed): it is undone, the others go on in the same transaction
      │ the disk is full: everything is undone, then each piece has a transaction of its own, in order: one that is too large takes
      │                   nobody with it. Work that frees room gets the reserve if it needs to (`disk_space`)
+     │ the log is too long for the disk: the same, after the log was emptied
      └ the database is locked, broken or gone: all of them fail
 ```
 
@@ -34,6 +35,12 @@ _PAGES_GIVEN_BACK = 128
 _PAGES = 1000
 """In the log when a commit copies it into the file; SQLite's own choice."""
 _PAGES_WHILE_DELETING = 256
+
+
+class _LogTooLongError(sqlite3.OperationalError):
+    """The disk has room for the log and none for what it would add to the file: as good as full (`disk_space`)."""
+
+    sqlite_errorcode = sqlite3.SQLITE_FULL
 
 
 class GroupCommit:
@@ -65,16 +72,21 @@ class GroupCommit:
             _undo(self._connection)
             if _code(error) != sqlite3.SQLITE_FULL:
                 raise
+            if isinstance(error, _LogTooLongError):
+                self._log.empty()
             for job in group:
                 self._run_alone(job)
 
     def _commit(self, group: Sequence[Job[Any]], *, before_commit: Callable[[], None] | None = None) -> None:
         self._set_level("FULL" if any(job.synced for job in group) else self._usual)
         self._connection.execute("BEGIN IMMEDIATE")
+        size = self._size()
         for job in group:
             self._run_one(job)
         if before_commit:
             before_commit()
+        elif not all(job.frees for job in group):
+            self._require_room(size)
         if not any(job.frees for job in group):
             self._connection.execute("COMMIT")
             return
@@ -85,6 +97,17 @@ class GroupCommit:
             self._connection.execute("COMMIT")
         finally:
             self._connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES}")
+
+    def _size(self) -> int:
+        """Of the file, in bytes, when everything in the log is copied into it."""
+        pages, page_bytes = (self._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+        return int(pages * page_bytes)
+
+    def _require_room(self, before: int) -> None:
+        """`before`: the size when the transaction began; what was added since is about to be written to the log."""
+        size = self._size()
+        if not self._disk_space.can_copy_log(size, max(0, size - before)):
+            raise _LogTooLongError("database or disk is full")
 
     def _set_level(self, level: str) -> None:
         """How a commit gets to the disk: FULL waits for it. SQLite lets it be changed between two transactions only."""

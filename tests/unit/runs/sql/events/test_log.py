@@ -18,7 +18,7 @@ from stepwell.runs.sql.sqlite.database import Database
 from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
 from stepwell.testing.driven_runs import DrivenRuns, driving, new_id
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 @pytest.fixture

@@ -224,9 +224,9 @@ async def test_a_search_finds_values_that_are_stored_as_changes(persistence: Emb
 
 async def test_reads_that_take_long_leave_the_others_their_readers(persistence: EmbeddedPersistence):
     let_go = threading.Event()
-    long = [asyncio.create_task(persistence.database.read(lambda _: let_go.wait(30), patient=True)) for _ in range(20)]
+    long = [asyncio.create_task(persistence.database.read(lambda _: let_go.wait(120), patient=True)) for _ in range(20)]
     try:
-        async with asyncio.timeout(25):
+        async with asyncio.timeout(60):
             assert await persistence.records.count_threads(None, ThreadFilter()) == 0
     finally:
         let_go.set()

@@ -30,7 +30,7 @@ async def persistence(tmp_path: Path) -> AsyncIterator[EmbeddedPersistence]:
 async def test_a_hold_that_is_given_up_while_it_is_taken_is_given_back(persistence: EmbeddedPersistence) -> None:
     thread = await persistence.records.create_thread(a_thread(), if_exists="raise")
     go_on = threading.Event()
-    busy = persistence.database.write_soon(lambda connection: go_on.wait(20))
+    busy = persistence.database.write_soon(lambda connection: go_on.wait(60))
 
     async def hold() -> None:
         async with persistence.queue.hold(OWNER, thread.thread_id, "a test"):

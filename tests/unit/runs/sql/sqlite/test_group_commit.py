@@ -37,7 +37,7 @@ def say_for(lane: str, word: str) -> Work:
 async def in_one_group(database: Database, *pieces: Work) -> list[Any]:
     """All of them at once: the writer is kept busy until they have been handed in."""
     handed_in = threading.Event()
-    waiting = database.write_soon(lambda connection: handed_in.wait(20))
+    waiting = database.write_soon(lambda connection: handed_in.wait(60))
     answers = [database.write_soon(work) for work in pieces]
     handed_in.set()
     await waiting
@@ -100,6 +100,6 @@ async def test_the_writer_outlives_whoever_counts_its_commits(tmp_path: Path) ->
     database = Database(tmp_path / "stepwell.db", group_written=count)
     try:
         for _ in range(3):
-            await asyncio.wait_for(database.write(lambda connection: connection.execute("SELECT 1").fetchone()), 20)
+            await asyncio.wait_for(database.write(lambda connection: connection.execute("SELECT 1").fetchone()), 60)
     finally:
         await asyncio.to_thread(database.close)
