@@ -127,7 +127,7 @@ async def test_a_time_out_is_a_tools_result_although_python_makes_it_of_a_cancel
     @tool
     async def act() -> str:
         """Act."""
-        async with asyncio.timeout(0):
+        async with asyncio.timeout_at(0):
             await asyncio.Event().wait()
         return "never"
 
