@@ -114,11 +114,13 @@ class History(RuleBasedStateMachine):
         if self.held:
             self.do(lambda wallet: wallet.release(self.held[which % len(self.held)]), which)
 
-    @rule(which=ANY)
-    def takes_back(self, which: int) -> None:
+    @rule(which=ANY, refused=st.booleans())
+    def takes_back(self, which: int, refused: bool) -> None:
         if self.held:
             held = self.held[which % len(self.held)]
-            self.do(lambda wallet: wallet.ledger.take_back(held.key, held.attempt), which)
+            waive = lambda wallet: wallet.ledger.waive(held.key)  # noqa: E731 - one of two, chosen below
+            take_back = lambda wallet: wallet.ledger.take_back(held.key, held.attempt)  # noqa: E731
+            self.do(waive if refused else take_back, which)
 
     @rule(where=ANY)
     def confirms(self, where: int) -> None:
