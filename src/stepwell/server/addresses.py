@@ -1,4 +1,4 @@
-"""Where a server listens if nothing else is said, and how this machine is written."""
+"""Where a server listens by default, how this machine is written, and which paths anybody may ask for."""
 
 from __future__ import annotations
 
@@ -8,3 +8,8 @@ DEFAULT_URL = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 """This machine as it is written in a URL or a `Host` header."""
+
+PUBLIC_PATHS = frozenset(
+    {"/", "/ok", "/ready", "/info", "/openapi.json", "/docs", "/login", "/login/oidc", "/login/callback", "/logout", "/api/me"}
+)
+"""Answered to anybody. They show nothing that belongs to a user."""

@@ -56,7 +56,7 @@ async def test_graphs_of_others_choose_their_models_themselves(shared_server: Se
 
 
 async def test_only_models_of_the_catalogue_can_be_loaded(shared_server: Server):
-    answer = await shared_server.http.get("/api/model/load", params={"model": "local:/etc/passwd"})
+    answer = await shared_server.http.post("/api/model/load", params={"model": "local:/etc/passwd"})
     assert answer.status_code == 404
     assert "smollm2-135m" in answer.json()["detail"]
 

@@ -146,6 +146,49 @@ async def test_another_sites_page_changes_nothing_and_reads_nothing(site_of, ori
     assert "access-control-allow-origin" not in asked.headers
 
 
+CROSS_SITE = {"sec-fetch-site": "cross-site"}
+NAVIGATION = {**CROSS_SITE, "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {**CROSS_SITE, "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"},
+        {**CROSS_SITE, "sec-fetch-mode": "cors", "origin": "https://evil.example"},
+        {**NAVIGATION, "sec-fetch-dest": "iframe"},
+        NAVIGATION,
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "DELETE"])
+async def test_no_method_of_the_api_is_open_to_a_page_of_another_site(site_of, method, sent):
+    async with site_of().client() as client:
+        assert (await client.request(method, "/whoami", headers=sent)).status_code == 403
+
+
+async def test_a_link_on_another_site_opens_the_page_but_cannot_embed_it(asking):
+    async with asking.client() as client:
+        opened = await client.get("/login", headers={**NAVIGATION, "accept": "text/html"})
+        embedded = await client.get("/login", headers={**NAVIGATION, "sec-fetch-dest": "iframe"})
+        posted = await client.post("/login", data={"key": "sw_x"}, headers=NAVIGATION)
+    assert (opened.status_code, embedded.status_code, posted.status_code) == (200, 403, 403)
+
+
+@pytest.mark.parametrize("path", ["/t/1", "/new/research", "/inbox", "/"])
+async def test_a_link_on_another_site_may_lead_to_any_address_of_the_page(site_of, path):
+    async with site_of().client() as client:
+        assert (await client.get(path, headers={**NAVIGATION, "accept": "text/html"})).status_code == 404  # no page in this app
+
+
+async def test_cross_site_reads_are_answered_for_allowed_pages(site_of):
+    site = site_of(host="0.0.0.0", insecure=True, cors_origins=("https://app.example",))
+    async with site.client() as client:
+        listed = await client.get("/whoami", headers={**CROSS_SITE, "sec-fetch-mode": "cors", "origin": "https://app.example"})
+    async with site_of().client() as client:
+        local = await client.get("/whoami", headers={**CROSS_SITE, "origin": "http://127.0.0.1:3000"})
+        typed = await client.get("/whoami", headers={"sec-fetch-site": "none", "sec-fetch-mode": "navigate"})
+    assert [answer.status_code for answer in (listed, local, typed)] == [200, 200, 200]
+
+
 async def test_this_machines_pages_may_use_a_server_for_this_machine(site_of):
     origin = "http://localhost:3000"
     wanted = "x-api-key,last-event-id,content-type,authorization"
