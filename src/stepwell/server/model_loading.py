@@ -26,7 +26,8 @@ UNDER_WAY = ("downloading", "loading")
 
 
 class ModelLoading:
-    """The embedded model of this server: `load` loads it if need be, `follow` only watches. `choose` says which model the applications run on."""
+    """The embedded model of this server: `load` loads it if need be, `follow` only watches. `choose` says which
+    model the applications run on."""
 
     def __init__(
         self, local_models: Callable[[], LocalModels], model: str, choose: Callable[[], ModelChoice] | None = None

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from stepwell.errors import ConfigurationError
 from stepwell.runs.webhooks.rules import WebhookRules
-from stepwell.server.addresses import DEFAULT_HOST, DEFAULT_PORT, LOCAL_HOSTS
+from stepwell.server.addresses import DEFAULT_HOST, DEFAULT_PORT, EVERYTHING, LOCAL_HOSTS, read_network
 from stepwell.settings import Secret
 from stepwell.variables import Variables, is_loopback
 
@@ -66,6 +66,8 @@ class ServerSettings:
     public_url: str | None = None
     """The server's address from outside, when it is behind a proxy."""
     extra_hosts: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses and networks of proxies that are believed about their clients; `*` is whatever connects."""
     cors_origins: tuple[str, ...] = ()
     insecure: bool = False
     always_ask: bool = False
@@ -164,6 +166,7 @@ class ServerSettings:
             port=read.whole("STEPWELL_PORT", DEFAULT_PORT, least=0, most=65535) if port is None else port,
             public_url=read.address("STEPWELL_PUBLIC_URL"),
             extra_hosts=tuple(name.lower() for name in read.listing("STEPWELL_ALLOWED_HOSTS")),
+            trusted_proxies=_proxies(read.listing("STEPWELL_TRUSTED_PROXIES")),
             cors_origins=_origins(read.listing("STEPWELL_CORS_ORIGINS")),
             insecure=insecure,
             always_ask=read.choice("STEPWELL_AUTH", {"auto": False, "required": True}, False),
@@ -203,6 +206,18 @@ def require_sign_in(settings: ServerSettings, usable_keys: int) -> None:
             "`stepwell keys create --user NAME`, set STEPWELL_JWT_ISSUER and STEPWELL_JWT_AUDIENCE, or listen on 127.0.0.1 "
             "only. `--insecure` serves everybody as one user."
         )
+
+
+def _proxies(listed: tuple[str, ...]) -> tuple[str, ...]:
+    for each in listed:
+        try:
+            if each != EVERYTHING:
+                read_network(each)
+        except ValueError:
+            raise ConfigurationError(
+                f"STEPWELL_TRUSTED_PROXIES names '{each}'. It takes addresses (10.0.0.2), networks (10.0.0.0/8), or *."
+            ) from None
+    return listed
 
 
 def _jwt(read: Variables) -> JwtSettings | None:

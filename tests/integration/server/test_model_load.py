@@ -36,11 +36,11 @@ async def test_post_loads_the_model_and_sends_its_progress(
     models.unload(DEFAULT_LOCAL_MODEL)
 
 
-async def test_get_reports_the_status_and_starts_nothing(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_get_reports_the_status_and_starts_nothing(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     models = LocalModels(tmp_path / "models")
-    monkeypatch.setattr(
-        server.app.state, "services", _with_loading(server, ModelLoading(lambda: models, DEFAULT_LOCAL_MODEL))
-    )
+    monkeypatch.setattr(server.app.state, "services", _with_loading(server, ModelLoading(lambda: models, DEFAULT_LOCAL_MODEL)))
     answer = await server.http.get("/api/model/load", timeout=60)
     assert frames(answer.text) == [
         {"status": "idle", "progress": None, "file": None, "modelId": DEFAULT_LOCAL_MODEL, "dtype": None}
@@ -51,9 +51,7 @@ async def test_get_reports_the_status_and_starts_nothing(server: Server, tmp_pat
 
 async def test_get_follows_a_load_that_is_under_way(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     models = LocalModels(tmp_path / "models")
-    monkeypatch.setattr(
-        server.app.state, "services", _with_loading(server, ModelLoading(lambda: models, DEFAULT_LOCAL_MODEL))
-    )
+    monkeypatch.setattr(server.app.state, "services", _with_loading(server, ModelLoading(lambda: models, DEFAULT_LOCAL_MODEL)))
     models.board.publish(ModelEvent(DEFAULT_LOCAL_MODEL, "downloading", "a.gguf", 1, 4, "q4_1"))
     seen: list[dict[str, object]] = []
     async with server.http.stream("GET", "/api/model/load", timeout=60) as answer:

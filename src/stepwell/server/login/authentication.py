@@ -14,12 +14,14 @@ The first that is there decides; an invalid one is refused, the next is not trie
 from __future__ import annotations
 
 import logging
+from ipaddress import IPv6Address, IPv6Network
 from typing import TYPE_CHECKING
 
 from starlette.requests import HTTPConnection
 
 from stepwell.errors import AccessError, LimitReachedError, NotSignedInError, SignInUnavailableError, StorageUnavailableError
 from stepwell.runs.access import AccessRecords
+from stepwell.server.addresses import read_address
 from stepwell.server.limits.origins import SAFE_METHODS, from_own_page
 from stepwell.server.login.api_keys import KeyVerifier, hash_of
 from stepwell.server.login.principal import LOCAL, Principal
@@ -76,8 +78,7 @@ class Authenticator:
         return True
 
     async def check(self, credential: str, address: str) -> Principal:
-        """Whose key or token this is."""
-        self._throttle.check(address)
+        """Whose key or token this is. A right one is always taken: wrong ones from the same address do not lock out its owner."""
         try:
             if credential.startswith("sw_"):
                 key = await self._keys.verify(credential)
@@ -86,6 +87,7 @@ class Authenticator:
                 return await self._tokens.principal(credential)
             raise BadCredentialError("What was sent is not a credential of this server.")
         except BadCredentialError:
+            self._throttle.check(address)
             await self._throttle.count(address)
             raise
 
@@ -102,8 +104,12 @@ class Authenticator:
 
 
 def client_address_of(request: HTTPConnection) -> str:
-    """Where a request comes from, as far as is known. Behind a proxy, uvicorn's `--forwarded-allow-ips` puts it right."""
-    return request.client.host if request.client else "unknown"
+    """Where a request comes from, as far as is known; `limits.proxies` puts it right. Whoever has an IPv6 address has a whole network of
+    64 bits, which is one client."""
+    address = read_address(request.client.host) if request.client else None
+    if isinstance(address, IPv6Address):
+        return str(IPv6Network((address, 64), strict=False))
+    return str(address or "unknown")
 
 
 def _credential(request: HTTPConnection) -> str | None:
