@@ -78,7 +78,7 @@ class RoutePolicy:
 
     async def __call__(self, request: Request) -> Principal:
         authenticator: Authenticator = request.app.state.authenticator
-        principal: Principal = await authenticator.principal_of(request)
+        principal: Principal = await authenticator.identify(request)
         authorize(principal, self.action)
         request.state.principal = principal
         return principal

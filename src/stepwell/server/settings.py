@@ -75,7 +75,10 @@ class ServerSettings:
     oidc: OidcSettings | None = None
     session_hours: int = 24
     body_limit_bytes: int = 8 * 1024 * 1024
+    bodies_limit_bytes: int | None = None
     json_depth_limit: int = 100
+    json_items_limit: int = 200_000
+    json_messages_limit: int = 10_000
     max_active_runs: int | None = None
     max_streams: int | None = None
     max_file_bytes: int = 1024**3
@@ -129,6 +132,11 @@ class ServerSettings:
         return tuple(dict.fromkeys((*LOCAL_HOSTS, *bound, *self.extra_hosts, *self._public_host)))
 
     @property
+    def bodies_at_once_bytes(self) -> int:
+        """What all bodies that are being received may take of the memory together."""
+        return max(self.bodies_limit_bytes or 16 * self.body_limit_bytes, self.body_limit_bytes)
+
+    @property
     def max_active_runs_per_owner(self) -> int | None:
         return self.max_active_runs or (100 if self.asks_who else None)
 
@@ -174,6 +182,9 @@ class ServerSettings:
             oidc=_oidc(read, jwt),
             session_hours=read.whole("STEPWELL_SESSION_HOURS", 24, most=24 * 365),
             body_limit_bytes=read.whole("STEPWELL_BODY_LIMIT_BYTES", 8 * 1024 * 1024, least=1024),
+            bodies_limit_bytes=read.whole("STEPWELL_BODIES_LIMIT_BYTES", None, least=1024),
+            json_items_limit=read.whole("STEPWELL_JSON_ITEMS_LIMIT", 200_000, least=1000),
+            json_messages_limit=read.whole("STEPWELL_JSON_MESSAGES_LIMIT", 10_000, least=10),
             json_depth_limit=read.whole("STEPWELL_JSON_DEPTH_LIMIT", 100, least=10, most=500),
             max_active_runs=read.whole("STEPWELL_MAX_ACTIVE_RUNS", None),
             max_streams=read.whole("STEPWELL_MAX_STREAMS", None),

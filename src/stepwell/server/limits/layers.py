@@ -39,7 +39,7 @@ def limit_layers(settings: ServerSettings) -> list[Middleware]:
         Middleware(HostCheck, allowed=settings.allowed_hosts),  # before anything reads more of the request
         cors_layer(settings),  # outside of the limits, so that a page may read why it was refused
         Middleware(ForeignOrigins, settings=settings),
-        Middleware(BodyLimits, most_bytes=settings.body_limit_bytes, most_depth=settings.json_depth_limit),
+        Middleware(BodyLimits, settings=settings),
     ]
 
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 SESSION_COOKIE = "stepwell_session"
 
+_KNOWN = "stepwell_principal"
+
 _log = logging.getLogger(__name__)
 
 
@@ -53,6 +55,14 @@ class Authenticator:
         self._tokens = tokens
         self._records = records
         self._throttle = throttle
+
+    async def identify(self, request: HTTPConnection) -> Principal:
+        """The same, once for a request: who asked first (the layer that receives bodies) leaves the answer in its state."""
+        known: Principal | None = getattr(request.state, _KNOWN, None)
+        if known is None:
+            known = await self.principal_of(request)
+            setattr(request.state, _KNOWN, known)
+        return known
 
     async def principal_of(self, request: HTTPConnection) -> Principal:
         """Raises `NotSignedInError`, or `LimitReachedError` after too many wrong credentials from one address."""
