@@ -35,6 +35,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
+from stepwell.secrets.errors import words_of
 from stepwell.state.messages import reduce_messages
 from stepwell.state.prefix_memory import PrefixMemory
 from stepwell.tools.effect_journal import (
@@ -280,7 +281,7 @@ class _Journaled:
         # An answer that does not fit its interrupt is asked for again: the tool has not gone past its pause.
         if isinstance(error, GraphBubbleUp) or is_invalid_resume(error):
             return self.journal.release(self.key)
-        text = f"Error: {self.call['name']} failed: {type(error).__name__}: {error}"
+        text = f"Error: {self.call['name']} failed: {type(error).__name__}: {words_of(error)}"
         return self.finish(_error(self.call, text[:4000]))
 
 

@@ -17,6 +17,7 @@ from langgraph.errors import GraphBubbleUp
 
 from stepwell.backends.sync_async import run_in_portal
 from stepwell.errors import ConfigurationError
+from stepwell.secrets.errors import words_of
 from stepwell.tools.effects import EFFECT, Effect
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def _plain(content: Any) -> Any:
 
 
 def _error_text(error: ToolException) -> str:
-    return str(error) or "The tool failed and gave no reason."
+    return words_of(error) or "The tool failed and gave no reason."
 
 
 def _sync(call: ServerCall) -> Callable[..., tuple[Any, Any]]:
