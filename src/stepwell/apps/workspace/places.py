@@ -26,6 +26,7 @@ from stepwell.backends.protocol import (
     WriteResult,
 )
 from stepwell.backends.whole_files import WholeFiles
+from stepwell.private_files import make_private_folder
 from stepwell.secrets.errors import words_of
 from stepwell.settings import Settings
 
@@ -87,7 +88,7 @@ class _Folder(SyncBackend):
 
     def _open(self) -> FilesystemBackend | ErrorText:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self._folder)
         except OSError as error:
             return messages.unavailable("/", f"its folder cannot be made ({words_of(error)})")
         return FilesystemBackend(self._folder)

@@ -29,6 +29,7 @@ from starlette.requests import Request
 from stepwell.backends.whole_files import Base
 from stepwell.clock import Clock
 from stepwell.errors import InvalidRequestError, LimitReachedError, NotFoundError
+from stepwell.private_files import make_private_folder, open_private
 
 MAX_PART_BYTES = 32 * 1024 * 1024
 MAX_PARTS = 1_000
@@ -117,7 +118,7 @@ class Uploads:
         announced = request.headers.get("content-length", "0")
         if not announced.isdigit() or int(announced[:20]) > most_bytes:
             raise _too_large(most_bytes)
-        await asyncio.to_thread(self._folder.mkdir, parents=True, exist_ok=True)
+        await asyncio.to_thread(make_private_folder, self._folder)
         received = self._folder / f"receiving-{secrets.token_hex(16)}"
         try:
             await _spool(request, received, most_bytes)
@@ -126,13 +127,13 @@ class Uploads:
             received.unlink(missing_ok=True)
 
     def _begin(self, upload: Upload) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._folder)
         open_ones = self._sweep()
         if sum(each.tenant == upload.tenant for each in open_ones) >= MAX_OPEN:
             raise LimitReachedError(
                 f"This workspace has {MAX_OPEN} uploads under way. Complete one, or wait until one is removed."
             )
-        (self._folder / upload.upload_id).mkdir()
+        make_private_folder(self._folder / upload.upload_id)
         self._write(upload)
 
     def _sweep(self) -> list[Upload]:
@@ -164,7 +165,9 @@ class Uploads:
     def _write(self, upload: Upload) -> None:
         about = self._folder / upload.upload_id / _ABOUT
         new = about.with_suffix(".new")
-        new.write_text(json.dumps(asdict(upload)), encoding="utf-8")
+        new.unlink(missing_ok=True)  # of a server that was killed while it wrote
+        with open_private(new) as file:
+            file.write(json.dumps(asdict(upload)).encode())
         os.replace(new, about)
 
     def _parts(self, upload: Upload) -> list[Path]:
@@ -178,7 +181,7 @@ class Uploads:
         missing = next((number for number, part in enumerate(parts, 1) if int(part.name) != number), None)
         if missing is not None or not parts:
             raise InvalidRequestError(f"Part {missing or 1} is missing. Send it, then complete the upload.")
-        with whole.open("xb") as target:
+        with open_private(whole) as target:
             for part in parts:
                 with part.open("rb") as source:
                     shutil.copyfileobj(source, target, _WRITTEN_AT_ONCE)
@@ -193,7 +196,7 @@ async def _spool(request: Request, target: Path, most_bytes: int) -> None:
     """Write a body as it comes. One that announces less than it brings is cut off."""
     size, waiting = 0, bytearray()
     pieces = aiter(request.stream())
-    with target.open("xb") as file:
+    with open_private(target) as file:
         while True:
             try:
                 async with asyncio.timeout(_IDLE_S):

@@ -314,3 +314,13 @@ def _anonymous_kb() -> int:
     """What of this process is memory and not files."""
     line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("RssAnon"))
     return int(line.split()[1])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+async def test_uploads_can_be_read_by_their_owner_alone(tmp_path: Path):
+    async with open_space(tmp_path, InFolder(tmp_path / "workspace"), {"tom": ["/t1/"]}) as space:
+        begun = (await space.ask("tom", "POST", UPLOADS, json={"path": "/a.bin"})).json()
+        await space.ask("tom", "PUT", f"{UPLOADS}/{begun['upload_id']}/1", content=b"x" * 100)
+        kept = [*(tmp_path / "uploads").rglob("*"), tmp_path / "uploads"]
+        assert any(each.name == "00001" for each in kept)
+        assert {oct(each.stat().st_mode & 0o777) for each in kept} == {"0o700", "0o600"}
