@@ -227,7 +227,8 @@ def _open_workspace(settings: Settings, server_settings: ServerSettings, persist
     clock = persistence.clock
     uploads = Uploads(settings.upload_dir or settings.data_folder / "uploads", clock, server_settings.max_file_bytes)
     limits = server_settings.tenant_max_bytes, server_settings.tenant_max_operations
-    shares = Shares(clock, *limits, counts=lambda: persistence.counts)  # it is opened later
+    alone = isinstance(persistence, EmbeddedPersistence)
+    shares = Shares(clock, *limits, counts=None if alone else lambda: persistence.counts)  # it is opened later
     return Workspace(WORKSPACE, place.whole_files(), uploads, shares, place.default_root, table.of_user)
 
 
