@@ -179,7 +179,9 @@ def _ascii_host(given: str) -> str:
     if len(host) > 253 or (host and not _NAME.match(host)):
         raise ValueError("not a host name")
     if _NUMBER.fullmatch(host.rpartition(".")[2]) and not _is_usual(given):
-        raise FetchRefusedError("The address is a number in an unusual form. Write it as four numbers: 93.184.216.34.", "address")
+        raise FetchRefusedError(
+            "The address is a number in an unusual form. Write it as four numbers: 93.184.216.34.", "address"
+        )
     return host
 
 
