@@ -43,8 +43,8 @@ _GUARDED = _words(
 _AFTER: Mapping[str, frozenset[str]] = {
     "tokens": _words("api access auth bearer id refresh session bot oauth") | _VENDORS,
     "key": _words(
-        "ai api access private secret auth authentication authorization signing signature encryption decryption cipher session service server "
-        "master account storage subscription license ssh ssl tls rsa aes pgp gpg hmac jwt root admin client consumer shared app bot "
+        "ai api access private secret auth authentication authorization signing signature encryption decryption cipher session service "
+        "server master account storage subscription license ssh ssl tls rsa aes pgp gpg hmac jwt root admin client consumer shared app bot "
         "developer personal oauth webhook deploy wallet write"
     )
     | _VENDORS,
