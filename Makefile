@@ -19,7 +19,7 @@ export PYTHON
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run chat page test test_pythons test_python integration_tests test_watch prove check static lint lint_package lint_tests fmt format bench eval build lock lock_page clean
+.PHONY: help run chat page test test_pythons test_python integration_tests test_watch prove check static lint lint_package lint_tests fmt format bench eval build lock lock_uv lock_page clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z_]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -97,8 +97,12 @@ build: $(READY) page ## wheel and source archive into dist/
 	$(PY) -m build --no-isolation --outdir dist .
 
 lock: $(READY) ## remake requirements.lock from pyproject.toml (ARGS=--upgrade for newer versions)
-	$(PY) -m uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
+	$(PY) -m uv pip compile pyproject.toml --system-certs --all-extras --group dev --universal --python-version 3.11 \
 	    --generate-hashes --no-emit-index-url --no-header --quiet --output-file requirements.lock $(ARGS)
+
+lock_uv: $(READY) ## remake scripts/bootstrap.lock, which has the uv that installs all others (VERSION=0.13.7)
+	echo "uv==$(VERSION)" | $(PY) -m uv pip compile - --system-certs --universal --python-version 3.11 \
+	    --generate-hashes --no-emit-index-url --no-header --no-annotate --quiet --output-file scripts/bootstrap.lock
 
 lock_page: $(READY) ## remake web/package-lock.json from web/package.json
 	$(PY) scripts/build-page --lock
@@ -107,8 +111,8 @@ clean: ## remove caches and dist/ (the environments stay; rm -rf .venv .venv-* r
 	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(READY): pyproject.toml requirements.lock scripts/bootstrap
+$(READY): pyproject.toml requirements.lock scripts/bootstrap scripts/bootstrap.lock
 	@./scripts/bootstrap
 
-.venv-%/.stamp: pyproject.toml requirements.lock scripts/bootstrap
+.venv-%/.stamp: pyproject.toml requirements.lock scripts/bootstrap scripts/bootstrap.lock
 	@./scripts/bootstrap .venv-$* "$$(./scripts/pythons | sed -n 's/^$* //p')"

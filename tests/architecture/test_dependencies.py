@@ -71,3 +71,23 @@ def test_lock_satisfies_every_direct_dependency(pyproject: dict, lock: dict[str,
 def test_lock_has_a_hash_for_every_entry(root: Path):
     entries = re.split(r"\n(?=[a-z0-9])", _lock_text(root))
     assert [entry.splitlines()[0] for entry in entries if "--hash=sha256:" not in entry] == []
+
+
+def test_the_installer_itself_is_locked_with_hashes(root: Path):
+    """What installs everything else is not whatever an index gives today."""
+    locked = (root / "scripts" / "bootstrap.lock").read_text(encoding="utf-8")
+    assert re.match(r"uv==[0-9.]+ \\\n    --hash=sha256:", locked)
+    script = (root / "scripts" / "bootstrap").read_text(encoding="utf-8")
+    installs = re.findall(r"pip install ((?:[^\n]|\\\n)*)", script)
+    assert installs
+    for arguments in installs:
+        assert "--require-hashes" in arguments or "--no-deps --no-build-isolation -e ." in arguments
+
+
+def test_uv_trusts_the_certificates_of_the_machine(root: Path):
+    """Behind a private authority it could not install anything otherwise."""
+    for file in (root / "scripts" / "bootstrap", root / "scripts" / "mint", root / "Makefile"):
+        text = file.read_text(encoding="utf-8")
+        uses = re.findall(r"-m uv pip (?:install|compile)(?:[^\n]|\\\n)*", text)
+        assert uses, file.name
+        assert all("--system-certs" in use for use in uses), file.name

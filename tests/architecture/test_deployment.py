@@ -141,8 +141,19 @@ def test_the_image_is_built_of_extras_and_a_python_that_there_are():
     extras = re.search(r"ARG EXTRAS=(\S+)", text_of("Dockerfile"))[1].split(",")
     assert set(extras) <= project["optional-dependencies"].keys()
     assert {"server", "postgres"} <= set(extras)
-    for version in re.findall(r"FROM python:(\d+\.\d+)-", text_of("Dockerfile")):
+    for version in re.findall(r"python:(\d+\.\d+)\.\d+-", text_of("Dockerfile")):
         assert f"Programming Language :: Python :: {version}" in project["classifiers"]
+
+
+def test_images_of_others_are_named_by_an_exact_version(compose: dict[str, Any]):
+    """A tag that moves gives another image tomorrow."""
+    named = [service["image"] for service in compose["services"].values() if service["image"] != IMAGE]
+    built_on = re.findall(r"^ARG PYTHON_IMAGE=(\S+)$", text_of("Dockerfile"), re.MULTILINE)
+    assert built_on
+    assert set(re.findall(r"^FROM (\S+)", text_of("Dockerfile"), re.MULTILINE)) == {"${PYTHON_IMAGE}"}
+    for image in (*named, *built_on):
+        assert re.fullmatch(r"[a-z]+:\d+\.\d+(\.\d+)?(-[a-z-]+)?(@sha256:[0-9a-f]{64})?", image), image
+        assert image in text_of("README.md")
 
 
 def test_what_the_image_is_built_from_reaches_the_builder():

@@ -26,6 +26,7 @@ from stepwell.audit.trail import Entry, NewEntry
 from stepwell.audit.trail_file import TrailFile, sync_folder
 from stepwell.clock import Clock, SystemClock, timestamp
 from stepwell.errors import EvidenceDamagedError, EvidenceError, EvidenceMissingError
+from stepwell.private_files import make_private_folder, open_private
 
 
 class FolderVault:
@@ -73,7 +74,7 @@ class FolderVault:
 
     def _lock(self) -> Path:
         try:
-            (self._folder / "blobs").mkdir(parents=True, exist_ok=True)
+            make_private_folder(self._folder / "blobs")
         except OSError as error:
             raise EvidenceError(f"The evidence folder '{self._folder.name}' cannot be made ({error.strerror}).") from error
         return self._folder / "lock"
@@ -103,9 +104,10 @@ class BlobFolder:
         aside = self._folder / _ASIDE
         try:
             if not target.parent.exists():
-                target.parent.mkdir(parents=True)
+                make_private_folder(target.parent)
                 sync_folder(self._folder)
-            with aside.open("wb") as file:
+            aside.unlink(missing_ok=True)
+            with open_private(aside) as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from stepwell.audit.canonical import canonical
 from stepwell.errors import EvidenceError, SigningKeyError, needs_extra
+from stepwell.private_files import make_private_folder
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -107,7 +108,7 @@ class SigningKey:
     def _make(self) -> bytes:
         """A new key, written aside and put in its place whole. Of two that begin at once, both use the one that came first."""
         try:
-            self.file.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.file.parent)
             descriptor, name = tempfile.mkstemp(dir=self.file.parent, prefix=f".{KEY_FILE}.")  # with mode 0600
             aside = Path(name)
             try:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from stepwell.audit.trail import GENESIS, Entry, NewEntry, from_line, match_stored, seal, to_line
 from stepwell.errors import EvidenceDamagedError, EvidenceError
+from stepwell.private_files import open_private
 
 
 class TrailFile:
@@ -85,6 +86,8 @@ class TrailFile:
     def _write(self, line: bytes) -> None:
         is_new = not self._path.exists()
         try:
+            if is_new:
+                open_private(self._path).close()
             with self._path.open("ab") as file:
                 file.write(line)
                 file.flush()

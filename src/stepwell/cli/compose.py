@@ -34,6 +34,7 @@ from stepwell.models import DEFAULT_LOCAL_MODEL, ModelChoice, choose_model
 from stepwell.models.embedding.minilm_files import MiniLMFiles
 from stepwell.models.providers import check_installed
 from stepwell.payments.configuration import load_charging
+from stepwell.private_files import open_data_folder
 from stepwell.runs.graphs.langgraph_json import read_langgraph_json
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource, GraphSpec
@@ -111,6 +112,7 @@ async def open_server(
     """Everything but the socket, open until left. `concurrency`: how many runs are driven here at once; 0 leaves them to others.
     `superseded` is told when a newer version has taken the database over, and nothing can be stored here any more."""
     metrics = Metrics()
+    _close_data_folder(settings)
     persistence = _make_persistence(database, settings, server_settings, metrics, superseded)
     clock = persistence.clock
     signer = _make_signer(settings, persistence)
@@ -147,6 +149,16 @@ async def open_server(
         await stack.enter_async_context(_make_housekeeping(services, server_settings))
         forms = ArgumentForms("argument", export_data) if graphs.ours else None
         yield OpenServer(create_app(services, server_settings, facades(), argument_forms=forms), services)
+
+
+def _close_data_folder(settings: Settings) -> None:
+    """Nobody else on the machine reads what users store."""
+    try:
+        open_data_folder(settings.data_folder)
+    except OSError as error:
+        raise ConfigurationError(
+            f"The data folder '{settings.data_folder.name}' cannot be made ({error.strerror}). Name another with STEPWELL_DATA_DIR."
+        ) from error
 
 
 def _make_persistence(
@@ -215,7 +227,8 @@ def _open_workspace(settings: Settings, server_settings: ServerSettings, persist
     clock = persistence.clock
     uploads = Uploads(settings.upload_dir or settings.data_folder / "uploads", clock, server_settings.max_file_bytes)
     limits = server_settings.tenant_max_bytes, server_settings.tenant_max_operations
-    shares = Shares(clock, *limits, counts=lambda: persistence.counts)  # it is opened later
+    alone = isinstance(persistence, EmbeddedPersistence)
+    shares = Shares(clock, *limits, counts=None if alone else lambda: persistence.counts)  # it is opened later
     return Workspace(WORKSPACE, place.whole_files(), uploads, shares, place.default_root, table.of_user)
 
 

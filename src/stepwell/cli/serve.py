@@ -24,6 +24,7 @@ from stepwell.cli.database_place import PostgresPlace, database_place
 from stepwell.cli.operator.server_condition import NEEDED
 from stepwell.cli.serve_screen import Farewell, first_screen
 from stepwell.errors import ConfigurationError, MissingExtraError
+from stepwell.private_files import make_private_folder
 from stepwell.settings import Settings, prefer_in_environment
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def require_extra() -> None:
 def _require_folder(variable: str, folder: Path) -> None:
     """Now, and not at the first upload."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise ConfigurationError(

@@ -37,6 +37,7 @@ from langgraph.types import Command
 
 from stepwell.control_flow import find_passing
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
+from stepwell.secrets.errors import words_of
 from stepwell.state.messages import reduce_messages
 from stepwell.state.prefix_memory import PrefixMemory
 from stepwell.tools.effect_journal import (
@@ -284,7 +285,7 @@ class _Journaled:
         """Note what an error means for the effect; `None` if that is nothing: it was stopped in the middle, and stays begun."""
         passing = find_passing(error)
         if passing is None:
-            text = f"Error: {self.call['name']} failed: {type(error).__name__}: {error}"
+            text = f"Error: {self.call['name']} failed: {type(error).__name__}: {words_of(error)}"
             return self.finish(_error(self.call, text[:4000]))
         # An answer that does not fit its interrupt is asked for again: the tool has not gone past its pause.
         return self.journal.release(self.key) if isinstance(passing, GraphBubbleUp) or is_invalid_resume(passing) else None

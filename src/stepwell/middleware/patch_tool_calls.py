@@ -25,6 +25,7 @@ from stepwell.control_flow import let_pass
 from stepwell.errors import StepwellError
 from stepwell.middleware.middleware_faults import middleware_fault
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
+from stepwell.secrets.errors import words_of
 from stepwell.state.prefix_memory import PrefixMemory
 
 MAX_ARGUMENT_CHARS = 500_000
@@ -188,7 +189,7 @@ def _failure_message(call: ToolCall, error: Exception) -> ToolMessage:
         _log.warning("Tool %s is async, and this run is not: call the agent with ainvoke or astream", call["name"])
         return _error(call, f"Error: {call['name']} cannot run here: it is async. The program must use ainvoke or astream.")
     _log.warning("Tool %s failed", call["name"], exc_info=error)
-    return _error(call, f"Error: {call['name']} failed: {type(error).__name__}: {error}"[:4000])
+    return _error(call, f"Error: {call['name']} failed: {type(error).__name__}: {words_of(error)}"[:4000])
 
 
 def _error(call: ToolCall, text: str) -> ToolMessage:

@@ -6,7 +6,7 @@ model call ─ the charge of the step before is confirmed (its key stands in the
            ─ reserve ─┬─ held ──▶ call ─┬─ answer ──▶ settle; the answer, the charge's key and the balance are stored together
                       │                 ├─ error ───▶ release
                       │                 ├─ no model ▶ release: the harness answered itself (`own_words`)
-                      │                 └─ stopped ─▶ settle what it had said by then; release if that was nothing
+                      │                 └─ stopped, or out of time ─▶ settle what it had said by then; release if that was nothing
                       └─ short ─▶ pause `payment_exhausted` ─┬─ {funding_id} ──▶ reserve again
                                                              └─ {cancel: true} ─▶ a last message
 ```
@@ -256,7 +256,8 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
         return session
 
     async def _break_off(self, payments: RunPayments, reservation: Reservation, call: CallSize) -> None:
-        """Whoever stops a run has read what the model had said by then, and would get nearly all of it for nothing."""
+        """The caller has read what the model had said until the run was stopped or its time was up, and would get nearly all of it
+        for nothing."""
         said = payments.said_until_stopped((get_config().get("configurable") or {}).get("checkpoint_ns") or "")
         if said is None:
             await payments.meter.release(reservation)

@@ -4,7 +4,7 @@
 run ─┬─ the graph ends ───────────> success      (the thread is interrupted when it waits for an answer)
      ├─ the graph raises ─────────> error        (whatever it raises: also what is no `Exception`)
      ├─ stop(action) ─────────────> interrupted  (text of an unfinished answer is kept, marked) | rolled back
-     ├─ time is up ───────────────> timeout
+     ├─ time is up ───────────────> timeout      (the text is kept, and paid for, as after a stop)
      └─ cancelled, storage, lease > raised: somebody else drives the run again
 ```
 
@@ -115,6 +115,7 @@ class Attempt:
         self._cashier = cashier
         self._payments = cashier.payments_of(claim.run, claim.lease, self._said_until_stopped) if cashier else None
         self._stop: asyncio.Future[CancelAction] = asyncio.get_running_loop().create_future()
+        self._timed_out = False
         self._documents: DocumentBook | None = None
         self._seen = _Seen()
         self._left = _Left()
@@ -163,7 +164,8 @@ class Attempt:
             streaming = asyncio.create_task(self._stream(prepared, journal, steps))
             try:
                 ends: set[asyncio.Future[Any]] = {streaming, self._stop}
-                await asyncio.wait(ends, timeout=self._seconds_left(), return_when=asyncio.FIRST_COMPLETED)
+                done, _ = await asyncio.wait(ends, timeout=self._seconds_left(), return_when=asyncio.FIRST_COMPLETED)
+                self._timed_out = not done
             finally:
                 await stop_streaming(streaming)
             await journal.flush()
@@ -172,13 +174,18 @@ class Attempt:
             await self._confirm_charges(outcome)
             return outcome
 
+    @property
+    def _broken_off(self) -> bool:
+        """Stopped by its caller or by the time limit. A payer can bring about both, so neither makes an answer free."""
+        return self._stop.done() or self._timed_out
+
     def _said_until_stopped(self, namespace: str) -> tuple[int, int] | None:
-        return self._meter.said_at(namespace) if self._stop.done() else None
+        return self._meter.said_at(namespace) if self._broken_off else None
 
     async def _confirm_charges(self, outcome: RunOutcome) -> None:
         if self._cashier and self._payments:
-            # Whoever stops a run has read what it said.
-            ended = outcome.status == "success" or self._stop.done()
+            # The caller has read what a run said until it was stopped, or until its time was up.
+            ended = outcome.status == "success" or self._broken_off
             await self._cashier.confirm_charges(self._run, self._lease, self._payments, ended=ended)
 
     async def _open_graph(self, opened: AsyncExitStack) -> Graph | None:
@@ -274,6 +281,7 @@ class Attempt:
         if self._stop.done():
             return await self._end_stopped(prepared.graph, self._stop.result())
         self._began = True  # perhaps a step has, and its news was not read yet
+        await self._keep_text(prepared.graph)
         await self._look_at_thread(prepared.graph)
         return self._fail(self._too_long())
 
@@ -291,11 +299,15 @@ class Attempt:
             return await self._roll_back(graph)
         kept: Any = None
         if graph is not None:
-            # Writing the text ends the step, and an interrupt of the same step would be lost with it.
-            kept = None if self._seen.interrupts else await self._seen.text.keep(graph, self._run.thread_id)
+            kept = await self._keep_text(graph)
             await self._look_at_thread(graph)
         newest = next((values for values in (kept, self._left.values, self._seen.values) if values is not None), None)
         return self._make_outcome("interrupted", "interrupted", newest, self._left.interrupts)
+
+    async def _keep_text(self, graph: Graph) -> Any:
+        """The thread's values with the text of an unfinished answer; `None` where there is none to keep."""
+        # Writing the text ends the step, and an interrupt of the same step would be lost with it.
+        return None if self._seen.interrupts else await self._seen.text.keep(graph, self._run.thread_id)
 
     async def _roll_back(self, graph: Graph | None) -> RunOutcome:
         """The run goes. What stays if an effect stands behind it is how the thread would stand if the run had been stopped."""

@@ -11,9 +11,8 @@ from typing import Any
 
 from stepwell.runs import wire
 from stepwell.runs.records import NewEvent, RunOutcome
+from stepwell.secrets.errors import words_of
 from stepwell.secrets.text import hide_secrets
-
-_WORDLESS = "The error has no text: turning it into one fails."
 
 
 def describe_failure(error: BaseException, secrets: Collection[str] = (), *, interrupts: Any = None, **left: Any) -> RunOutcome:
@@ -34,13 +33,3 @@ def hide_in_error(error: Any, secrets: Collection[str]) -> Any:
     if isinstance(error, BaseException):
         return type(type(error).__name__, (Exception,), {})(hide_secrets(words_of(error), secrets))
     return hide_secrets(error, secrets) if isinstance(error, str) else error
-
-
-def words_of(error: BaseException) -> str:
-    """An error's text, whatever it is."""
-    try:
-        text = str(error)
-    except Exception:
-        return _WORDLESS
-    # Half a surrogate pair is a character in Python and nowhere else.
-    return text.encode(errors="replace").decode()

@@ -31,8 +31,8 @@ from stepwell.clock import Clock
 from stepwell.control_flow import find_passing
 from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.models.pricing import TokenUse
-from stepwell.runs.failures import words_of
 from stepwell.runs.records import Lease, PendingInterrupt, Step, StepKind, StepStatus
+from stepwell.secrets.errors import words_of
 from stepwell.secrets.text import hide_secrets
 
 WRITE_EVERY_S = 0.25

@@ -1,8 +1,9 @@
 """Names that say of their value that it is a secret: of settings and fields, of parameters in an address, of headers.
 
 A name is read as words: `openai_api_key`, `OPENAI-API-KEY`, `openaiApiKey` and `openai_apikey_v2` are the same three. The last word
-decides, some of them only with the word before it (`max_tokens` and `sort_key` are innocent, `access_tokens` and `openai_key` are
-not). What a secret looks like in running text is `text`'s affair.
+decides, some of them only with the word before it (`max_tokens` and `project_key` are innocent, `access_tokens` and `openai_key` are
+not). A key of another name (`my_acme_key`) may be either: there the value decides, which is a secret if it looks random
+(`is_secret`). What a secret looks like in running text is `text`'s affair.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_RUN = re.compile(r"[A-Za-z0-9+/]{20,}")
 _LONGEST_NAME = 100
 
 
@@ -40,6 +42,12 @@ _GUARDED = _words(
 
 _AFTER: Mapping[str, frozenset[str]] = {
     "tokens": _words("api access auth bearer id refresh session bot oauth") | _VENDORS,
+    "key": _words(
+        "ai api access private secret auth authentication authorization signing signature encryption decryption cipher session service "
+        "server master account storage subscription license ssh ssl tls rsa aes pgp gpg hmac jwt root admin client consumer shared app bot "
+        "developer personal oauth webhook deploy wallet write"
+    )
+    | _VENDORS,
     "keys": _words("api access private secret auth signing encryption session") | _VENDORS,
     "header": _words("auth authorization"),
     "headers": _words("auth authorization"),
@@ -55,19 +63,21 @@ _AFTER: Mapping[str, frozenset[str]] = {
 }
 """Words that say little alone -> the words after which they are secret."""
 
+_INNOCENT_KEYS = _words(
+    "sort primary foreign public partition cache idempotency lookup group order map dict row hash index object item join composite "
+    "unique natural surrogate translation message memory store thread routing route state output input result config metadata field "
+    "column prop property feature experiment conversation document doc file path json xml event data context event namespace "
+    "first last next previous left right up down arrow enter escape hot modifier any each per answer cluster range shard bucket surrogate"
+)
+"""Before `key`: no secret whatever the value, which may well be a hash. `key` alone is innocent, too."""
+
 _NOT_AFTER: Mapping[str, frozenset[str]] = {
-    "key": _words(
-        "sort primary foreign public partition cache idempotency lookup group order map dict row hash index object item join composite "
-        "unique natural surrogate translation message memory store thread routing route state output input result config metadata field "
-        "column prop property feature experiment conversation document doc file path json xml event data context event namespace "
-        "first last next previous left right up down arrow enter escape hot modifier any each per answer cluster range shard bucket"
-    ),
     "token": _words(
         "pad padding eos bos unk mask sep cls special stop end start begin page paging continuation cursor per max min first last each "
         "new any single word image"
     ),
 }
-"""Words that are secret -> the words after which they are not. `key` alone is innocent, too."""
+"""Words that are secret -> the words after which they are not."""
 
 _JOINED = ("password", "passwd", "secret", "token", "apikey", "key", "pat", "credentials")
 """Endings of names that are written without a seam: `githubtoken`, `clientsecret`."""
@@ -98,19 +108,44 @@ def is_secret_name(name: str) -> bool:
     if last in _SECRET:
         return True
     if last in _NOT_AFTER:
-        return before not in _NOT_AFTER[last] and not (last == "key" and not before)
+        return before not in _NOT_AFTER[last]
     return before in _AFTER.get(last, ())
+
+
+def is_secret(name: str, value: object) -> bool:
+    """Whether a value of this name is a secret: by the name alone, or a key of whatever name that looks like one."""
+    return is_secret_name(name) or (_may_be_key(name) and _looks_random(value))
 
 
 @lru_cache(maxsize=4096)
 def is_secret_parameter(name: str) -> bool:
     """Whether the value of this parameter in an address is a secret."""
-    return name.casefold() in _IN_ADDRESSES or is_secret_name(name)
+    return name.casefold() in _IN_ADDRESSES or is_secret_name(name) or _may_be_key(name)
 
 
 def is_secret_header(name: str) -> bool:
     """Whether a header of HTTP holds a key or a cookie."""
     return not name.casefold().startswith(_INNOCENT_HEADERS) and is_secret_name(name)
+
+
+@lru_cache(maxsize=4096)
+def _may_be_key(name: str) -> bool:
+    *_, before, last = ("", "", *_words_of(name))
+    return last == "key" and bool(before) and before not in _INNOCENT_KEYS
+
+
+def _looks_random(value: object) -> bool:
+    """Letters and digits all mixed up, and more of them in a row than a name or a number of something has."""
+    if isinstance(value, list | tuple):
+        return any(map(_looks_random, value))
+    runs = _RUN.findall(value) if isinstance(value, str) else ()
+    return any(_is_mixed(run) for run in runs)
+
+
+def _is_mixed(run: str) -> bool:
+    digits = sum(letter.isdigit() for letter in run)
+    both_cases = not (run.islower() or run.isupper())
+    return 0 < digits < len(run) and (both_cases or digits >= len(run) / 5)
 
 
 def _words_of(name: str) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from stepwell.secrets.names import is_secret_name, is_secret_parameter
+from stepwell.secrets.names import is_secret, is_secret_parameter
 
 HIDDEN = "[hidden]"
 
@@ -80,12 +80,12 @@ def _hide_parameter(found: re.Match[str]) -> str:
 
 def _hide_named(found: re.Match[str]) -> str:
     name, value = found.groups()
-    return f"{name}={HIDDEN}" if is_secret_name(name) and not _is_plain_word(value) else found[0]
+    return f"{name}={HIDDEN}" if is_secret(name, value) and not _is_plain_word(value) else found[0]
 
 
 def _hide_quoted(found: re.Match[str]) -> str:
     name, between, quote, value = found.groups()
-    return f"{name}{between}{quote}{HIDDEN}" if is_secret_name(name) and not _is_plain_word(value) else found[0]
+    return f"{name}{between}{quote}{HIDDEN}" if is_secret(name, value) and not _is_plain_word(value) else found[0]
 
 
 def _is_plain_word(value: str) -> bool:

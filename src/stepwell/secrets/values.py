@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stepwell.secrets.names import is_secret_name
+from stepwell.secrets.names import is_secret
 from stepwell.secrets.text import hide_secrets, secrets_of_address
 
 _SHORTEST_VALUE = 6
@@ -15,8 +15,8 @@ _SHORTEST_VALUE = 6
 
 
 def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values whose names do not call them secret, inside of objects and lists too; secrets of a known form are hidden in them."""
-    return {name: _clean(value) for name, value in values.items() if not is_secret_name(str(name))}
+    """The values that are no secrets by their names, inside of objects and lists too; secrets of a known form are hidden in them."""
+    return {name: _clean(value) for name, value in values.items() if not is_secret(str(name), value)}
 
 
 def secret_values(*given: Any) -> frozenset[str]:
@@ -35,7 +35,7 @@ def _clean(value: Any) -> Any:
 def _secrets_in(value: Any, *, secret: bool) -> Iterator[str]:
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            yield from _secrets_in(inner, secret=secret or is_secret_name(str(name)))
+            yield from _secrets_in(inner, secret=secret or is_secret(str(name), inner))
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from _secrets_in(inner, secret=secret)

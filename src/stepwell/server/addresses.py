@@ -1,6 +1,8 @@
-"""Where a server listens if nothing else is said, and how this machine is written."""
+"""Where a server listens by default, how machines are written, and which paths anybody may ask for."""
 
 from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8123
@@ -8,3 +10,30 @@ DEFAULT_URL = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 """This machine as it is written in a URL or a `Host` header."""
+
+Address = IPv4Address | IPv6Address
+EVERYTHING = "*"
+"""In a list of machines: all of them."""
+
+PUBLIC_PATHS = frozenset(
+    {"/", "/ok", "/ready", "/info", "/openapi.json", "/docs", "/login", "/login/oidc", "/login/callback", "/logout", "/api/me"}
+)
+"""Answered to anybody. They show nothing that belongs to a user."""
+
+
+def read_network(text: str) -> IPv4Network | IPv6Network:
+    """A network, or a single address as one; `ValueError` for anything else, names included."""
+    return ip_network(text, strict=False)
+
+
+def read_address(text: str) -> Address | None:
+    """An address, with or without a port; an IPv4 address inside of an IPv6 one as itself. `None` for anything else."""
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address

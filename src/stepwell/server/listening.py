@@ -115,6 +115,7 @@ async def listen(
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # `limits.proxies` believes only whom the settings name; uvicorn would believe this machine
         timeout_graceful_shutdown=_RESPONSES_S,
         timeout_keep_alive=_IDLE_S,
     )

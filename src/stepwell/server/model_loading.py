@@ -22,9 +22,12 @@ LOOK_EVERY_S = 0.1
 LOAD_TIMEOUT_S = 3600.0
 """A big model over a slow line; the download itself has shorter time-outs."""
 
+UNDER_WAY = ("downloading", "loading")
+
 
 class ModelLoading:
-    """The embedded model of this server: `events` loads it if need be. `choose` says which model the applications run on."""
+    """The embedded model of this server: `load` loads it if need be, `follow` only watches. `choose` says which
+    model the applications run on."""
 
     def __init__(
         self, local_models: Callable[[], LocalModels], model: str, choose: Callable[[], ModelChoice] | None = None
@@ -41,12 +44,11 @@ class ModelLoading:
         """The models that can be loaded here; `None` where that is not installed."""
         return self._local_models() if find_spec("xllamacpp") else None
 
-    async def events(self, model: str | None = None) -> AsyncIterator[ModelEvent]:
-        """Load a model once, the server's if none is named, and tell how it goes. The last event is `ready` or `error`."""
+    async def load(self, model: str | None = None) -> AsyncIterator[ModelEvent]:
+        """Load a model once, the server's if none is named, and report progress. The last event is `ready` or `error`."""
         wanted = model or self._model
         try:
-            require_local()
-            models = self._local_models()
+            models = self._open_models()
             latest = models.status(wanted)
         except StepwellError as error:
             yield ModelEvent(wanted, "error", message=str(error))
@@ -59,9 +61,36 @@ class ModelLoading:
                 while not outcome.done():
                     await asyncio.wait({outcome}, timeout=LOOK_EVERY_S)
                     for event in _drain(news, latest.model_id):
-                        if event.status in ("downloading", "loading"):
+                        if event.status in UNDER_WAY:
                             yield event
         yield _last(outcome, models.status(wanted))
+
+    async def follow(self, model: str | None = None) -> AsyncIterator[ModelEvent]:
+        """What a model is doing now and, while it is being loaded, until that has ended. Starts nothing."""
+        wanted = model or self._model
+        try:
+            models = self._open_models()
+        except StepwellError as error:
+            yield ModelEvent(wanted, "error", message=str(error))
+            return
+        with models.board.following() as news:
+            latest = shown = models.status(wanted)
+            yield shown
+            async with asyncio.timeout(LOAD_TIMEOUT_S):
+                while latest.status in UNDER_WAY:
+                    await asyncio.sleep(LOOK_EVERY_S)
+                    for latest in _drain(news, shown.model_id):
+                        if latest.status != "idle":
+                            yield (shown := latest)
+                    if latest.status == "idle":  # for a moment between download and loading, or for good: look once more
+                        await asyncio.sleep(LOOK_EVERY_S)
+                        latest = models.status(wanted)
+        if latest != shown:
+            yield latest
+
+    def _open_models(self) -> LocalModels:
+        require_local()
+        return self._local_models()
 
     def _ask(self, models: LocalModels, model: str) -> asyncio.Future[BaseException | None]:
         """Ask the model's thread to have it loaded. The future gets `None`, or what went wrong."""

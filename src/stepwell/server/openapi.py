@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from stepwell.answers.client_tools import CONTENTS, DeviceError, content_schema
-from stepwell.server.policy import PUBLIC_PATHS
+from stepwell.server.addresses import PUBLIC_PATHS
 from stepwell.server.problems import MEDIA_TYPE
 from stepwell.server.schemas.system import Problem
 

@@ -28,17 +28,13 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
 
 from stepwell.errors import AccessError, ConfigurationError
+from stepwell.server.addresses import PUBLIC_PATHS
 from stepwell.server.login.principal import Principal
 from stepwell.server.sse import READER_CHECK
 
 if TYPE_CHECKING:
     from stepwell.server.limits.streams import OpenStreams
     from stepwell.server.login.authentication import Authenticator
-
-PUBLIC_PATHS = frozenset(
-    {"/", "/ok", "/ready", "/info", "/openapi.json", "/docs", "/login", "/login/oidc", "/login/callback", "/logout", "/api/me"}
-)
-"""Answered to anybody. They show nothing that belongs to a user."""
 
 OPERATOR_ONLY = frozenset(
     {
@@ -82,7 +78,7 @@ class RoutePolicy:
 
     async def __call__(self, request: Request) -> Principal:
         authenticator: Authenticator = request.app.state.authenticator
-        principal: Principal = await authenticator.principal_of(request)
+        principal: Principal = await authenticator.identify(request)
         authorize(principal, self.action)
         request.state.principal = principal
         return principal

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from stepwell.errors import ConfigurationError
 from stepwell.runs.webhooks.rules import WebhookRules
-from stepwell.server.addresses import DEFAULT_HOST, DEFAULT_PORT, LOCAL_HOSTS
+from stepwell.server.addresses import DEFAULT_HOST, DEFAULT_PORT, EVERYTHING, LOCAL_HOSTS, read_network
 from stepwell.settings import Secret
 from stepwell.variables import Variables, is_loopback
 
@@ -66,6 +66,8 @@ class ServerSettings:
     public_url: str | None = None
     """The server's address from outside, when it is behind a proxy."""
     extra_hosts: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses and networks of proxies that are believed about their clients; `*` is whatever connects."""
     cors_origins: tuple[str, ...] = ()
     insecure: bool = False
     always_ask: bool = False
@@ -73,7 +75,10 @@ class ServerSettings:
     oidc: OidcSettings | None = None
     session_hours: int = 24
     body_limit_bytes: int = 8 * 1024 * 1024
+    bodies_limit_bytes: int | None = None
     json_depth_limit: int = 100
+    json_items_limit: int = 200_000
+    json_messages_limit: int = 10_000
     max_active_runs: int | None = None
     max_streams: int | None = None
     max_file_bytes: int = 1024**3
@@ -127,6 +132,11 @@ class ServerSettings:
         return tuple(dict.fromkeys((*LOCAL_HOSTS, *bound, *self.extra_hosts, *self._public_host)))
 
     @property
+    def bodies_at_once_bytes(self) -> int:
+        """What all bodies that are being received may take of the memory together."""
+        return max(self.bodies_limit_bytes or 16 * self.body_limit_bytes, self.body_limit_bytes)
+
+    @property
     def max_active_runs_per_owner(self) -> int | None:
         return self.max_active_runs or (100 if self.asks_who else None)
 
@@ -164,6 +174,7 @@ class ServerSettings:
             port=read.whole("STEPWELL_PORT", DEFAULT_PORT, least=0, most=65535) if port is None else port,
             public_url=read.address("STEPWELL_PUBLIC_URL"),
             extra_hosts=tuple(name.lower() for name in read.listing("STEPWELL_ALLOWED_HOSTS")),
+            trusted_proxies=_proxies(read.listing("STEPWELL_TRUSTED_PROXIES")),
             cors_origins=_origins(read.listing("STEPWELL_CORS_ORIGINS")),
             insecure=insecure,
             always_ask=read.choice("STEPWELL_AUTH", {"auto": False, "required": True}, False),
@@ -171,6 +182,9 @@ class ServerSettings:
             oidc=_oidc(read, jwt),
             session_hours=read.whole("STEPWELL_SESSION_HOURS", 24, most=24 * 365),
             body_limit_bytes=read.whole("STEPWELL_BODY_LIMIT_BYTES", 8 * 1024 * 1024, least=1024),
+            bodies_limit_bytes=read.whole("STEPWELL_BODIES_LIMIT_BYTES", None, least=1024),
+            json_items_limit=read.whole("STEPWELL_JSON_ITEMS_LIMIT", 200_000, least=1000),
+            json_messages_limit=read.whole("STEPWELL_JSON_MESSAGES_LIMIT", 10_000, least=10),
             json_depth_limit=read.whole("STEPWELL_JSON_DEPTH_LIMIT", 100, least=10, most=500),
             max_active_runs=read.whole("STEPWELL_MAX_ACTIVE_RUNS", None),
             max_streams=read.whole("STEPWELL_MAX_STREAMS", None),
@@ -203,6 +217,18 @@ def require_sign_in(settings: ServerSettings, usable_keys: int) -> None:
             "`stepwell keys create --user NAME`, set STEPWELL_JWT_ISSUER and STEPWELL_JWT_AUDIENCE, or listen on 127.0.0.1 "
             "only. `--insecure` serves everybody as one user."
         )
+
+
+def _proxies(listed: tuple[str, ...]) -> tuple[str, ...]:
+    for each in listed:
+        try:
+            if each != EVERYTHING:
+                read_network(each)
+        except ValueError:
+            raise ConfigurationError(
+                f"STEPWELL_TRUSTED_PROXIES names '{each}'. It takes addresses (10.0.0.2), networks (10.0.0.0/8), or *."
+            ) from None
+    return listed
 
 
 def _jwt(read: Variables) -> JwtSettings | None:

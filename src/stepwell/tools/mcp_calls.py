@@ -17,6 +17,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from stepwell.backends.sync_async import run_in_portal
 from stepwell.control_flow import let_pass
 from stepwell.errors import ConfigurationError
+from stepwell.secrets.errors import words_of
 from stepwell.tools.effects import EFFECT, Effect
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def _plain(content: Any) -> Any:
 
 
 def _error_text(error: ToolException) -> str:
-    return str(error) or "The tool failed and gave no reason."
+    return words_of(error) or "The tool failed and gave no reason."
 
 
 def _sync(call: ServerCall) -> Callable[..., tuple[Any, Any]]:

@@ -58,6 +58,16 @@ def test_our_applications_are_served_on_the_model_there_is(tmp_path: Path):
     assert (tmp_path / "data" / "stepwell.db").is_file()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
+def test_a_data_folder_that_others_could_read_is_closed_to_them(tmp_path: Path):
+    data = tmp_path / "data"
+    data.mkdir()
+    data.chmod(0o755)
+    with serve(tmp_path):
+        assert oct(data.stat().st_mode & 0o777) == "0o700"
+        assert {oct(each.stat().st_mode & 0o077) for each in data.iterdir()} == {"0o0"}
+
+
 def test_the_command_that_is_printed_works_as_it_is_typed(server_process: Server):
     [line] = [line for line in server_process.output.splitlines() if line.startswith("  talk ")]
     typed = line.removeprefix("  talk ").strip() + " --assistant echo --once hello"

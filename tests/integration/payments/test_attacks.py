@@ -36,6 +36,8 @@ def answer(asked: Any) -> Any:
     asks = asked.messages[-1].type == "human"
     if wish[0] == "talk":
         return slow(say(LONG), seconds_per_chunk=0.02)
+    if wish[0] == "drawl":
+        return slow(say(LONG), seconds_per_chunk=0.4)
     if wish[0] == "think":
         return slow(say("done"), seconds=3600)
     if wish[0] == "nap" and asks:
@@ -138,6 +140,36 @@ async def test_an_answer_that_is_read_and_then_stopped_is_paid_for(payers: tuple
         await until_ended(anna, place)
         refund = (await anna.post("/api/wallet/refund", {"funding_id": funding_id})).json()
         assert refund["amount_sats"] == 64 - 1 - PRICE - 1, action
+
+
+async def read_until_the_limit(payer: Payer, funding_id: str) -> tuple[int, list[dict[str, Any]]]:
+    """How many words the run said before its time limit ended it, and the messages in the thread afterwards."""
+    thread_id, words = await payer.thread(), 0
+    body = {**order("drawl", funding_id), "stream_mode": ["messages-tuple"]}
+    async with payer.http.stream("POST", f"/threads/{thread_id}/runs/stream", json=body, timeout=90) as response:
+        async for line in response.aiter_lines():
+            words += line.count("word")
+        await until_ended(payer, str(response.headers["content-location"]))
+    return words, (await payer.http.get(f"/threads/{thread_id}/state")).json()["values"]["messages"]
+
+
+async def test_an_answer_that_is_read_until_the_time_limit_is_paid_for(tmp_path: Path, mint_process: MintProcess) -> None:
+    charging = Charging((mint_process.url,), FlatPrice(PRICE), Secret("cd" * 32), ("paid",))
+    async with (
+        serve(tmp_path, ServerSettings(run_timeout_s=3), {"paid": make_paid()}, charging=charging) as running,
+        HttpMint(mint_process.url) as mint,
+    ):
+        payer = Payer(running.http, mint, mint_process)
+        for _ in range(5):  # a busy machine may need all of the time to begin
+            funding_id = await payer.fund(64)
+            words, messages = await read_until_the_limit(payer, funding_id)
+            refund = (await payer.post("/api/wallet/refund", {"funding_id": funding_id})).json()
+            if words:
+                break
+            assert refund["amount_sats"] == 64 - 1 - 1, "nothing was said"
+    assert 0 < words < 60
+    assert refund["amount_sats"] == 64 - 1 - PRICE - 1
+    assert "word" in messages[-1]["content"], "what was paid for stays in the thread"
 
 
 async def test_a_call_that_is_stopped_before_its_first_word_costs_nothing(payers: tuple[Payer, Payer]) -> None:

@@ -61,7 +61,7 @@ async def test_graphs_say_whether_they_can_be_run(shared_server: Server):
 
 
 async def test_only_models_of_the_catalogue_can_be_loaded(shared_server: Server):
-    answer = await shared_server.http.get("/api/model/load", params={"model": "local:/etc/passwd"})
+    answer = await shared_server.http.post("/api/model/load", params={"model": "local:/etc/passwd"})
     assert answer.status_code == 404
     assert "smollm2-135m" in answer.json()["detail"]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from stepwell.secrets.names import is_secret_header, is_secret_name, is_secret_parameter
+from stepwell.secrets.text import hide_secrets
 from stepwell.secrets.values import secret_values, without_secrets
 
 SECRET = """
 GITHUB_PAT githubPat GitHubPAT gitlab_pat AZURE_DEVOPS_PAT openaiKey OPENAI_KEY openAIKey openai-key openaikey OPENAIKEY
 OpenaiKey2 passcode userPasscode api_token_v2 apiTokenV2 API-TOKEN-2 dsn sentry_dsn DATABASE_DSN refresh_token id_token
-accessToken access-token api_key APIKey apikey api.key x-api-key anthropic_api_key ANTHROPIC_API_KEY_PROD my_acme_key
+accessToken access-token api_key APIKey apikey api.key x-api-key anthropic_api_key ANTHROPIC_API_KEY_PROD account_key
 stripe_secret_key aws_secret_access_key private_key privateKeyPem ssh_key signing_key master_key license_key password
 PASSWORD db_password dbPassword dbpassword userpassword password_confirmation DB_PASS smtp_pass passwd pwd passphrase
 seed_phrase wallet_seed mnemonic secret client_secret clientsecret webhookSecret secrets token bot_token githubtoken
@@ -22,6 +23,7 @@ authorization_code nsec ＡＰＩ＿ＫＥＹ
 INNOCENT = """
 max_tokens token_count total_tokens tokens_used input_tokens tokenizer max_token pad_token eos_token stop_token
 next_page_token cost_per_token keyboard monkey turkey key keys sort_key primary_key foreign_key public_key partition_key
+project_key issue_key customer_key tenant_key projectKey JIRA_ISSUE_KEY order_line_key user_key device_key region_key
 cache_key idempotency_key translation_key sort_keys keyword author authors authored_by authority passenger passengers
 passive compass bypass first_pass boarding_pass secretary secret_santa_list secretName token_type auth_type auth_method
 password_policy password_length cookie_consent thread_id session_id user_id run_id assistant_id checkpoint_ns
@@ -71,6 +73,37 @@ def test_secrets_go_at_any_depth_and_forms_are_hidden_under_other_names() -> Non
         "webhook_url": "https://hooks.example/in?room=4&token=[hidden]",
         "database_url": "postgresql://ada:[hidden]@db.example/app",
     }
+
+
+@pytest.mark.parametrize("name", ["project_key", "issue_key", "customerKey", "tenant_key", "my_acme_key"])
+def test_a_key_that_only_names_something_is_kept(name: str) -> None:
+    ids = ["PROJ", "PROJ-128", "acme-north-2024", "550e8400-e29b-41d4-a716-446655440000", "cus_1042", "anna@example.org", 17]
+    for value in ids:
+        assert without_secrets({name: value, "in": [{name: value}]}) == {name: value, "in": [{name: value}]}
+    assert secret_values({name: "acme-north-2024"}) == frozenset()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "9f86d081884c7d659a2feaa0c55ad015",
+        "b3VyIHNlY3JldCB2YWx1ZQx7",
+        "sk-ant-api03-abcdefghijklmnop",
+        "Zk3hQ9vL2xTt8RbN5mWc7YpD",
+        ["9f86d081884c7d659a2feaa0c55ad015"],
+    ],
+)
+def test_a_key_of_any_name_is_hidden_where_it_looks_like_one(value: object) -> None:
+    shown = str(without_secrets({"my_acme_key": value, "in": {"tenant_key": value}}))
+    assert str(value) not in shown
+    assert str(value).strip("[]'") not in shown
+
+
+def test_a_key_of_any_name_that_looks_like_one_is_taken_out_of_texts() -> None:
+    value = "9f86d081884c7d659a2feaa0c55ad015"
+    assert secret_values({"my_acme_key": value}) == {value}
+    assert value not in hide_secrets(f"MY_ACME_KEY={value}")
+    assert hide_secrets("issue_key='PROJ-128' is closed") == "issue_key='PROJ-128' is closed"
 
 
 def test_what_is_secret_in_an_address_is_known_by_itself() -> None:

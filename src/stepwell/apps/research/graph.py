@@ -27,6 +27,7 @@ from stepwell.apps.research.state import Done, ResearchInput, ResearchState
 from stepwell.control_flow import let_pass
 from stepwell.evidence.equipment import Equipment, make_equipment
 from stepwell.evidence.inquiry import Inquiry
+from stepwell.secrets.errors import words_of
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +82,7 @@ def _make_node(name: Node, work: Work, equipment: Equipment) -> Any:
         except Exception as error:
             let_pass(error)
             logger.info("a research node failed", extra={"node": name}, exc_info=error)
-            message = str(error) or type(error).__name__
+            message = words_of(error) or type(error).__name__
             return {"status": "failed", "error_message": message, "reasoning": say(f"Error: {message}")}
         told = {"newest_entry": inquiry.newest} if inquiry.newest != state.get("newest_entry", "") else {}
         thought = "\n\n".join(inquiry.thoughts)[:_MAX_THOUGHT_CHARS] or None

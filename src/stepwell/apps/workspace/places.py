@@ -22,9 +22,12 @@ from stepwell.backends.protocol import (
     ErrorText,
     FileInfo,
     GrepMatch,
+    Listing,
     WriteResult,
 )
 from stepwell.backends.whole_files import WholeFiles
+from stepwell.private_files import make_private_folder
+from stepwell.secrets.errors import words_of
 from stepwell.settings import Settings
 
 LOCAL_ROOT = "/local/workspace/"
@@ -83,31 +86,40 @@ class _Folder(SyncBackend):
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def _open(self) -> FilesystemBackend:
-        self._folder.mkdir(parents=True, exist_ok=True)
+    def _open(self) -> FilesystemBackend | ErrorText:
+        try:
+            make_private_folder(self._folder)
+        except OSError as error:
+            return messages.unavailable("/", f"its folder cannot be made ({words_of(error)})")
         return FilesystemBackend(self._folder)
 
     def ls_info(self, path: str) -> list[FileInfo]:
-        return self._open().ls_info(path)
+        files = self._open()
+        return Listing(error=files) if isinstance(files, ErrorText) else files.ls_info(path)
 
     def read(self, file_path: str, offset: int = 0, limit: int = DEFAULT_READ_LIMIT) -> str:
-        return self._open().read(file_path, offset, limit)
+        files = self._open()
+        return files if isinstance(files, ErrorText) else files.read(file_path, offset, limit)
 
     def read_whole(self, file_path: str) -> bytes | ErrorText:
-        return self._open().read_whole(file_path)
+        files = self._open()
+        return files if isinstance(files, ErrorText) else files.read_whole(file_path)
 
     def grep_raw(self, pattern: str, path: str | None = None, glob: str | None = None) -> list[GrepMatch] | str:
-        return self._open().grep_raw(pattern, path, glob)
+        files = self._open()
+        return files if isinstance(files, ErrorText) else files.grep_raw(pattern, path, glob)
 
     def glob_info(self, pattern: str, path: str = "/") -> list[FileInfo]:
-        return self._open().glob_info(pattern, path)
+        files = self._open()
+        return Listing(error=files) if isinstance(files, ErrorText) else files.glob_info(pattern, path)
 
     def write(
         self, file_path: str, content: str, *, overwrite: bool = False, expected_version: str | None = None
     ) -> WriteResult:
-        if is_read_only():
-            return WriteResult(error=messages.read_only(file_path))
-        return self._open().write(file_path, content, overwrite=overwrite, expected_version=expected_version)
+        files = messages.read_only(file_path) if is_read_only() else self._open()
+        if isinstance(files, ErrorText):
+            return WriteResult(error=files)
+        return files.write(file_path, content, overwrite=overwrite, expected_version=expected_version)
 
     def edit(
         self,
@@ -118,6 +130,7 @@ class _Folder(SyncBackend):
         *,
         expected_version: str | None = None,
     ) -> EditResult:
-        if is_read_only():
-            return EditResult(error=messages.read_only(file_path))
-        return self._open().edit(file_path, old_string, new_string, replace_all, expected_version=expected_version)
+        files = messages.read_only(file_path) if is_read_only() else self._open()
+        if isinstance(files, ErrorText):
+            return EditResult(error=files)
+        return files.edit(file_path, old_string, new_string, replace_all, expected_version=expected_version)

@@ -33,7 +33,6 @@ READ_FLAGS = (
     | getattr(os, "O_BINARY", 0)
 )
 CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_CREATE_MODE = 0o666
 _RENAME_NOREPLACE = 1
 _CHUNK = 1 << 20
 
@@ -57,6 +56,16 @@ class TooLargeError(OSError):
 
 class ChangedError(OSError):
     """A file is no longer what was read a moment ago."""
+
+
+def file_mode(folder: os.stat_result) -> int:
+    """Of a new file: who may not look into its folder may not read it either. The umask takes away more."""
+    return folder.st_mode & 0o666
+
+
+def folder_mode(above: os.stat_result) -> int:
+    """Of a new folder, by the same rule."""
+    return above.st_mode & 0o777
 
 
 class Folder(Protocol):
@@ -149,7 +158,7 @@ class HeldFolder:
         return os.open(name, READ_FLAGS, dir_fd=self._fd)
 
     def create(self, name: str) -> int:
-        return os.open(name, CREATE_FLAGS, _CREATE_MODE, dir_fd=self._fd)
+        return os.open(name, CREATE_FLAGS, file_mode(os.fstat(self._fd)), dir_fd=self._fd)
 
     def replace(self, source: str, target: str) -> None:
         os.replace(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd)

@@ -24,7 +24,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Literal, Protocol
 
-from stepwell.backends.disk.folder import Folder, HeldFolder, InTheWayError
+from stepwell.backends.disk.folder import Folder, HeldFolder, InTheWayError, folder_mode
 from stepwell.backends.disk.portable import NamedTree
 
 Containment = Literal["auto", "openat2", "walk", "portable"]
@@ -98,7 +98,7 @@ def _step(here: int, name: str, depth: int, create: bool) -> int:
         if not create:
             raise
         with suppress(FileExistsError):  # somebody else may be faster; the next step sees what it is
-            os.mkdir(name, dir_fd=here)
+            os.mkdir(name, folder_mode(os.fstat(here)), dir_fd=here)
         return _step(here, name, depth, create=False)
     except OSError as error:
         if error.errno not in (errno.ENOTDIR, errno.ELOOP, errno.EMLINK):

@@ -15,7 +15,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from stepwell.backends.disk.folder import CREATE_FLAGS, READ_FLAGS, Folder, InTheWayError
+from stepwell.backends.disk.folder import CREATE_FLAGS, READ_FLAGS, Folder, InTheWayError, file_mode, folder_mode
 
 
 class NamedTree:
@@ -66,7 +66,7 @@ class NamedFolder:
 
     def create(self, name: str) -> int:
         self.check()
-        return self._check_descriptor(os.open(self._at(name), CREATE_FLAGS, 0o666), name)
+        return self._check_descriptor(os.open(self._at(name), CREATE_FLAGS, file_mode(os.stat(self._path))), name)
 
     def replace(self, source: str, target: str) -> None:
         self.check()
@@ -125,7 +125,7 @@ class NamedFolder:
 
 def _make(path: str) -> None:
     with suppress(FileExistsError):  # somebody else may be faster; what it is gets checked next
-        os.mkdir(path)
+        os.mkdir(path, folder_mode(os.stat(os.path.dirname(path))))
 
 
 def _check_folder(status: os.stat_result, depth: int) -> None:

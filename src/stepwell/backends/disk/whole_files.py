@@ -20,6 +20,7 @@ from stepwell.backends.disk.walk import Deadline, Walk
 from stepwell.backends.whole_files import PIECE_BYTES, Base, FileFacts, check_folder, check_path, mapped
 from stepwell.clock import Clock, SystemClock
 from stepwell.errors import BackendError, InvalidRequestError, VersionConflictError
+from stepwell.private_files import make_private_folder
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class FolderFiles:
 
     def _tree(self, root: str) -> Tree:
         place = self.folder / root.strip("/")
-        place.mkdir(parents=True, exist_ok=True)
+        make_private_folder(place)
         return tree_at(os.path.realpath(place))
 
 

@@ -18,6 +18,7 @@ import orjson
 from stepwell.cli.dialogue.session import CLAIM_S, TERMINAL, OpenInterrupt, RunFailedError, StreamPart, read_part
 from stepwell.clock import SystemClock
 from stepwell.errors import NotFoundError
+from stepwell.private_files import make_private_folder
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine
 from stepwell.runs.graphs.registry import GraphRegistry
@@ -49,7 +50,7 @@ async def open_engine(
     under way: whoever opens the file next goes on with it."""
     clock = SystemClock()
     registry = GraphRegistry({graph_id: source})
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(file.parent)
     async with EmbeddedPersistence(file) as persistence:
         assistants = Assistants(persistence.records, registry, clock, new_id)
         await assistants.install_defaults()

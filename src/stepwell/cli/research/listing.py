@@ -17,6 +17,7 @@ from typing import Any
 from stepwell.cli.own_command import spell_command
 from stepwell.cli.research.options import ASKED, BUNDLE, GRAPH
 from stepwell.errors import BundleError, needs_extra
+from stepwell.private_files import make_private_folder
 from stepwell.settings import Settings
 
 MOST = 100
@@ -58,7 +59,7 @@ def run(words: str, *, url: str | None = None, settings: Settings | None = None)
 
 def note_question(folder: Path, question: str) -> None:
     """For the list: what is asked, on one line."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private_folder(folder)
     aside = folder / f".{ASKED}"
     aside.write_text(" ".join(question.split()) + "\n", encoding="utf-8")
     os.replace(aside, folder / ASKED)

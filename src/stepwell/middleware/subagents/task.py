@@ -31,6 +31,7 @@ from stepwell.middleware.request import RequestMiddleware
 from stepwell.middleware.subagents.call import SubAgentCall, final_text, is_stuck
 from stepwell.middleware.subagents.specs import GENERAL_PURPOSE, SubAgent, SubAgentSpec, check_specs, is_compiled, prompt_of
 from stepwell.middleware.turns import STUCK
+from stepwell.secrets.errors import words_of
 
 TOOL_NAME = "task"
 
@@ -157,7 +158,7 @@ def _result(call: SubAgentCall, final: Any) -> Command[Any]:
 def _failure(runtime: ToolRuntime, name: str, error: Exception) -> ToolMessage:
     if isinstance(error, MiddlewareError):
         raise error
-    said = str(error)
+    said = words_of(error)
     text = (
         said if isinstance(error, ToolUseError) else f"Error: the subagent {name} failed: {type(error).__name__}: {said}"[:4000]
     )

@@ -19,6 +19,7 @@ from typing import Any
 from langchain_core.messages import ToolMessage
 
 from stepwell.runs.streaming.modes import Namespace
+from stepwell.secrets.errors import words_of
 from stepwell.secrets.text import hide_secrets
 
 
@@ -56,7 +57,11 @@ def _ending(task: Mapping[str, Any], call_id: str | None) -> dict[str, str]:
     if task.get("interrupts"):
         return {"event": "interrupted"}
     error = task.get("error") or _error_result(task["result"], call_id)
-    return {"event": "failed", "error": hide_secrets(str(error))} if error else {"event": "completed"}
+    return (
+        {"event": "failed", "error": hide_secrets(words_of(error) if isinstance(error, BaseException) else str(error))}
+        if error
+        else {"event": "completed"}
+    )
 
 
 def _error_result(result: Any, call_id: str | None) -> str | None:

@@ -32,6 +32,7 @@ from stepwell.runs.threads.loose_subgraphs import is_known, loose_snapshot
 from stepwell.runs.threads.messages import MessagePage, read_messages
 from stepwell.runs.threads.updates import require_known_channels
 from stepwell.runs.wire import plain
+from stepwell.secrets.errors import words_of
 from stepwell.state.compact import acompact
 
 Graph: TypeAlias = Pregel[Any, Any, Any, Any]
@@ -218,7 +219,7 @@ async def _apply(graph: Graph, config: RunnableConfig, steps: Sequence[Sequence[
     except Exception as error:  # whatever reducers and schemas raise, the values do not fit
         let_pass(error)
         # LangGraph adds a link to its handbook on further lines.
-        reason = str(error).split("\n", 1)[0][:_LONGEST_REASON] or type(error).__name__
+        reason = words_of(error).split("\n", 1)[0][:_LONGEST_REASON] or type(error).__name__
         raise InvalidRequestError(f"The state was not changed, because the update does not fit the graph: {reason}") from error
 
 

@@ -128,10 +128,7 @@ def _is_host(netloc: str, host: str) -> bool:
         return ":" in host and re.fullmatch(r"\[[^%\]]*\](:[0-9]*)?", netloc) is not None
     if literal_address(host) is not None:
         return True
-    labels = host.split(".")
-    if re.fullmatch(r"[0-9]+|0x[0-9a-f]*", labels[-1]):  # a number that is no address is no name either
-        return False
-    return all(_is_label(label) for label in labels)
+    return all(_is_label(label) for label in host.split("."))
 
 
 def _is_label(label: str) -> bool:

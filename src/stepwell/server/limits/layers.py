@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from stepwell.server.limits.bodies import BodyLimits
 from stepwell.server.limits.hosts import HostCheck
 from stepwell.server.limits.origins import ForeignOrigins, cors_layer
+from stepwell.server.limits.proxies import TrustedProxies
 from stepwell.server.settings import ServerSettings
 
 _HEADERS = {
@@ -33,11 +34,12 @@ _PAGE_POLICY = (
 def limit_layers(settings: ServerSettings) -> list[Middleware]:
     """For `FastAPI(middleware=...)`."""
     return [
-        Middleware(SecurityHeaders),  # outermost, so that refusals carry them too
+        Middleware(TrustedProxies, trusted=settings.trusted_proxies),  # before anything asks where a request comes from
+        Middleware(SecurityHeaders),  # outermost of those that answer, so that refusals carry them too
         Middleware(HostCheck, allowed=settings.allowed_hosts),  # before anything reads more of the request
         cors_layer(settings),  # outside of the limits, so that a page may read why it was refused
         Middleware(ForeignOrigins, settings=settings),
-        Middleware(BodyLimits, most_bytes=settings.body_limit_bytes, most_depth=settings.json_depth_limit),
+        Middleware(BodyLimits, settings=settings),
     ]
 
 

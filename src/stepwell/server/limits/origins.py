@@ -1,8 +1,16 @@
-"""Which page a browser's request comes from, told by `Origin`, and which pages may use the server.
+"""Which page a browser's request comes from, by `Origin` and `Sec-Fetch-Site`, and which pages may use the server.
 
-Only browsers send `Origin`, and a page cannot forge it. The server's own pages may do everything; pages of other origins only if they
-are on the list, or, on a server for one machine, if they are that machine's own. CORS alone only keeps a page from *reading* a
-response. `ForeignOrigins` refuses its changes before they happen. Cookies are never allowed across origins: such pages use a key.
+Only browsers send these headers, and a page cannot forge them. The server's own pages may do everything; pages of other origins only if
+they are on the list, or, on a server for one machine, if they are that machine's own. CORS alone only keeps a page from *reading* a
+response. `ForeignOrigins` refuses the request before anything happens:
+
+```
+                                          an allowed Origin   no Origin, or another one
+a change                                  passes              refused if there is an Origin, or if it comes from another site
+a read from another site                  passes              refused, unless a person follows a link to a page of ours
+anything else (programs, our own pages)   passes              passes
+```
+Cookies are never allowed across origins: such pages use a key.
 """
 
 from __future__ import annotations
@@ -16,7 +24,8 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from stepwell.server.addresses import LOCAL_HOSTS
+from stepwell.server.addresses import LOCAL_HOSTS, PUBLIC_PATHS
+from stepwell.server.page.serving import is_address
 from stepwell.server.problems import problem
 from stepwell.server.settings import ServerSettings
 
@@ -51,7 +60,7 @@ def cors_layer(settings: ServerSettings) -> Middleware:
 
 
 class ForeignOrigins:
-    """Refuses changes asked for by a page that is neither ours nor allowed. Programs send no `Origin` and pass."""
+    """Refuses what a page that is neither ours nor allowed asks for. Programs send neither of the headers and pass."""
 
     def __init__(self, app: ASGIApp, *, settings: ServerSettings) -> None:
         self._app = app
@@ -69,10 +78,21 @@ class ForeignOrigins:
     def _is_welcome(self, scope: Scope) -> bool:
         headers = Headers(scope=scope)
         origin = headers.get("origin")
-        if origin is None or scope.get("method") in SAFE_METHODS or origin in self._listed:
+        if origin is not None and self._is_allowed(origin, headers):
             return True
+        if headers.get("sec-fetch-site") == "cross-site":
+            return _opens_page(scope, headers)
+        return origin is None or scope.get("method") in SAFE_METHODS
+
+    def _is_allowed(self, origin: str, headers: Headers) -> bool:
         local = self._local is not None and self._local.fullmatch(origin) is not None
-        return local or is_own(origin, headers.get("host", ""), self._public_url)
+        return local or origin in self._listed or is_own(origin, headers.get("host", ""), self._public_url)
+
+
+def _opens_page(scope: Scope, headers: Headers) -> bool:
+    """A person follows a link, from anywhere, to something that is shown to everybody: the page, the form for signing in."""
+    follows = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
+    return follows and scope.get("method") in SAFE_METHODS and (scope["path"] in PUBLIC_PATHS or is_address(scope["path"]))
 
 
 def from_own_page(headers: Mapping[str, str], public_url: str | None) -> bool:

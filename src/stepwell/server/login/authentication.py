@@ -14,12 +14,14 @@ The first that is there decides; an invalid one is refused, the next is not trie
 from __future__ import annotations
 
 import logging
+from ipaddress import IPv6Address, IPv6Network
 from typing import TYPE_CHECKING
 
 from starlette.requests import HTTPConnection
 
 from stepwell.errors import AccessError, LimitReachedError, NotSignedInError, SignInUnavailableError, StorageUnavailableError
 from stepwell.runs.access import AccessRecords
+from stepwell.server.addresses import read_address
 from stepwell.server.limits.origins import SAFE_METHODS, from_own_page
 from stepwell.server.login.api_keys import KeyVerifier, hash_of
 from stepwell.server.login.principal import LOCAL, Principal
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from stepwell.server.login.tokens import TokenVerifier
 
 SESSION_COOKIE = "stepwell_session"
+
+_KNOWN = "stepwell_principal"
 
 _log = logging.getLogger(__name__)
 
@@ -51,6 +55,14 @@ class Authenticator:
         self._tokens = tokens
         self._records = records
         self._throttle = throttle
+
+    async def identify(self, request: HTTPConnection) -> Principal:
+        """The same, once for a request: who asked first (the layer that receives bodies) leaves the answer in its state."""
+        known: Principal | None = getattr(request.state, _KNOWN, None)
+        if known is None:
+            known = await self.principal_of(request)
+            setattr(request.state, _KNOWN, known)
+        return known
 
     async def principal_of(self, request: HTTPConnection) -> Principal:
         """Raises `NotSignedInError`, or `LimitReachedError` after too many wrong credentials from one address."""
@@ -76,8 +88,7 @@ class Authenticator:
         return True
 
     async def check(self, credential: str, address: str) -> Principal:
-        """Whose key or token this is."""
-        self._throttle.check(address)
+        """Whose key or token this is. A right one is always taken: wrong ones from the same address do not lock out its owner."""
         try:
             if credential.startswith("sw_"):
                 key = await self._keys.verify(credential)
@@ -86,6 +97,7 @@ class Authenticator:
                 return await self._tokens.principal(credential)
             raise BadCredentialError("What was sent is not a credential of this server.")
         except BadCredentialError:
+            self._throttle.check(address)
             await self._throttle.count(address)
             raise
 
@@ -102,8 +114,12 @@ class Authenticator:
 
 
 def client_address_of(request: HTTPConnection) -> str:
-    """Where a request comes from, as far as is known. Behind a proxy, uvicorn's `--forwarded-allow-ips` puts it right."""
-    return request.client.host if request.client else "unknown"
+    """Where a request comes from, as far as is known; `limits.proxies` puts it right. Whoever has an IPv6 address has a whole network of
+    64 bits, which is one client."""
+    address = read_address(request.client.host) if request.client else None
+    if isinstance(address, IPv6Address):
+        return str(IPv6Network((address, 64), strict=False))
+    return str(address or "unknown")
 
 
 def _credential(request: HTTPConnection) -> str | None:

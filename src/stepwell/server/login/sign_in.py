@@ -140,7 +140,7 @@ class LoginRoutes:
 
 
 def login_router(routes: LoginRoutes) -> APIRouter:
-    """All of these are public (`policy.PUBLIC_PATHS`): whoever needs them has not signed in yet."""
+    """All of these are public (`addresses.PUBLIC_PATHS`): whoever needs them has not signed in yet."""
     router = APIRouter(include_in_schema=False)
     router.add_api_route("/login", routes.show, methods=["GET"])
     router.add_api_route("/login", routes.sign_in, methods=["POST"])

@@ -1,4 +1,4 @@
-"""Counts wrong credentials per address, so that nobody can guess keys by trying.
+"""Counts wrong credentials per address, so that guessing is slow, seen, and costs the database little.
 
 Only credentials that prove nothing count. A key that was revoked or a token that is out of date was right once: counting
 those would lock out an office behind one address each time a browser wakes up.
@@ -25,10 +25,11 @@ class BadCredentialError(NotSignedInError):
 
 
 class CredentialThrottle:
-    """At most `limit` wrong credentials from one address within `window_s`; after that, none from it is checked until the window ends.
+    """At most `limit` wrong credentials from one address are told so within `window_s`; after that, wrong ones have to wait until the
+    window ends. Right ones never do: nobody can lock out the others at an address.
 
     They are counted for all servers together. A server learns how many there were elsewhere with the first wrong one that it sees itself,
-    so each further server may check one more than the limit; nothing is asked for credentials that are right."""
+    so each further server may answer one more than the limit; nothing is asked for credentials that are right."""
 
     def __init__(self, clock: Clock, counts: SharedCounts, *, limit: int = 30, window_s: int = 60) -> None:
         self._clock = clock
@@ -38,7 +39,7 @@ class CredentialThrottle:
         self._refused_until: OrderedDict[str, float] = OrderedDict()
 
     def check(self, address: str) -> None:
-        """Raise `LimitReachedError` while an address has to wait."""
+        """Raise `LimitReachedError` while an address has to wait. Asked after a credential turned out to be wrong."""
         left_s = self._refused_until.get(address, 0.0) - self._now()
         if left_s > 0:
             raise _too_many(left_s)

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from stepwell.secrets.names import is_secret_name
+from stepwell.secrets.names import is_secret
 from stepwell.secrets.text import HIDDEN, hide_secrets
 
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName", "color_message"}
@@ -39,7 +39,7 @@ def hide_in(record: logging.LogRecord, known: Collection[str] = ()) -> None:
 
 def clean_field(name: str, value: Any, known: Collection[str] = ()) -> Any:
     """A value of this name: hidden if the name calls it a secret, otherwise without secrets in its texts."""
-    return HIDDEN if value and is_secret_name(name) else clean(value, known)
+    return HIDDEN if value and is_secret(name, value) else clean(value, known)
 
 
 def clean(value: Any, known: Collection[str] = ()) -> Any:

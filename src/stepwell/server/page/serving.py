@@ -74,6 +74,11 @@ class PageFile:
     """When it was changed and how long it was: a page that is built anew is served anew."""
 
 
+def is_address(path: str) -> bool:
+    """Whether a browser gets the page itself here."""
+    return path == "/" or path in ADDRESSES or path.startswith(BELOW)
+
+
 def write_policy(mints: Iterable[str] = ()) -> str:
     """The page's Content-Security-Policy on a server that takes money of these mints."""
     origins = dict.fromkeys(f" {place.scheme}://{place.netloc}" for place in map(urlsplit, mints))
@@ -135,7 +140,7 @@ class ServePage:
 
     async def _respond(self, scope: Scope) -> Response | None:
         path, headers = scope["path"], Headers(scope=scope)
-        if path == "/" or path in ADDRESSES or path.startswith(BELOW):
+        if is_address(path):
             # A browser names HTML; a program that asks for JSON, or for anything at all, gets what it always got.
             return await self._page(scope, headers) if "text/html" in headers.get("accept", "") else None
         if path == "/index.html":  # one page, one address

@@ -1,6 +1,7 @@
 """Loading the embedded model: progress as data-only server-sent events, `{status, progress, file, modelId, dtype}`.
 
-`progress` is per cent. The last frame says `ready` or `error`; an error has a `message`.
+POST loads it; GET only reports, because any page can make a browser send a GET. `progress` is per cent. The last frame says `ready` or
+`error` (with a `message`), or `idle` to a GET where nothing is being loaded.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from starlette.responses import Response
 from stepwell.errors import AccessError, NotFoundError
 from stepwell.models.local.catalogue import CATALOGUE
 from stepwell.models.status import ModelEvent
-from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy, stream_policy
 from stepwell.server.responses import SSE, json_response
@@ -27,6 +27,7 @@ from stepwell.server.sse import EventStream, data_frame
 router = APIRouter(tags=["Model"], route_class=JsonRoute)
 
 Loader = Annotated[Principal, Depends(stream_policy("model:load"))]
+Follower = Annotated[Principal, Depends(stream_policy("model:read"))]
 Reader = Annotated[Principal, Depends(policy("model:read"))]
 Embedded = Annotated[str | None, Query(min_length=1, max_length=100, description="An embedded model by id, for operators")]
 
@@ -42,23 +43,28 @@ async def get_models(principal: Reader, services: Given) -> Response:
     return json_response(await asyncio.to_thread(describe_models, services.model_loading))
 
 
-@router.get("/api/model/load", operation_id="load_model", summary="Load the embedded model and follow it", responses=SSE)
+@router.get(
+    "/api/model/load",
+    operation_id="follow_model",
+    summary="How far the embedded model is, followed until it is ready; starts nothing",
+    responses=SSE,
+)
+async def follow_model(principal: Follower, services: Given, model: Embedded = None) -> Response:
+    return EventStream(_frames(services.model_loading.follow(_name_of(principal, model))), services.streams)
+
+
+@router.post("/api/model/load", operation_id="load_model", summary="Load the embedded model and follow it", responses=SSE)
 async def load_model(principal: Loader, services: Given, model: Embedded = None) -> Response:
-    return _load(services, principal, model)
+    return EventStream(_frames(services.model_loading.load(_name_of(principal, model))), services.streams)
 
 
-@router.post("/api/model/load", operation_id="load_model_post", summary="The same by POST", responses=SSE)
-async def load_model_post(principal: Loader, services: Given, model: Embedded = None) -> Response:
-    return _load(services, principal, model)
-
-
-def _load(services: Services, principal: Principal, model: str | None) -> Response:
+def _name_of(principal: Principal, model: str | None) -> str | None:
     if model is not None and not principal.is_operator:
         raise AccessError("Which model is loaded here is for operators to say. Leave 'model' out for the server's own.")
     name = None if model is None else model.removeprefix("local:")
     if name is not None and name not in CATALOGUE:
         raise NotFoundError("embedded model", name, f"There are: {', '.join(CATALOGUE)}.")
-    return EventStream(_frames(services.model_loading.events(name)), services.streams)
+    return name
 
 
 async def _frames(events: AsyncIterator[ModelEvent]) -> AsyncGenerator[bytes, None]:

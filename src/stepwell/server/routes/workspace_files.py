@@ -127,11 +127,9 @@ async def put_file(
     workspace = workspace_of(services)
     opened = await workspace.open(principal, root, writing=True)
     checked, base = check_path(path), _base_of(if_match, if_none_match)
-    async with workspace.uploads.receive(request) as received:
-        size = received.stat().st_size
-        await workspace.shares.require_room(workspace.files, opened.tenant, size)
+    async with workspace.room(opened.tenant) as room, workspace.uploads.receive(request, room) as received:
         stored = await workspace.files.put(opened.root, checked, received, base)
-    workspace.shares.note_change(opened.tenant, size)
+        room.keep(stored.size)
     return json_response(file_wire(stored), headers={"ETag": etag_of(stored)})
 
 
@@ -183,9 +181,8 @@ async def put_part(
     workspace = workspace_of(services)
     upload = await workspace.uploads.find(principal.owner, upload_id)
     opened = await workspace.open(principal, upload.root, writing=True)
-    announced = request.headers.get("content-length", "0")
-    await workspace.shares.require_room(workspace.files, opened.tenant, int(announced) if announced.isdigit() else 0)
-    return json_response({"part": part, "size": await workspace.uploads.take_part(upload, part, request)})
+    async with workspace.room(opened.tenant) as room:
+        return json_response({"part": part, "size": await workspace.uploads.take_part(upload, part, request, room)})
 
 
 @router.post(
@@ -200,11 +197,9 @@ async def complete_upload(upload_id: UploadId, principal: Writer, services: Give
     opened = await workspace.open(principal, upload.root, writing=True)
     if upload.result is not None:
         return json_response(upload.result, headers={"ETag": upload.result["etag"]})
-    async with workspace.uploads.join(upload) as whole:
-        size = whole.stat().st_size
-        await workspace.shares.require_room(workspace.files, opened.tenant, size)
+    async with workspace.room(opened.tenant) as room, workspace.uploads.join(upload) as whole:
+        await room.check()  # its parts have their room already
         stored = await workspace.files.put(opened.root, upload.path, whole, upload.base)
-    workspace.shares.note_change(opened.tenant, size)
     result = {**file_wire(stored), "modified_at": stored.modified_at.isoformat()}
     await workspace.uploads.complete(upload, result)
     return json_response(result, headers={"ETag": etag_of(stored)})

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 
 from stepwell.backends.objects.grants import Granted, Grants, OpenedRoot, nothing_more, open_root
 from stepwell.backends.whole_files import WholeFiles
 from stepwell.errors import AccessError, InvalidRequestError
 from stepwell.server.login.principal import Principal
-from stepwell.server.workspace.shares import Shares
+from stepwell.server.workspace.shares import Room, Shares
 from stepwell.server.workspace.uploads import Uploads
 
 _MARK_BYTES = 12
@@ -35,6 +37,13 @@ class Workspace:
     def grants_of(self, principal: Principal) -> Grants:
         """All that is open to a caller."""
         return principal.grants.with_more(self.granted(principal.owner))
+
+    def room(self, tenant: str) -> AbstractAsyncContextManager[Room]:
+        """Room in a tenant's share for what a request sends: `Shares.room`."""
+        return self.shares.room(tenant, partial(self._measure, tenant))
+
+    async def _measure(self, tenant: str) -> int:
+        return await self.files.measure(f"/{tenant}/") + await self.uploads.measure(tenant)
 
     async def open(self, principal: Principal, asked: str | None, *, writing: bool = False) -> OpenedRoot:
         """The root of a request, counted as one operation of its tenant.

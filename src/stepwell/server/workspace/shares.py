@@ -1,25 +1,39 @@
 """A tenant's share of what all tenants use: requests about files in a minute, and bytes kept.
 
 Requests are counted for all servers together, in portions: a server takes a few at a time from the tenant's minute and uses them up without
-asking. How many bytes a tenant has is found out by a listing, which is asked for again after a while; what this server writes meanwhile is
-added, what another one writes is found with the next listing.
+asking.
+
+```
+bytes held (files, and parts of uploads)  +  bytes on their way, reserved as they come  <=  the tenant's share
+  by a listing, kept for a while             stored: they are held now; failed: given back
+```
+A listing is asked for again after a while, and before anything is refused; what this server stores meanwhile is added. What other servers
+store is found with the next listing, which comes sooner where there are several; what they are receiving at this very moment is not seen,
+so a share can be passed by as much as that.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable
+import asyncio
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from starlette.exceptions import HTTPException
 
-from stepwell.backends.whole_files import WholeFiles
 from stepwell.clock import Clock
 from stepwell.errors import LimitReachedError
 from stepwell.runs.shared_counts import ProcessCounts, SharedCounts
 
+Measure = Callable[[], Awaitable[int]]
+"""Finds out how many bytes a tenant holds."""
+
 _MINUTE_S = 60.0
 _MEASURED_FOR_S = 60.0
+_MEASURED_FOR_ALL_S = 5.0
+"""Where other servers store files, too."""
+_MEASURED_AGAIN_AFTER_S = 1.0
 _MOST_TENANTS = 10_000
 _PORTIONS = 50
 """Into how many a tenant's minute is cut: what is left unused of one is lost to the other servers."""
@@ -41,6 +55,33 @@ class _Allowed:
     """No server has any more of it."""
 
 
+class Room:
+    """What one request takes of a tenant's share."""
+
+    def __init__(self, shares: Shares, tenant: str, measure: Measure) -> None:
+        self._shares = shares
+        self._tenant = tenant
+        self._measure = measure
+        self.held = 0
+        self.replaces = 0
+        """Bytes that go when these are stored: they make room."""
+
+    async def require(self, size: int) -> None:
+        """So many bytes in all have to fit; 507 if they do not."""
+        more = max(0, size - self.replaces) - self.held
+        if more > 0:
+            await self._shares.reserve(self._tenant, more, self._measure)
+            self.held += more
+
+    async def check(self) -> None:
+        """507 if the tenant holds more than its share already."""
+        await self._shares.reserve(self._tenant, 0, self._measure)
+
+    def keep(self, size: int) -> None:
+        """So many bytes are stored now, in the place of those that they replace."""
+        self._shares.note_change(self._tenant, size - self.replaces)
+
+
 class Shares:
     """`None` stands for no limit."""
 
@@ -58,7 +99,11 @@ class Shares:
         alone = ProcessCounts(clock)
         self._counts = counts or (lambda: alone)
         self._allowed: OrderedDict[str, _Allowed] = OrderedDict()
+        self._measured_for_s = _MEASURED_FOR_S if counts is None else _MEASURED_FOR_ALL_S
         self._bytes: OrderedDict[str, _Used] = OrderedDict()
+        self._reserved: Counter[str] = Counter()
+        self._measuring: dict[str, asyncio.Lock] = {}
+        self._stored_meanwhile: dict[str, int] = {}
 
     async def count_operation(self, tenant: str) -> None:
         """`LimitReachedError` when the tenant has used up its minute."""
@@ -84,33 +129,60 @@ class Shares:
             self._allowed.popitem(last=False)
         return allowed
 
-    async def require_room(self, files: WholeFiles, tenant: str, more: int) -> None:
-        """507 when `more` bytes do not fit into what the tenant may keep."""
+    @asynccontextmanager
+    async def room(self, tenant: str, measure: Measure) -> AsyncIterator[Room]:
+        """Room for bytes that are on their way, reserved as they come. What was not stored is given back when it is left."""
+        room = Room(self, tenant, measure)
+        try:
+            yield room
+        finally:
+            self._reserve(tenant, -room.held)
+
+    async def reserve(self, tenant: str, more: int, measure: Measure) -> None:
+        """507 when `more` bytes do not fit into what the tenant may keep, beside all that others of it are sending now."""
         if self._max_bytes is None:
             return
-        used = self._known(self._bytes, tenant, _MEASURED_FOR_S)
-        if used is None:
-            used = self._keep(self._bytes, tenant, await files.measure(f"/{tenant}/"))
-        if used.amount + more > self._max_bytes:
-            raise HTTPException(
-                507, f"This workspace may keep {self._max_bytes:,} bytes and holds {used.amount:,}. Delete what is not needed."
-            )
+        for lasts_s in (
+            self._measured_for_s,
+            _MEASURED_AGAIN_AFTER_S,
+        ):  # before it is refused, look again: something may be gone
+            used = await self._measured(tenant, measure, lasts_s)
+            if used.amount + self._reserved[tenant] + more <= self._max_bytes:
+                self._reserve(tenant, more)
+                return
+        raise HTTPException(
+            507, f"This workspace may keep {self._max_bytes:,} bytes, and this does not fit. Delete what is not needed."
+        )
 
     def note_change(self, tenant: str, more: int) -> None:
-        """What was written or, with less than nothing, deleted."""
+        """What was stored or, with less than nothing, went."""
         if used := self._bytes.get(tenant):
             used.amount += more
+        if tenant in self._stored_meanwhile:
+            self._stored_meanwhile[tenant] += more
 
-    def _known(self, kept: OrderedDict[str, _Used], tenant: str, lasts_s: float) -> _Used | None:
-        used = kept.get(tenant)
-        return used if used and self._now() < used.since + lasts_s else None
+    async def _measured(self, tenant: str, measure: Measure, lasts_s: float) -> _Used:
+        """What the tenant holds, no older than `lasts_s`. However many ask, it is measured once."""
+        async with self._measuring.setdefault(tenant, asyncio.Lock()):
+            known = self._bytes.pop(tenant, None)
+            if known is None or self._now() >= known.since + lasts_s:
+                since = self._now()
+                self._stored_meanwhile[tenant] = 0  # the listing may have passed its place already
+                try:
+                    amount = await measure()
+                finally:
+                    meanwhile = self._stored_meanwhile.pop(tenant)
+                known = _Used(since, amount + max(0, meanwhile))
+            self._bytes[tenant] = known
+            if len(self._bytes) > _MOST_TENANTS:
+                forgotten, _ = self._bytes.popitem(last=False)
+                self._measuring.pop(forgotten, None)
+            return known
 
-    def _keep(self, kept: OrderedDict[str, _Used], tenant: str, amount: int) -> _Used:
-        kept.pop(tenant, None)
-        kept[tenant] = used = _Used(self._now(), amount)
-        if len(kept) > _MOST_TENANTS:
-            kept.popitem(last=False)
-        return used
+    def _reserve(self, tenant: str, more: int) -> None:
+        self._reserved[tenant] += more
+        if not self._reserved[tenant]:
+            del self._reserved[tenant]
 
     def _now(self) -> float:
         return self._clock.now().timestamp()

@@ -29,6 +29,8 @@ from starlette.requests import Request
 from stepwell.backends.whole_files import Base
 from stepwell.clock import Clock
 from stepwell.errors import InvalidRequestError, LimitReachedError, NotFoundError
+from stepwell.private_files import make_private_folder, open_private
+from stepwell.server.workspace.shares import Room
 
 MAX_PART_BYTES = 32 * 1024 * 1024
 MAX_PARTS = 1_000
@@ -83,17 +85,24 @@ class Uploads:
             raise NotFoundError("upload", upload_id, "Begin one with POST /api/workspace/uploads.")
         return upload
 
-    async def take_part(self, upload: Upload, number: int, request: Request) -> int:
+    async def measure(self, tenant: str) -> int:
+        """The bytes of all parts that a tenant has sent and not completed."""
+        return await asyncio.to_thread(self._measure, tenant)
+
+    async def take_part(self, upload: Upload, number: int, request: Request, room: Room) -> int:
         """The size of a part, once it is on disk."""
         if upload.result is not None:
             raise InvalidRequestError("This upload is completed. Begin another one.")
-        async with self.receive(request, MAX_PART_BYTES) as received:
-            target = self._folder / upload.upload_id / f"{number:05}"
+        target = self._folder / upload.upload_id / f"{number:05}"
+        room.replaces = await asyncio.to_thread(_size_of, target)
+        async with self.receive(request, room, MAX_PART_BYTES) as received:
             size = received.stat().st_size
             others = await asyncio.to_thread(self._size_without, upload, target.name)
             if others + size > self.max_file_bytes:
                 raise _too_large(self.max_file_bytes)
+            room.replaces = await asyncio.to_thread(_size_of, target)  # the same part may have come twice at once
             await asyncio.to_thread(os.replace, received, target)
+            room.keep(size)
         return size
 
     @asynccontextmanager
@@ -111,28 +120,29 @@ class Uploads:
         await asyncio.to_thread(self._complete, replace(upload, result=result))
 
     @asynccontextmanager
-    async def receive(self, request: Request, most_bytes: int | None = None) -> AsyncIterator[Path]:
-        """A request's body as a file, until left."""
+    async def receive(self, request: Request, room: Room, most_bytes: int | None = None) -> AsyncIterator[Path]:
+        """A request's body as a file, until left. It must fit into `room`: what it announces, and what really comes."""
         most_bytes = self.max_file_bytes if most_bytes is None else most_bytes
         announced = request.headers.get("content-length", "0")
         if not announced.isdigit() or int(announced[:20]) > most_bytes:
             raise _too_large(most_bytes)
-        await asyncio.to_thread(self._folder.mkdir, parents=True, exist_ok=True)
+        await room.require(int(announced))
+        await asyncio.to_thread(make_private_folder, self._folder)
         received = self._folder / f"receiving-{secrets.token_hex(16)}"
         try:
-            await _spool(request, received, most_bytes)
+            await _spool(request, received, most_bytes, room)
             yield received
         finally:
             received.unlink(missing_ok=True)
 
     def _begin(self, upload: Upload) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._folder)
         open_ones = self._sweep()
         if sum(each.tenant == upload.tenant for each in open_ones) >= MAX_OPEN:
             raise LimitReachedError(
                 f"This workspace has {MAX_OPEN} uploads under way. Complete one, or wait until one is removed."
             )
-        (self._folder / upload.upload_id).mkdir()
+        make_private_folder(self._folder / upload.upload_id)
         self._write(upload)
 
     def _sweep(self) -> list[Upload]:
@@ -164,21 +174,32 @@ class Uploads:
     def _write(self, upload: Upload) -> None:
         about = self._folder / upload.upload_id / _ABOUT
         new = about.with_suffix(".new")
-        new.write_text(json.dumps(asdict(upload)), encoding="utf-8")
+        new.unlink(missing_ok=True)  # of a server that was killed while it wrote
+        with open_private(new) as file:
+            file.write(json.dumps(asdict(upload)).encode())
         os.replace(new, about)
 
     def _parts(self, upload: Upload) -> list[Path]:
-        return sorted(each for each in (self._folder / upload.upload_id).iterdir() if each.name.isdigit())
+        try:
+            return sorted(each for each in (self._folder / upload.upload_id).iterdir() if each.name.isdigit())
+        except FileNotFoundError:  # removed by another server meanwhile
+            return []
+
+    def _measure(self, tenant: str) -> int:
+        if not self._folder.is_dir():
+            return 0
+        own = [upload for upload in self._sweep() if upload.tenant == tenant]
+        return sum(self._size_without(upload, "") for upload in own)
 
     def _size_without(self, upload: Upload, name: str) -> int:
-        return sum(part.stat().st_size for part in self._parts(upload) if part.name != name)
+        return sum(_size_of(part) for part in self._parts(upload) if part.name != name)
 
     def _join(self, upload: Upload, whole: Path) -> None:
         parts = self._parts(upload)
         missing = next((number for number, part in enumerate(parts, 1) if int(part.name) != number), None)
         if missing is not None or not parts:
             raise InvalidRequestError(f"Part {missing or 1} is missing. Send it, then complete the upload.")
-        with whole.open("xb") as target:
+        with open_private(whole) as target:
             for part in parts:
                 with part.open("rb") as source:
                     shutil.copyfileobj(source, target, _WRITTEN_AT_ONCE)
@@ -189,11 +210,11 @@ class Uploads:
             part.unlink(missing_ok=True)
 
 
-async def _spool(request: Request, target: Path, most_bytes: int) -> None:
+async def _spool(request: Request, target: Path, most_bytes: int, room: Room) -> None:
     """Write a body as it comes. One that announces less than it brings is cut off."""
     size, waiting = 0, bytearray()
     pieces = aiter(request.stream())
-    with target.open("xb") as file:
+    with open_private(target) as file:
         while True:
             try:
                 async with asyncio.timeout(_IDLE_S):
@@ -203,12 +224,20 @@ async def _spool(request: Request, target: Path, most_bytes: int) -> None:
             size += len(piece or b"")
             if size > most_bytes:
                 raise _too_large(most_bytes)
+            await room.require(size)
             waiting += piece or b""
             if len(waiting) >= _WRITTEN_AT_ONCE or piece is None:
                 await asyncio.to_thread(file.write, bytes(waiting))
                 waiting.clear()
             if piece is None:
                 return
+
+
+def _size_of(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _too_large(most_bytes: int) -> HTTPException:

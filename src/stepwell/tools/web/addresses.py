@@ -25,6 +25,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 LONGEST_URL = 2048
 _PORTS = {"http": 80, "https": 443}
 _NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\Z")
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _LOCAL_NAMES = ("localhost", "local", "internal", "intranet", "home.arpa", "lan", "onion")
 
 _NAT64 = ip_network("64:ff9b::/96")
@@ -166,8 +167,10 @@ def literal_address(host: str) -> Address | None:
         return None
 
 
-def _ascii_host(host: str) -> str:
-    host = host.lower()
+def _ascii_host(given: str) -> str:
+    """A plain name, or an address in its usual form; `ValueError` or `FetchRefusedError` for anything else. What ends in a number is an
+    address to some programs, and each reads `00127.0.0.1`, `0x7f.1` or digits of another script in its own way."""
+    host = given.lower()
     if ":" in host:
         return str(ip_address(host.split("%")[0]))
     if not host.isascii():
@@ -175,4 +178,15 @@ def _ascii_host(host: str) -> str:
     host = host.removesuffix(".")
     if len(host) > 253 or (host and not _NAME.match(host)):
         raise ValueError("not a host name")
+    if _NUMBER.fullmatch(host.rpartition(".")[2]) and not _is_usual(given):
+        raise FetchRefusedError(
+            "The address is a number in an unusual form. Write it as four numbers: 93.184.216.34.", "address"
+        )
     return host
+
+
+def _is_usual(host: str) -> bool:
+    try:
+        return str(IPv4Address(host)) == host
+    except ValueError:
+        return False

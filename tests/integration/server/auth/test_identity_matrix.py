@@ -17,7 +17,8 @@ import pytest
 from tests.integration.server.auth.test_auth_server import ASKING, HELLO, add_key, client_of
 from tests.integration.server.conftest import serve
 
-from stepwell.server.policy import PUBLIC_PATHS, routes_without_policy
+from stepwell.server.addresses import PUBLIC_PATHS
+from stepwell.server.policy import routes_without_policy
 
 SECRET = "annas-own-words"
 # They answer only when something happens; a foreign or absent thread is refused before that.

@@ -274,11 +274,76 @@ async def test_what_is_too_large_is_refused(tmp_path: Path, store: FakeObjectSto
         assert (await space.ask("tom", "PUT", f"{FILES}/a", content=unannounced())).status_code == 413
         assert (await space.ask("tom", "PUT", f"{FILES}/a", content=b"x" * 1000)).status_code == 200
         full = await space.ask("tom", "PUT", f"{FILES}/b", content=b"x" * 501)
-        assert (full.status_code, "holds 1,000" in full.text) == (507, True)
+        assert (full.status_code, "1,500 bytes" in full.text) == (507, True)
         begun = (await space.ask("tom", "POST", UPLOADS, json={"path": "/c"})).json()["upload_id"]
         assert (await space.ask("tom", "PUT", f"{UPLOADS}/{begun}/1", content=b"x" * 501)).status_code == 507
         assert (await space.ask("ten", "PUT", f"{FILES}/b", content=b"x" * 501)).status_code == 200
         assert [each for each in (tmp_path / "uploads").iterdir() if each.name.startswith("receiving")] == []
+
+
+SHARING = ServerSettings(always_ask=True, tenant_max_bytes=1500)
+MEMBERS = {"tom": ["/t1/"], "tim": ["/t1/"]}
+
+
+async def unannounced(size: int) -> AsyncIterator[bytes]:
+    for _ in range(size // 100):
+        yield b"x" * 100
+
+
+@pytest.fixture(params=["bucket", "folder"])
+async def shared(request: Any, tmp_path: Path, store: FakeObjectStore) -> AsyncIterator[Space]:
+    """Two members of one tenant, which may keep 1,500 bytes."""
+    place = bucket_of(store) if request.param == "bucket" else InFolder(tmp_path / "workspace")
+    async with open_space(tmp_path, place, MEMBERS, settings=SHARING) as space:
+        yield space
+
+
+async def held_by(space: Space, tenant: str) -> int:
+    workspace = space.server.services.workspace
+    assert workspace is not None
+    return await workspace.files.measure(f"/{tenant}/")
+
+
+async def test_parts_of_an_upload_count_for_the_tenants_share(shared: Space):
+    begun = (await shared.ask("tom", "POST", UPLOADS, json={"path": "/a"})).json()["upload_id"]
+    statuses = [
+        (await shared.ask("tom", "PUT", f"{UPLOADS}/{begun}/{part}", content=b"x" * 600)).status_code for part in (1, 2, 2, 3)
+    ]
+    assert statuses == [200, 200, 200, 507], "the same part again takes no more room"
+    assert (await shared.ask("tim", "PUT", f"{FILES}/b", content=b"x" * 400)).status_code == 507
+    assert (await shared.ask("tom", "POST", f"{UPLOADS}/{begun}/complete")).json()["size"] == 1200
+    assert (await shared.ask("tim", "PUT", f"{FILES}/b", content=b"x" * 300)).status_code == 200
+    assert await held_by(shared, "t1") == 1500
+
+
+async def test_a_part_that_does_not_say_its_length_cannot_pass_the_share(shared: Space):
+    begun = (await shared.ask("tom", "POST", UPLOADS, json={"path": "/a"})).json()["upload_id"]
+    assert (await shared.ask("tom", "PUT", f"{UPLOADS}/{begun}/1", content=unannounced(1600))).status_code == 507
+    assert (await shared.ask("tom", "PUT", f"{UPLOADS}/{begun}/1", content=unannounced(1500))).status_code == 200
+    assert (await shared.ask("tom", "PUT", f"{FILES}/b", content=unannounced(100))).status_code == 507
+
+
+async def test_many_files_at_once_cannot_pass_the_share_together(shared: Space):
+    puts = [shared.ask("tom", "PUT", f"{FILES}/{number}", content=b"x" * 200) for number in range(12)]
+    statuses = [answer.status_code for answer in await asyncio.gather(*puts)]
+    assert set(statuses) == {200, 507}
+    assert await held_by(shared, "t1") == 200 * statuses.count(200) <= 1500
+
+
+async def test_room_for_what_was_not_stored_is_given_back(shared: Space):
+    assert (await shared.ask("tom", "PUT", f"{FILES}/a", content=b"x" * 500)).status_code == 200
+    for _ in range(5):
+        taken = await shared.ask("tom", "PUT", f"{FILES}/a", content=b"x" * 900, headers={"if-none-match": "*"})
+        assert taken.status_code == 412
+    assert (await shared.ask("tom", "PUT", f"{FILES}/b", content=b"x" * 1000)).status_code == 200
+
+
+async def test_a_full_share_tells_no_member_what_the_others_hold(shared: Space):
+    await shared.ask("tim", "PUT", f"{FILES}/a", content=b"x" * 1234)
+    full = await shared.ask("tom", "PUT", f"{FILES}/b", content=b"x" * 900)
+    assert full.status_code == 507
+    assert "1,500" in full.text
+    assert not any(figure in full.text for figure in ("1,234", "1234", "266"))
 
 
 async def test_one_tenant_s_minute_is_not_another_s(tmp_path: Path, store: FakeObjectStore):
@@ -314,3 +379,13 @@ def _anonymous_kb() -> int:
     """What of this process is memory and not files."""
     line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("RssAnon"))
     return int(line.split()[1])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+async def test_uploads_can_be_read_by_their_owner_alone(tmp_path: Path):
+    async with open_space(tmp_path, InFolder(tmp_path / "workspace"), {"tom": ["/t1/"]}) as space:
+        begun = (await space.ask("tom", "POST", UPLOADS, json={"path": "/a.bin"})).json()
+        await space.ask("tom", "PUT", f"{UPLOADS}/{begun['upload_id']}/1", content=b"x" * 100)
+        kept = [*(tmp_path / "uploads").rglob("*"), tmp_path / "uploads"]
+        assert any(each.name == "00001" for each in kept)
+        assert {oct(each.stat().st_mode & 0o777) for each in kept} == {"0o700", "0o600"}

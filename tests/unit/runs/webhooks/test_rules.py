@@ -5,8 +5,9 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from stepwell.errors import ConfigurationError, InvalidRequestError
+from stepwell.errors import ConfigurationError, FetchRefusedError, InvalidRequestError
 from stepwell.runs.webhooks.rules import WebhookRules, check_webhook_url, resolve
+from stepwell.tools.web.addresses import read_url
 
 STRICT = WebhookRules()
 
@@ -98,6 +99,22 @@ https://hooks.example/\ud800 https://\u202ehooks.example/
 def test_an_address_that_can_never_be_reached_is_refused_at_once(url):
     with pytest.raises(InvalidRequestError, match="The webhook"):
         check_webhook_url(url, STRICT)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("00127.0.0.1", "000.0.0.0", "1.0x7f.1.1", "0x8.8.8.8", "8.8.8.010", "010.8.8.8", "8.8.2056", "8.526344", "134744072"),
+        *("1.2.3", "0x8080808", "8.8.8.8.", "\uff18.8.8.8", "8.8.8.\u2467", "8\u30028\u30028\u30028", "0000010.8.8.8", "0x"),
+        *("999999999999", "1.2.3.4294967296", "hooks.example.1", "hooks.0x"),
+    ],
+)
+def test_a_number_is_an_address_only_in_its_usual_form(host):
+    """Programs differ in how they read the others: what we allow must not be another place for the one that calls it."""
+    with pytest.raises(InvalidRequestError, match="The webhook"):
+        check_webhook_url(f"https://{host}/", STRICT)
+    with pytest.raises(FetchRefusedError):
+        read_url(f"https://{host}/")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import dataclass, field
+from typing import Any
 
 import httpx
 import pytest
@@ -13,10 +15,12 @@ from hypothesis import strategies as st
 from stepwell.clock import SystemClock
 from stepwell.errors import LimitReachedError
 from stepwell.runs.shared_counts import ProcessCounts
-from stepwell.server.limits.bodies import BodyLimits, json_depth, may_hold_long_integer, place_of_long_integer
+from stepwell.server.limits.json_bounds import may_hold_long_integer, measure_json, place_of_long_integer
+from stepwell.server.limits.receiving import Pace
 from stepwell.server.limits.streams import OpenStreams
 
 JSON = {"content-type": "application/json"}
+FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
 def depth_of(value) -> int:
@@ -24,7 +28,13 @@ def depth_of(value) -> int:
     return 0 if inner is None else 1 + max(map(depth_of, inner), default=0)
 
 
-texts = st.text(st.sampled_from('[]{}"\\ab\n'))
+def items_of(value) -> int:
+    """Values, a container that is empty or not counting as one more than what is in it, as commas and brackets show them."""
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max(len(inner) - 1, 0) + sum(map(items_of, inner))
+
+
+texts = st.text(st.sampled_from('[]{}",\\ab\n'))
 values = st.recursive(
     st.none() | st.integers() | texts,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
@@ -36,12 +46,12 @@ values = st.recursive(
 def test_depth_is_measured_as_a_parser_would(value, ascii_only):
     wrapped = [[[[[[[[[[[value]]]]]]]]]]]
     body = json.dumps(wrapped, ensure_ascii=ascii_only).encode()
-    assert json_depth(body) == depth_of(wrapped)
+    assert measure_json(body) == (depth_of(wrapped), items_of(wrapped))
 
 
 @pytest.mark.parametrize("body", [b"]" * 50 + b"[" * 20, b'"' + b"[" * 90, b'["\\', b"{" * 20, b'"\\"[[[[[[[[[[[[['])
 def test_what_is_no_json_is_measured_without_failing(body):
-    assert json_depth(body) >= -50
+    assert min(measure_json(body)) >= -50
 
 
 @given(st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**63), 2**64).map(str))
@@ -101,11 +111,184 @@ async def test_json_in_another_encoding_cannot_hide_its_depth(site_of):
     assert (await post(site_of(), ("[" * 1000).encode("utf-16"))).status_code == 400
 
 
-async def test_a_client_that_goes_away_while_sending_reaches_no_route():
-    reached = []
+def messages(count: int) -> bytes:
+    return json.dumps({"input": {"messages": [{"role": "user", "content": "x, y"}] * count}}).encode()
 
-    async def app(scope, receive, send):
-        reached.append(scope)
+
+async def test_an_input_of_very_many_messages_is_refused_by_number(site_of):
+    assert (await post(site_of(), messages(10_000))).status_code == 200
+    answer = await post(site_of(), messages(10_001))
+    assert (answer.status_code, answer.json()["type"]) == (413, "urn:stepwell:problem:too-many-messages")
+    assert "input.messages" in answer.json()["detail"]
+    assert "10000" in answer.json()["detail"]
+    assert (await post(site_of(json_messages_limit=20), messages(21))).status_code == 413
+
+
+async def test_texts_alone_are_messages_too(site_of):
+    answer = await post(site_of(), json.dumps({"input": {"messages": ["hi"] * 10_001}}).encode())
+    assert answer.status_code == 413
+
+
+async def test_a_long_list_of_numbers_is_not_taken_for_messages(site_of):
+    assert (await post(site_of(), json.dumps({"input": {"vector": [0.5] * 50_000}}).encode())).status_code == 200
+
+
+async def test_a_body_of_very_many_values_is_refused(site_of):
+    answer = await post(site_of(), json.dumps({"input": {"rows": [[1]] * 150_000}}).encode())
+    assert (answer.status_code, answer.json()["type"]) == (413, "urn:stepwell:problem:too-many-values")
+    assert "200000" in answer.json()["detail"]
+    assert (await post(site_of(json_items_limit=1000), json.dumps([0] * 2000).encode())).status_code == 413
+
+
+async def test_commas_in_a_text_are_no_values(site_of):
+    assert (await post(site_of(), json.dumps([",[{" * 400_000]).encode())).status_code == 200
+
+
+@dataclass
+class Sender:
+    """A connection that sends the head of a request, and its body piece by piece when the test says so."""
+
+    site: Any
+    path: str = "/echo"
+    headers: dict[str, str] = field(default_factory=dict)
+    pieces: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue)
+    asked: int = 0
+    answer: list[Any] = field(default_factory=list)
+
+    async def request(self) -> tuple[int, dict[str, Any]]:
+        """Status and JSON of the answer. The body goes on until `None` is put into `pieces`."""
+        async with asyncio.timeout(60):
+            await self.site.app(self.scope(), self._receive, self._send)
+        kind = dict(self.answer[0]["headers"]).get(b"content-type", b"")
+        body = b"".join(message.get("body", b"") for message in self.answer)
+        return self.answer[0]["status"], json.loads(body) if b"json" in kind else {}
+
+    def scope(self) -> dict[str, Any]:
+        sent = {"host": "localhost", "content-type": "application/json", "transfer-encoding": "chunked", **self.headers}
+        return {
+            "type": "http", "asgi": {"version": "3.0", "spec_version": "2.4"}, "http_version": "1.1", "method": "POST",
+            "path": self.path, "raw_path": self.path.encode(), "query_string": b"", "root_path": "", "scheme": "http",
+            "headers": [(name.encode(), value.encode()) for name, value in sent.items()],
+            "client": ("192.0.2.7", 1), "server": ("127.0.0.1", 8123),
+        }  # fmt: skip
+
+    async def _receive(self):
+        self.asked += 1
+        piece = await self.pieces.get()
+        return {"type": "http.request", "body": piece or b"", "more_body": piece is not None}
+
+    async def _send(self, message):
+        self.answer.append(message)
+
+
+@pytest.mark.parametrize("headers", [{}, {"x-api-key": "sw_wrong"}, {"cookie": "stepwell_session=made-up"}])
+async def test_nothing_of_a_body_is_received_before_its_sender_is_known(asking, headers):
+    sender = Sender(asking, headers=headers)
+    status, told = await sender.request()
+    assert (status, told["type"]) == (401, "urn:stepwell:problem:not-signed-in")
+    assert sender.asked == 0
+
+
+async def test_a_known_sender_is_asked_for_its_credential_once(asking):
+    key = await asking.new_key()
+    sender = Sender(asking, headers={"x-api-key": key.text})
+    sender.pieces.put_nowait(b'"x"')
+    sender.pieces.put_nowait(None)
+    looked_up = []
+    find = asking.records.find_key
+
+    async def counting(key_id):
+        looked_up.append(key_id)
+        return await find(key_id)
+
+    asking.records.find_key = counting
+    assert await sender.request() == (200, {"bytes": 3})
+    assert len(looked_up) == 1
+
+
+async def test_the_form_for_signing_in_takes_no_large_body(asking):
+    async with asking.client() as client:
+        answer = await client.post("/login", content=b"key=" + b"x" * 70_000, headers=FORM)
+    assert answer.status_code == 413
+
+
+async def test_unknown_senders_share_one_small_budget(asking):
+    """However many connections hold on to the form for signing in."""
+    senders = [Sender(asking, "/login", FORM) for _ in range(80)]
+    answers = [asyncio.create_task(sender.request()) for sender in senders]
+    for sender in senders:
+        sender.pieces.put_nowait(b"x" * 60_000)
+    await asyncio.wait(answers, return_when=asyncio.FIRST_COMPLETED, timeout=60)
+    refused = [sender.answer[0]["status"] for sender in senders if sender.answer]
+    for sender in senders:
+        sender.pieces.put_nowait(None)
+    await asyncio.gather(*answers)
+    assert set(refused) == {503}
+    assert len(refused) < 80
+    fresh = Sender(asking, "/login", FORM)
+    fresh.pieces.put_nowait(b"key=sw_wrong")
+    fresh.pieces.put_nowait(None)
+    await fresh.request()
+    assert fresh.answer[0]["status"] in (401, 429), "there is room again"
+
+
+async def test_one_sender_cannot_use_up_what_all_may_send_at_once(site_of):
+    site = site_of(always_ask=True, body_limit_bytes=100_000, bodies_limit_bytes=400_000)
+    anna, bert = await site.new_key("anna"), await site.new_key("bert")
+    many = [Sender(site, headers={"x-api-key": anna.text}) for _ in range(3)]
+    answers = [asyncio.create_task(sender.request()) for sender in many]
+    for sender in many[:2]:
+        sender.pieces.put_nowait(b'"' + b"x" * 90_000)
+    while any(sender.asked < 2 for sender in many[:2]):  # noqa: ASYNC110 - a layer has no event for it
+        await asyncio.sleep(0)
+    many[2].pieces.put_nowait(b'"' + b"x" * 90_000)
+    status, told = await answers[2]
+    other = Sender(site, headers={"x-api-key": bert.text})
+    other.pieces.put_nowait(b'"' + b"x" * 90_000 + b'"')
+    other.pieces.put_nowait(None)
+    assert (await other.request())[0] == 200
+    for sender in many[:2]:
+        sender.pieces.put_nowait(b'"')
+        sender.pieces.put_nowait(None)
+    assert (status, told["type"]) == (429, "urn:stepwell:problem:limit-reached")
+    assert [each[0] for each in await asyncio.gather(*answers[:2])] == [200, 200]
+
+
+async def test_all_senders_together_cannot_send_more_at_once_than_the_server_takes(site_of):
+    site = site_of(always_ask=True, body_limit_bytes=100_000, bodies_limit_bytes=150_000)
+    keys = [await site.new_key(name) for name in ("anna", "bert", "carl")]
+    senders = [Sender(site, headers={"x-api-key": key.text}) for key in keys]
+    answers = [asyncio.create_task(sender.request()) for sender in senders]
+    for sender in senders:
+        sender.pieces.put_nowait(b'"' + b"x" * 60_000)
+    done, _ = await asyncio.wait(answers, return_when=asyncio.FIRST_COMPLETED, timeout=60)
+    (status, told) = next(iter(done)).result()
+    for sender in senders:
+        sender.pieces.put_nowait(b'"')
+        sender.pieces.put_nowait(None)
+    statuses = sorted(each[0] for each in await asyncio.gather(*answers))
+    assert (status, told["type"]) == (503, "urn:stepwell:problem:busy")
+    assert statuses == [200, 200, 503]
+
+
+async def test_a_body_that_comes_too_slowly_is_given_up():
+    """Byte by byte it may not hold on for ever."""
+    clock = [0.0]
+    pace = Pace(start_s=10.0, bytes_per_s=1000, now=lambda: clock[0])
+    assert pace.left_s(received=0) == 10
+    clock[0] = 9.0
+    assert pace.left_s(received=9) == pytest.approx(1.009)
+    clock[0] = 60.0
+    assert pace.left_s(received=100_000) == 50
+
+
+async def test_a_client_that_goes_away_while_sending_reaches_no_route(site_of):
+    reached = []
+    site = site_of()
+
+    @site.app.post("/reached")
+    async def reach():
+        reached.append("route")
 
     async def receive():
         return {"type": "http.disconnect"}
@@ -113,8 +296,7 @@ async def test_a_client_that_goes_away_while_sending_reaches_no_route():
     async def send(message):
         reached.append(message)
 
-    scope = {"type": "http", "path": "/", "headers": [(b"content-length", b"5")]}
-    await BodyLimits(app, most_bytes=10, most_depth=10)(scope, receive, send)
+    await site.app(Sender(site, "/reached").scope(), receive, send)
     assert reached == []
 
 
@@ -144,6 +326,49 @@ async def test_another_sites_page_changes_nothing_and_reads_nothing(site_of, ori
     assert changed.status_code == 403
     assert "access-control-allow-origin" not in read.headers
     assert "access-control-allow-origin" not in asked.headers
+
+
+CROSS_SITE = {"sec-fetch-site": "cross-site"}
+NAVIGATION = {**CROSS_SITE, "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {**CROSS_SITE, "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"},
+        {**CROSS_SITE, "sec-fetch-mode": "cors", "origin": "https://evil.example"},
+        {**NAVIGATION, "sec-fetch-dest": "iframe"},
+        NAVIGATION,
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "DELETE"])
+async def test_no_method_of_the_api_is_open_to_a_page_of_another_site(site_of, method, sent):
+    async with site_of().client() as client:
+        assert (await client.request(method, "/whoami", headers=sent)).status_code == 403
+
+
+async def test_a_link_on_another_site_opens_the_page_but_cannot_embed_it(asking):
+    async with asking.client() as client:
+        opened = await client.get("/login", headers={**NAVIGATION, "accept": "text/html"})
+        embedded = await client.get("/login", headers={**NAVIGATION, "sec-fetch-dest": "iframe"})
+        posted = await client.post("/login", data={"key": "sw_x"}, headers=NAVIGATION)
+    assert (opened.status_code, embedded.status_code, posted.status_code) == (200, 403, 403)
+
+
+@pytest.mark.parametrize("path", ["/t/1", "/new/research", "/inbox", "/"])
+async def test_a_link_on_another_site_may_lead_to_any_address_of_the_page(site_of, path):
+    async with site_of().client() as client:
+        assert (await client.get(path, headers={**NAVIGATION, "accept": "text/html"})).status_code == 404  # no page in this app
+
+
+async def test_cross_site_reads_are_answered_for_allowed_pages(site_of):
+    site = site_of(host="0.0.0.0", insecure=True, cors_origins=("https://app.example",))
+    async with site.client() as client:
+        listed = await client.get("/whoami", headers={**CROSS_SITE, "sec-fetch-mode": "cors", "origin": "https://app.example"})
+    async with site_of().client() as client:
+        local = await client.get("/whoami", headers={**CROSS_SITE, "origin": "http://127.0.0.1:3000"})
+        typed = await client.get("/whoami", headers={"sec-fetch-site": "none", "sec-fetch-mode": "navigate"})
+    assert [answer.status_code for answer in (listed, local, typed)] == [200, 200, 200]
 
 
 async def test_this_machines_pages_may_use_a_server_for_this_machine(site_of):

@@ -76,13 +76,23 @@ async def test_the_database_holds_no_key(asking):
 
 
 async def test_wrong_keys_from_one_address_have_to_wait(asking):
-    key = await asking.new_key()
     for _ in range(30):
         assert (await who(asking, x_api_key="sw_wrong")).status_code == 401
-    answer = await who(asking, x_api_key=key.text)
+    answer = await who(asking, x_api_key="sw_wrong")
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "61")
     asking.clock.move(61)
+    assert (await who(asking, x_api_key="sw_wrong")).status_code == 401
+
+
+async def test_wrong_keys_do_not_lock_out_the_right_one_from_the_same_address(asking):
+    key = await asking.new_key()
+    for _ in range(40):
+        await who(asking, x_api_key="sw_wrong")
+    assert (await who(asking, x_api_key="sw_wrong")).status_code == 429
     assert (await who(asking, x_api_key=key.text)).status_code == 200
+    async with asking.client() as client:
+        signed_in = await client.post("/login", data={"key": key.text}, headers={"origin": "http://localhost:8123"})
+    assert signed_in.status_code == 303
 
 
 async def test_a_key_that_was_right_once_does_not_count_as_a_wrong_try(asking):

@@ -6,7 +6,6 @@ survives a kill of the process; with `power_loss=True` it survives the machine t
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from queue import Empty
 from time import perf_counter
 from typing import TypeVar
 
+from stepwell.private_files import close_to_others, make_private_folder, open_private
 from stepwell.runs.sql.database import GroupWritten, SqlDatabase, Work, tell_waiting, unavailable
 from stepwell.runs.sql.sqlite.disk_space import DiskSpace
 from stepwell.runs.sql.sqlite.group_commit import GroupCommit
@@ -55,7 +55,7 @@ class Database(SqlDatabase):
         self._local = threading.local()
         self._open_readers: list[SqliteConnection] = []
         with opening(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(path.parent)
             _make_private(path)
             with self.disk_space.lent():  # SQLite makes a file beside this one, also on a disk that is full
                 self._writing = self._connect_writer()
@@ -172,12 +172,14 @@ def _size(file: Path) -> int:
 
 
 def _make_private(path: Path) -> None:
-    """Make a new file readable by its owner only: everything users write is in it. SQLite gives the log beside it the same rights.
+    """Make the file readable by its owner only: everything users write is in it. SQLite gives a new log beside it the same rights.
 
     A file that exists is not opened: closing it again would take SQLite's locks away from this process's other connections.
     """
     with suppress(FileExistsError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        open_private(path).close()
+    for suffix in ("", "-wal", "-shm"):
+        close_to_others(path.with_name(path.name + suffix))
 
 
 @contextmanager

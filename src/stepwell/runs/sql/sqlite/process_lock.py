@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from stepwell.errors import ConfigurationError
+from stepwell.private_files import make_private_folder
 from stepwell.runs.sql.sqlite.opening import opening
 
 
@@ -28,7 +29,7 @@ class ProcessLock:
     def try_acquire(self) -> bool:
         """False: another process has it."""
         with opening(self._database):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self._path.parent)
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             _lock(descriptor)

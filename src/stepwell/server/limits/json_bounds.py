@@ -1,0 +1,88 @@
+"""How deep a JSON text is, how many values it has, which integers and lists of messages in it are too long. Pure functions.
+
+Depth and values are measured *before* anything parses the text: a parser that recurses must not meet a thousand brackets, and a hundred
+thousand tiny objects take seconds to become what a graph works on, however few bytes they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Any
+
+import orjson
+
+_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_DIGITS_AS_ZEROS = bytes(ord("0") if byte in b"0123456789" else ord(" ") for byte in range(256))
+_MANY_DIGITS = b"0" * 19
+"""As many as the first integer has that is too long."""
+_MOST_DIGITS = 20
+_MESSAGES = ("messages", "input")
+"""What lists are called that become messages; `input` itself is one in a graph that has nothing else."""
+
+
+def measure_json(body: bytes) -> tuple[int, int]:
+    """How deep the brackets outside of strings go, and how many values there are, counted as brackets that open and commas. Linear,
+    without recursion; what is not JSON is left to the parser."""
+    # Escaped backslashes first, then escaped quotes: what is left of the quotes opens and closes strings in turn.
+    unescaped = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    outside = b"".join(unescaped.split(b'"')[::2])
+    brackets = outside.translate(_STEPS, _NO_BRACKETS)
+    depth = max(accumulate(memoryview(brackets).cast("b")), default=0)
+    return depth, brackets.count(b"\x01") + outside.count(b",")
+
+
+def may_be_over(body: bytes, most_depth: int, most_items: int) -> bool:
+    """Seen at a glance, strings included: whether depth or values can be more than allowed at all."""
+    opening = body.count(b"[") + body.count(b"{")
+    return opening > most_depth or opening + body.count(b",") > most_items
+
+
+def place_of_many_messages(body: bytes, most: int) -> str | None:
+    """Where a list of more messages than `most` stands, as keys joined by dots. What is not JSON has none: the parser says so."""
+    try:
+        value = orjson.loads(body)
+    except ValueError:
+        return None
+    return next((place for place, one in _walk(value) if _is_messages(place, one) and len(one) > most), None)
+
+
+def _is_messages(place: str, value: Any) -> bool:
+    return isinstance(value, list) and place.rpartition(".")[2] in _MESSAGES
+
+
+class _Long:
+    """Stands in for an integer that is too long, in what is parsed."""
+
+
+def may_hold_long_integer(body: bytes) -> bool:
+    """Seen without parsing: the usual body has no number of so many digits. Only one that has is parsed once more to look."""
+    return _MANY_DIGITS in body.translate(_DIGITS_AS_ZEROS)
+
+
+def place_of_long_integer(body: bytes) -> str | None:
+    """Where the first that is too long stands, as `body` and the keys below it, joined by dots.
+
+    What is not JSON has none: the parser that follows says so. The number itself is not told: it may be a secret.
+    """
+    try:
+        value = json.loads(body, parse_int=_look)
+    except ValueError:
+        return None
+    return next((place for place, one in _walk(value) if isinstance(one, _Long)), None)
+
+
+def _look(digits: str) -> int | _Long:
+    return 0 if len(digits) <= _MOST_DIGITS and -(2**63) <= int(digits) < 2**64 else _Long()
+
+
+def _walk(value: Any) -> Iterator[tuple[str, Any]]:
+    """Every value with its place, in order."""
+    waiting: list[tuple[str, Any]] = [("body", value)]
+    while waiting:
+        place, one = waiting.pop()
+        yield place, one
+        parts = one.items() if isinstance(one, dict) else enumerate(one) if isinstance(one, list) else ()
+        waiting += [(f"{place}.{name}", part) for name, part in reversed(list(parts))]
