@@ -43,7 +43,7 @@ def accept_early_form(create: Callable[P, R]) -> Callable[P, R]:
             early = dict(zip(_EARLY_FORM, given, strict=False))
             if twice := early.keys() & named.keys():
                 raise TypeError(f"{create.__name__}() got the argument '{min(twice)}' twice.")
-            return create(**{**early, **named})  # type: ignore[arg-type]  # checked by create itself
+            return create(**{**early, **named})  # type: ignore[arg-type,call-arg]  # checked by create itself
         return create(*given, **named)
 
     return call

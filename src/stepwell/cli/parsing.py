@@ -11,7 +11,9 @@ from typing import Any, NoReturn
 class Parser(argparse.ArgumentParser):
     """Commands and their subcommands are of this class too: argparse makes them of their parent's."""
 
-    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+    def parse_known_args(  # type: ignore[override]  # overloads that differ only in the namespace's class
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> Any:
         """Here, and not at the top: the command that was meant knows which options it has."""
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
