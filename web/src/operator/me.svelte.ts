@@ -3,6 +3,7 @@
 import { ApiError, request } from "../api";
 import { forgetPerson } from "../lib/kept";
 import { Loaded } from "../panels/loaded.svelte";
+import { server } from "../state/server.svelte";
 
 export interface Me {
   signed_in: boolean;
@@ -41,8 +42,8 @@ export async function signIn(key: string): Promise<void> {
 }
 
 /** The page is loaded again: what it holds in memory, and what the person began to write, is for nobody who comes next. */
-export async function signOut(owner: string | null): Promise<void> {
+export async function signOut(): Promise<void> {
   await request<void>("/logout", { method: "POST" });
-  forgetPerson(owner);
+  forgetPerson(server.owner);
   location.assign("/");
 }
