@@ -86,7 +86,7 @@ def read_members(file: BinaryIO, size: int) -> dict[str, Member]:
         found[member.name] = member
         place, last = member.offset + member.size, member.name
     if not found:
-        raise BundleError("The file is no bundle: it does not begin with a member.")
+        raise BundleError("The file is not a bundle. Name the .zip file that `stepwell research` or the page has written.")
     if _at(file, place, size - place + 1) != _directory(list(found.values()), place):
         raise BundleError(
             f"The directory after member '{last}' is not the one of a bundle: it was changed, or other software wrote it."
