@@ -14,6 +14,7 @@ from tests.integration.postgres.statement_proxy import Lost, StatementProxy
 
 from stepwell.errors import InvalidRequestError, NotFoundError, StorageUnavailableError
 from stepwell.runs.sql.database import OrderedWork
+from stepwell.runs.sql.postgres import group_commit
 from stepwell.runs.sql.postgres.database import PostgresDatabase
 from stepwell.sql import Connection
 from stepwell.testing.postgres import PostgresCluster
@@ -154,17 +155,20 @@ def test_what_was_committed_is_not_reported_lost_with_what_comes_after_it(databa
 
 
 @pytest.mark.parametrize("guarded", [False, True], ids=["by itself", "begun with its first statement"])
-def test_a_process_that_slept_in_the_middle_of_its_work_does_it_again(database: PostgresDatabase, guarded: bool):
+def test_a_process_that_slept_in_the_middle_of_its_work_does_it_again(
+    database: PostgresDatabase, guarded: bool, monkeypatch: pytest.MonkeyPatch
+):
     """Postgres ends transactions in which nothing happens, so that nobody waits for the locks of a process that is stopped."""
+    monkeypatch.setattr(group_commit, "_AWAY_S", 60)
     times: list[float] = []
 
     def sleep_at_first(connection: Connection) -> None:
         connection.execute(PUT, ("once", 0))
         times.append(time.monotonic())
         if len(times) == 1:
-            time.sleep(3)  # longer than Postgres waits here
+            time.sleep(1)  # longer than Postgres waits here
 
-    impatient = "SELECT set_config('idle_in_transaction_session_timeout', '1s', FALSE)"
+    impatient = "SELECT set_config('idle_in_transaction_session_timeout', '300ms', FALSE)"
     database.write_now(lambda connection: connection.execute(impatient).fetchone())
     database.write_now(OrderedWork(None, sleep_at_first, guarded=guarded))
     assert names(database) == ["once"]
