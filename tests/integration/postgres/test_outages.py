@@ -27,7 +27,7 @@ async def claim_and_die(persistence: PostgresPersistence, worker: str) -> Claime
     """A claim of a worker that is not heard of any more."""
 
     def work(connection: Connection) -> list[ClaimedRun]:
-        leases.stay_alive(connection, worker, until=1.0, since=1.0)
+        leases.stay_alive(connection, worker, until=0.0, since=0.0)
         return leases.claim(connection, worker, 1, time()).claims
 
     (claim,) = await persistence.database.write(work)

@@ -96,7 +96,7 @@ class CrashCases(QueueCase):
         self, persistence: Persistence, second: Persistence, clock: ShiftedClock, bad: Sequence[Run]
     ) -> list[str]:
         """Workers take what there is, and die as soon as one of the bad runs is among it. Gives the workers that died."""
-        deaths = []
+        deaths: list[str] = []
         for number in range(_MOST_DEATHS):
             open_runs = {run.run_id: run for run in bad if not await _is_over(persistence, run)}
             if not open_runs:
