@@ -27,7 +27,7 @@ async def claim_and_die(persistence: PostgresPersistence, worker: str) -> Claime
     """A claim of a worker that is not heard of any more."""
 
     def work(connection: Connection) -> list[ClaimedRun]:
-        leases.stay_alive(connection, worker, until=1.0, since=1.0)
+        leases.stay_alive(connection, worker, until=0.0, since=0.0)
         return leases.claim(connection, worker, 1, time()).claims
 
     (claim,) = await persistence.database.write(work)
@@ -75,6 +75,35 @@ async def test_a_suspect_is_not_acquitted_by_the_death_of_a_worker_that_did_not_
         assert (await claim_and_die(only, "died of something else")).run.run_id == other.run_id
         await only.queue.recover("new")
         assert await crashes(only, suspect.run_id) == 2
+
+
+async def test_a_worker_that_claims_again_what_the_database_forgot_drives_it_once(postgres_url: str):
+    """After a failover that lost its claim. Both attempts would pass the same fence, so the first one ends before the second begins."""
+    begun: asyncio.Queue[ClaimedRun] = asyncio.Queue()
+    ended: list[ClaimedRun] = []
+
+    async def drive(claim: ClaimedRun) -> None:
+        begun.put_nowait(claim)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(claim)
+
+    def forget(connection: Connection) -> None:
+        connection.execute("UPDATE threads SET fence = fence - 1, lease_holder = NULL, lease_run = NULL")
+        connection.execute("UPDATE runs SET status = 'pending', attempt = attempt - 1")
+
+    async with PostgresPersistence(postgres_url) as only:
+        await only.queue.admit(Admission(a_run(new_id()), create_thread=True))
+        working = asyncio.create_task(only.queue.work(drive, worker="one", concurrency=2, draining=asyncio.Event()))
+        first = await asyncio.wait_for(begun.get(), PATIENCE_S)
+        await only.database.write(forget)
+        only.queue.hear_of_work()
+        second = await asyncio.wait_for(begun.get(), PATIENCE_S)
+        assert second.lease == first.lease, "nothing tells them apart"
+        assert ended == [first]
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
 
 
 async def test_nobody_loses_a_lease_because_the_database_was_away(postgres_cluster: PostgresCluster, postgres_url: str):
