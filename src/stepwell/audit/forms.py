@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
@@ -271,34 +272,58 @@ class OriginForm(_Form):
     """Whether the person who built on it knew that key: it was the installation's own, or the one that was named."""
 
 
-_ASKED = r"q[1-9]\d{0,8}"
-_BESIDE = r"(?::\d+)?"
-"""The number of a second entry at one place, by another branch of the thread."""
-_FORMS: dict[str, tuple[tuple[str, type[_Form]], ...]] = {
-    "question": ((rf"{_ASKED}:question", QuestionForm), (rf"{DEEP}:.+", DeepQuestionForm)),
-    "plan": ((rf"{_ASKED}:plan:\d+(?::edited)?{_BESIDE}", PlanEntryForm),),
-    "audit": ((rf"{_ASKED}:audit:.+", AuditEntryForm),),
+@dataclass(frozen=True)
+class _Key:
+    """Which keys a form has: what they begin with, by a pattern, and what stands behind and at the end. A number behind a key is that of a
+    second entry at one place, by another branch of the thread."""
+
+    begins: re.Pattern[str]
+    has: str = ""
+    ends: str = ""
+    whole: bool = False
+    """Whether the pattern is all of it, but for such a number."""
+
+    def fits(self, key: str) -> bool:
+        begin = self.begins.match(key)
+        bare = key.rstrip("0123456789").removesuffix(":")
+        if begin is None or (self.whole and begin.end() not in (len(key), len(bare))):
+            return False
+        rest = key[begin.end() :]
+        return self.has in rest and (rest.endswith(self.ends) or bare.endswith(self.ends)) and (self.whole or bool(rest))
+
+
+_AGENT = re.compile(r"deep:")
+_ANY = re.compile(r"")
+_FORMS: dict[str, tuple[tuple[_Key, type[_Form]], ...]] = {
+    "question": ((_Key(re.compile(r"q[1-9]\d{0,8}:question"), whole=True), QuestionForm), (_Key(_AGENT), DeepQuestionForm)),
+    "plan": ((_Key(re.compile(r"q[1-9]\d{0,8}:plan:\d+(?::edited)?"), whole=True), PlanEntryForm),),
+    "audit": ((_Key(re.compile(r"q[1-9]\d{0,8}:audit:")), AuditEntryForm),),
     "approval": (
-        (rf"{_ASKED}:approval:.+", ApprovalForm),
-        (rf"{_ASKED}:retry:\d+{_BESIDE}", RetryForm),
-        (rf"{DEEP}:.+:address{_BESIDE}", AddressForm),
+        (_Key(re.compile(r"q[1-9]\d{0,8}:approval:")), ApprovalForm),
+        (_Key(re.compile(r"q[1-9]\d{0,8}:retry:\d+"), whole=True), RetryForm),
+        (_Key(_AGENT, ends=":address"), AddressForm),
     ),
-    "source_review": ((rf"{_ASKED}:source_review{_BESIDE}", ReviewForm),),
-    "report": ((rf"{_ASKED}:report{_BESIDE}", ReportForm), (rf"{DEEP}:report:[0-9a-f]{{64}}{_BESIDE}", DeepReportForm)),
-    "request": ((r".+", RequestForm),),
-    "response": ((r".+:answer", ResponseForm),),
-    "model_call": ((rf"{DEEP}:.+:model:.+:answer", AgentCallForm), (r".+:answer", ModelCallForm)),
-    "source": ((r"source:.+", SourceForm),),
-    "quote": ((r"quote:.+", QuoteForm),),
-    "claim": ((r"claim:.+", ClaimForm),),
-    "limit": ((rf"{DEEP}:.+", CeilingForm), (r".+", SkippedForm)),
-    "refusal": ((r".+", RefusalForm),),
-    "shown": ((rf"{DEEP}:.+", ShownForm),),
-    "origin": ((r"origin", OriginForm),),
+    "source_review": ((_Key(re.compile(r"q[1-9]\d{0,8}:source_review"), whole=True), ReviewForm),),
+    "report": (
+        (_Key(re.compile(r"q[1-9]\d{0,8}:report"), whole=True), ReportForm),
+        (_Key(re.compile(r"deep:report:[0-9a-f]{64}"), whole=True), DeepReportForm),
+    ),
+    "request": ((_Key(_ANY), RequestForm),),
+    "response": ((_Key(_ANY, ends=":answer"), ResponseForm),),
+    "model_call": (
+        (_Key(_AGENT, has=":model:", ends=":answer"), AgentCallForm),
+        (_Key(_ANY, ends=":answer"), ModelCallForm),
+    ),
+    "source": ((_Key(re.compile(r"source:")), SourceForm),),
+    "quote": ((_Key(re.compile(r"quote:")), QuoteForm),),
+    "claim": ((_Key(re.compile(r"claim:")), ClaimForm),),
+    "limit": ((_Key(_AGENT), CeilingForm), (_Key(_ANY), SkippedForm)),
+    "refusal": ((_Key(_ANY), RefusalForm),),
+    "shown": ((_Key(_AGENT), ShownForm),),
+    "origin": ((_Key(re.compile(r"origin"), whole=True), OriginForm),),
 }
 _UNSCOPED = ("source", "quote", "claim", "origin")
 _TOLD = ("plan", "audit", "approval", "source_review", "report")
-_PATTERNS = {kind: [(re.compile(pattern, re.DOTALL), form) for pattern, form in forms] for kind, forms in _FORMS.items()}
 
 
 def check_forms(entries: Sequence[Entry]) -> Iterator[Defect]:
@@ -318,7 +343,7 @@ def scope_of(entry: Entry) -> str:
 
 def _find_fault(entry: Entry) -> str:
     """What is wrong with a single entry; empty if nothing is."""
-    forms = [form for pattern, form in _PATTERNS.get(entry.kind, ()) if pattern.fullmatch(entry.key)]
+    forms = [form for key, form in _FORMS.get(entry.kind, ()) if key.fits(entry.key)]
     if not forms:
         return f"no entry of this kind has the key '{entry.key[:80]}'"
     try:

@@ -10,7 +10,8 @@ from stepwell.apps.research.planning_rules import plan_by_rules
 from stepwell.apps.research.schemas import MAX_STEPS
 from stepwell.audit.evidence import Quote, Source
 from stepwell.audit.verdicts import verdict
-from stepwell.audit.writing.draft import read_draft
+from stepwell.audit.writing.draft import Draft
+from stepwell.audit.writing.quoted import quoted_sentences
 from stepwell.audit.writing.report import QUOTES_NOTE, write_report
 from stepwell.errors import ToolUseError
 from stepwell.evidence.extractive import TITLE, add_note, extractive_draft
@@ -139,7 +140,18 @@ def source(source_id: str) -> Source:
     )
 
 
-async def drafted(question: str, most: int = 30) -> tuple[str, list[Quote], dict[str, Source]]:
+def show(draft: Draft) -> str:
+    """A draft as text: headings, and items whose sentences have their ids behind them."""
+    lines = []
+    for block in draft.blocks:
+        words = " ".join(
+            f"{each.text} [{', '.join(each.evidence)}]" if each.evidence else each.text for each in block.sentences
+        )
+        lines.append(f"\n{'#' * block.level} {words}\n" if block.kind == "heading" else f"- {words}")
+    return "\n".join(lines).strip().replace("\n\n\n", "\n\n")
+
+
+async def drafted(question: str, most: int = 30) -> tuple[Draft, list[Quote], dict[str, Source]]:
     texts = {f"s{number}": page.text for number, page in enumerate(PAGES, 1)}
     quotes = await select_quotes(question, texts, EMBEDDER, most=most)
     sources = {source_id: source(source_id) for source_id in texts}
@@ -148,8 +160,7 @@ async def drafted(question: str, most: int = 30) -> tuple[str, list[Quote], dict
 
 async def test_every_sentence_is_a_quote_and_survives_the_checks():
     """R9: the draft goes through the same audit as a model's, and nothing is taken out of it."""
-    text, quotes, sources = await drafted("What is known about glaciers and libraries?")
-    draft = read_draft(text)
+    draft, quotes, sources = await drafted("What is known about glaciers and libraries?")
     by_id = {quote.quote_id: quote for quote in quotes}
     claims = [await verdict(claim, by_id) for claim in draft.claims()]
     assert len(claims) >= 30
@@ -162,7 +173,8 @@ async def test_every_sentence_is_a_quote_and_survives_the_checks():
 
 
 async def test_the_brief_comes_first_and_nothing_is_said_twice():
-    text, quotes, _ = await drafted("What is known about glaciers and libraries?")
+    draft, quotes, _ = await drafted("What is known about glaciers and libraries?")
+    text = show(draft)
     assert text.startswith(f"{TITLE}\n\n## In brief\n\n- ")
     brief = text.split("## ")[1].strip().splitlines()[2:]
     assert len(brief) == 3
@@ -185,7 +197,7 @@ async def test_groups_hold_what_belongs_together_and_are_named_by_it():
         "s7": "For consumers, electricity costs fell to six cents.",
     }
     quotes = [Quote(f"e{n}", each, 0, len(text), text) for n, (each, text) in enumerate(said.items(), 1)]
-    text = await extractive_draft("wind turbine", quotes, {each: source(each) for each in said}, EMBEDDER)
+    text = show(await extractive_draft("wind turbine", quotes, {each: source(each) for each in said}, EMBEDDER))
     groups = {part.splitlines()[0]: part for part in text.split("## ")[2:]}
     noise = next(part for heading, part in groups.items() if "noise" in heading or "neighbours" in heading)
     cost = next(
@@ -197,13 +209,23 @@ async def test_groups_hold_what_belongs_together_and_are_named_by_it():
 
 async def test_denied_sources_are_not_quoted_and_nothing_gives_nothing():
     quote = Quote("e1", "s1", 0, 35, "The bridge is 519 metres long today.")
-    assert await extractive_draft("bridge", [quote], {}, EMBEDDER) == ""
-    assert await extractive_draft("bridge", [], {"s1": source("s1")}, EMBEDDER) == ""
-    assert "[e1]" in await extractive_draft("bridge", [quote], {"s1": source("s1")}, EMBEDDER)
+    assert await extractive_draft("bridge", [quote], {}, EMBEDDER) == Draft(())
+    assert await extractive_draft("bridge", [], {"s1": source("s1")}, EMBEDDER) == Draft(())
+    assert "[e1]" in show(await extractive_draft("bridge", [quote], {"s1": source("s1")}, EMBEDDER))
 
 
 async def test_a_reader_is_told_at_the_top_that_no_model_wrote_it():
-    text, _, _ = await drafted("glaciers", most=3)
-    noted = add_note(text)
+    draft, _, _ = await drafted("glaciers", most=3)
+    noted = add_note(show(draft))
     assert noted.index("no model wrote this") < noted.index(QUOTES_NOTE) < noted.index("## In brief")
     assert add_note("Insufficient.").startswith(QUOTES_NOTE)
+
+
+async def test_what_stands_in_one_quote_changes_no_other():
+    """An open tag in one and its end in another would take away everything between, if they were read as one text."""
+    said = ["Growth is low where x <y holds for the bridge.", "The bridge is long where a> b holds."]
+    quotes = [Quote(f"e{n}", "s1", 0, len(text), text) for n, text in enumerate(said, 1)]
+    draft = await extractive_draft("bridge", quotes, {"s1": source("s1")}, EMBEDDER)
+    assert {claim.text for claim in draft.claims()} == set(said)
+    for quote in quotes:
+        assert quoted_sentences(quote) <= {(claim.text, claim.evidence) for claim in draft.claims()}
