@@ -19,7 +19,8 @@ def make_private_folder(folder: Path) -> None:
     """Make a folder and whatever is missing above it, for the owner alone. What exists stays as it is."""
     if folder.is_dir():
         return
-    make_private_folder(folder.parent)
+    if not folder.parent.exists():
+        make_private_folder(folder.parent)
     try:
         folder.mkdir(FOLDER)
     except FileExistsError:
@@ -48,9 +49,3 @@ def close_to_others(place: Path) -> None:
         shared = stat.S_ISLNK(status.st_mode) or status.st_uid != os.geteuid() or mode & stat.S_ISVTX
         if mode & 0o077 and not shared:
             place.chmod(mode & ~0o077)
-
-
-def open_data_folder(folder: Path) -> None:
-    """The folder of Stepwell's own data, made if need be and closed to others, so that everything in it is too."""
-    make_private_folder(folder)
-    close_to_others(folder)

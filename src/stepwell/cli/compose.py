@@ -34,7 +34,7 @@ from stepwell.models import DEFAULT_LOCAL_MODEL, ModelChoice, choose_model
 from stepwell.models.embedding.minilm_files import MiniLMFiles
 from stepwell.models.providers import check_installed
 from stepwell.payments.configuration import load_charging
-from stepwell.private_files import open_data_folder
+from stepwell.private_files import close_to_others
 from stepwell.runs.graphs.langgraph_json import read_langgraph_json
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource, GraphSpec
@@ -112,7 +112,7 @@ async def open_server(
     """Everything but the socket, open until left. `concurrency`: how many runs are driven here at once; 0 leaves them to others.
     `superseded` is told when a newer version has taken the database over, and nothing can be stored here any more."""
     metrics = Metrics()
-    _close_data_folder(settings)
+    close_to_others(settings.data_folder)  # one that an earlier version left open; a new one is made private
     persistence = _make_persistence(database, settings, server_settings, metrics, superseded)
     clock = persistence.clock
     signer = _make_signer(settings, persistence)
@@ -149,16 +149,6 @@ async def open_server(
         await stack.enter_async_context(_make_housekeeping(services, server_settings))
         forms = ArgumentForms("argument", export_data) if graphs.ours else None
         yield OpenServer(create_app(services, server_settings, facades(), argument_forms=forms), services)
-
-
-def _close_data_folder(settings: Settings) -> None:
-    """Nobody else on the machine reads what users store."""
-    try:
-        open_data_folder(settings.data_folder)
-    except OSError as error:
-        raise ConfigurationError(
-            f"The data folder '{settings.data_folder.name}' cannot be made ({error.strerror}). Name another with STEPWELL_DATA_DIR."
-        ) from error
 
 
 def _make_persistence(

@@ -819,11 +819,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Load the embedded model and follow it */
-        get: operations["load_model"];
+        /** How far the embedded model is, followed until it is ready; starts nothing */
+        get: operations["follow_model"];
         put?: never;
-        /** The same by POST */
-        post: operations["load_model_post"];
+        /** Load the embedded model and follow it */
+        post: operations["load_model"];
         delete?: never;
         options?: never;
         head?: never;
@@ -6546,7 +6546,7 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    load_model: {
+    follow_model: {
         parameters: {
             query?: {
                 /** @description An embedded model by id, for operators */
@@ -6575,7 +6575,7 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    load_model_post: {
+    load_model: {
         parameters: {
             query?: {
                 /** @description An embedded model by id, for operators */
