@@ -327,7 +327,7 @@ def test_a_failed_load_is_told_and_asking_again_tries_again(model_folder: Path, 
     models = LocalModels(tmp_path, threads=2)
     own = tmp_path / "own.gguf"
     model = EmbeddedChatModel(model=str(own), local_models=models, max_tokens=60, seed=1)
-    with pytest.raises(ModelLoadError, match=r"No file 'own\.gguf'"):
+    with pytest.raises(ModelLoadError, match=r"no file 'own\.gguf'"):
         model.invoke("Say hello.")
     assert (models.status(str(own)).status, models.status(str(own)).model_id) == ("error", "own.gguf")
     own.write_text("<html>")

@@ -75,15 +75,18 @@ Research = Annotated[Facade, Depends(research_of)]
 
 
 async def messages(
-    facade: Facade, earlier: AsyncIterator[Sequence[RunEvent]], batches: AsyncIterator[Sequence[RunEvent]]
+    facade: Facade, batches: AsyncIterator[Sequence[RunEvent]], after: int = 0, only: str | None = None
 ) -> AsyncGenerator[bytes, None]:
-    """What runs say, as the façade's clients read it. `earlier` is what other runs of the same question said before."""
+    """What the runs of a question say, as the façade's clients read it: what came after `after`, or of the run `only`. What is not told is
+    read all the same: a run begins with what was known by then."""
     known: dict[str, Any] = {}
-    async for batch in earlier:
-        for event in batch:
-            known = facade.gather(known, event)
     async for batch in batches:
-        if piece := b"".join(_frames(facade, event, known) for event in batch):
+        pieces: list[bytes] = []
+        for event in batch:
+            if event.seq > after and only in (None, event.run_id):
+                pieces.append(_frames(facade, event, known))
+            known = facade.gather(known, event)
+        if piece := b"".join(pieces):
             yield piece
 
 
@@ -109,14 +112,12 @@ async def runs_of_question(services: Services, principal: Principal, facade: Fac
     return chain
 
 
-async def events_of(
-    services: Services, principal: Principal, runs: Sequence[Run], after: int
-) -> AsyncGenerator[Sequence[RunEvent], None]:
-    """What the runs said and say after `after`, one run after the other."""
+async def events_of(services: Services, principal: Principal, runs: Sequence[Run]) -> AsyncGenerator[Sequence[RunEvent], None]:
+    """What the runs said and say, one run after the other."""
     for run in runs:
         # Without the values that another client asked for: as a rule they tell where a later attempt begins.
         modes = ["updates"] if "values" in run.request.stream_modes else None
-        batches = services.engine.events(principal.owner, run.thread_id, run.run_id, after=after, modes=modes)
+        batches = services.engine.events(principal.owner, run.thread_id, run.run_id, after=0, modes=modes)
         async with aclosing(batches):  # type: ignore[type-var]  # an async generator, declared as an iterator
             async for batch in batches:
                 yield batch

@@ -111,8 +111,8 @@ def ask_over_http(url: str) -> None:
         events, again = ask_agent(http, {"thread_id": thread, "command": answer, "config": config})
         assert again == thread
         assert "error" not in events
-        events, _ = ask_agent(http, ASK)
-        assert "gcs_root_path" in events["error"]["message"]
+        refused = http.post("/api/agent", json=ASK)
+        assert (refused.status_code, "gcs_root_path" in refused.json()["detail"]) == (422, True)
         for wrong in ({}, {"messages": []}, {**ASK, "command": answer}, {"command": answer}):
             assert http.post("/api/agent", json=wrong).status_code == 422
 
@@ -147,10 +147,11 @@ async def test_with_a_bucket_each_request_names_its_root(tmp_path: Path, model: 
             assert "/notes.md" in answers[0][1]
             ask_over_http(server.url)
             async with get_client(url=server.url, api_key=None) as client:
-                refused = await client.runs.wait(None, "workspace", input=ASK, raise_error=False)
+                with pytest.raises(httpx.HTTPStatusError) as refused:
+                    await client.runs.wait(None, "workspace", input=ASK)
         written = [stored.name for stored in store.contents.commits if b"secret" not in stored.data]
         assert sorted(written) == ["acme/http/notes.md", "acme/plans/notes.md", "lonely/plans/notes.md"]
-    assert "gcs_root_path" in str(refused["__error__"])
+    assert "gcs_root_path" in refused.value.response.text
 
 
 def make_key(folder: Path, user: str) -> str:

@@ -14,7 +14,7 @@ from tests.integration.postgres.statement_proxy import Lost, StatementProxy
 
 from stepwell.errors import InvalidRequestError, NotFoundError, StorageUnavailableError
 from stepwell.runs.sql.database import OrderedWork
-from stepwell.runs.sql.postgres import group_commit
+from stepwell.runs.sql.postgres import patience
 from stepwell.runs.sql.postgres.database import PostgresDatabase
 from stepwell.sql import Connection
 from stepwell.testing.postgres import PostgresCluster
@@ -159,7 +159,7 @@ def test_a_process_that_slept_in_the_middle_of_its_work_does_it_again(
     database: PostgresDatabase, guarded: bool, monkeypatch: pytest.MonkeyPatch
 ):
     """Postgres ends transactions in which nothing happens, so that nobody waits for the locks of a process that is stopped."""
-    monkeypatch.setattr(group_commit, "_AWAY_S", 60)
+    monkeypatch.setattr(patience, "AWAY_S", 60)
     times: list[float] = []
 
     def sleep_at_first(connection: Connection) -> None:

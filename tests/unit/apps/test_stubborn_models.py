@@ -13,7 +13,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from stepwell import create_deep_agent
 from stepwell.apps.deep_research.agent import build_agent as build_deep_research
-from stepwell.apps.seminar.agent import build as build_seminar
 from stepwell.apps.simple.agent import build as build_simple
 from stepwell.apps.tutor.agent import build as build_tutor
 from stepwell.apps.workspace.agent import build_agent as build_workspace
@@ -85,9 +84,6 @@ PRODUCTS = {
     ),
     "deep research": Product(deep_research, LS, GLOB, NOBODY, "researcher"),
     "workspace": Product(workspace, TODOS, ("write_todos", {"todos": []}), NOBODY, "gcs-filesystem"),
-    "seminar": Product(
-        build_seminar, ("read_artifact", {}), ("read_artifact", {"version": 1}), ("edit_artifact", {"old": "a", "new": "b"})
-    ),
 }
 
 

@@ -10,7 +10,6 @@ from langchain_core.runnables import RunnableLambda
 
 from stepwell.audit.exchanges.recording import Recorder
 from stepwell.audit.memory_vault import MemoryVault
-from stepwell.audit.trail import NewEntry
 from stepwell.evidence.recorded.models import RecordedModels, TrailSpending
 from stepwell.models.pricing import ASSUMED, TokenUse
 from stepwell.models.usage import UsageMeter
@@ -87,16 +86,6 @@ async def test_a_model_on_this_machine_costs_nothing() -> None:
     assert told["here"] is True
     spent = await spending(vault)
     assert (spent.used.cost_usd, spent.assumed_usd, spent.describe_guesses()) == (0.0, 0.0, "")
-
-
-async def test_a_trail_of_an_earlier_release_is_read() -> None:
-    """It has calls without a model's name, which cost nobody knows what."""
-    vault = MemoryVault()
-    answer = {"model": "", "input_tokens": 3, "output_tokens": 4}
-    await vault.append(NewEntry("model_call", "q1:old", {"request": "q1:old", "answer": answer}))
-    spent = await spending(vault)
-    assert (spent.used.tokens.total, spent.used.known_usd, spent.used.unpriced) == (7, 0.0, {"unnamed"})
-    assert spent.assumed_usd == 0.0, "it is replayed as it ran"
 
 
 async def test_the_run_around_it_hears_the_call_as_well() -> None:

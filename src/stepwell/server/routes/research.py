@@ -71,8 +71,8 @@ async def approve_research(
     admitted = await services.engine.started_by(key) or await _answer(services, principal, facade, body, key)
     chain = await runs_of_question(services, principal, facade, body.thread_id)
     ids = [run.run_id for run in chain]
-    earlier = chain[: ids.index(admitted.run.run_id)] if admitted.run.run_id in ids else ()
-    return _stream(services, principal, facade, [admitted.run], earlier=earlier)
+    earlier = chain[: ids.index(admitted.run.run_id)] if admitted.run.run_id in ids else []
+    return _stream(services, principal, facade, [*earlier, admitted.run], only=admitted.run.run_id)
 
 
 @router.get(
@@ -99,12 +99,11 @@ def _stream(
     facade: Facade,
     runs: Sequence[Run],
     after: int = 0,
-    earlier: Sequence[Run] = (),
+    only: str | None = None,
 ) -> Response:
     newest = runs[-1]
     headers = {**run_headers(newest), "Location": f"/api/research/{newest.thread_id}/stream"}
-    said = events_of(services, principal, earlier, 0), events_of(services, principal, runs, after)
-    pieces = messages(facade, *said)
+    pieces = messages(facade, events_of(services, principal, runs), after, only)
     return EventStream(pieces, services.streams, headers=headers)
 
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.unit.audit.trails import fill
 
 from stepwell.audit.bundle import write_bundle
 from stepwell.audit.memory_vault import MemoryVault
 from stepwell.audit.signing import SigningKey
-from stepwell.audit.trail import NewEntry
 from stepwell.cli.research import verify
-
-GOLDEN = Path(__file__).parents[3] / "fixtures" / "golden" / "research-bundle-1.zip"
 
 
 @pytest.fixture
 async def bundle(tmp_path: Path) -> Path:
     vault = MemoryVault()
-    await vault.append(NewEntry("question", "q1:question", {"query": "Why wells?"}))
+    await fill(vault)
     await write_bundle(vault, tmp_path / "b.zip", SigningKey(tmp_path))
     return tmp_path / "b.zip"
 
@@ -45,10 +43,3 @@ def test_another_key_or_head_is_a_problem_and_rubbish_is_a_mistake(bundle: Path,
     for wrong in ({"key": "nowhere.key"}, {"key": "ed25519:x"}, {"head": "12"}, {"key": str(bundle.parent / "signing.key")}):
         assert verify.run(bundle, **wrong) == 2
         assert "PRIVATE" not in capsys.readouterr().err
-
-
-def test_an_older_bundle_holds_with_a_sentence_about_what_it_lacks(capsys: pytest.CaptureFixture[str]) -> None:
-    assert verify.run(GOLDEN) == 0
-    told = capsys.readouterr().out
-    assert "nobody has signed it: bundles did neither before format 4" in told
-    assert verify.run(GOLDEN, strict=True) == 1

@@ -36,7 +36,7 @@ def framed(name: str, data: Any) -> dict[str, Any] | None:
         ("metadata", {"run_id": "r", "attempt": 1}, "lifecycle", [], {"event": "running", "run_id": "r"}),
         ("end", {"run_id": "r", "status": "success"}, "lifecycle", [], {"event": "completed", "run_id": "r"}),
         ("end", {"status": "success", "paused": True}, "lifecycle", [], {"event": "interrupted", "run_id": "r"}),
-        ("end", {"status": "interrupted"}, "lifecycle", [], {"event": "interrupted", "run_id": "r"}),
+        ("end", {"status": "interrupted"}, "lifecycle", [], {"event": "completed", "run_id": "r", "reason": "stopped"}),
         ("error", {"error": "E", "message": "m"}, "lifecycle", [], {"event": "failed", "run_id": "r", "error": "m"}),
         (
             "lifecycle",
@@ -51,7 +51,7 @@ def framed(name: str, data: Any) -> dict[str, Any] | None:
         ("updates", {"node": {"n": 1}}, "updates", [], {"node": "node", "values": {"n": 1}}),
         ("updates", {"a": 1, "b": 2}, "updates", [], {"values": {"a": 1, "b": 2}}),
         ("custom", [1], "custom", [], {"payload": [1]}),
-        ("custom", {"name": "p", "n": 1}, "custom", [], {"name": "p", "payload": {"name": "p", "n": 1}}),
+        ("custom", {"name": "p", "n": 1}, "custom", [], {"name": "p", "n": 1, "payload": {"name": "p", "n": 1}}),
         ("protocol/input|a:1", {"interrupt_id": "i"}, "input.requested", ["a:1"], {"interrupt_id": "i"}),
         ("protocol/tasks", {"id": "t", "result": {}}, "tasks", [], {"id": "t", "result": {}}),
         (
