@@ -131,7 +131,7 @@ async def test_a_connection_lost_for_a_moment_costs_nothing(
 ):
     """At the n-th statement, for n = 1, 2, 3 ... until the run ends before there is one: paid once, and told so."""
     async with StatementProxy(postgres_cluster.socket) as proxy, opened(proxy.url("shared"), tmp_path) as world:
-        number, step = 1, effort.cases(7, 1)
+        number, step = 1, effort.cases(11, 1)
         while True:
             name = f"{order[0]}{number}"
             run = await world.start(f"{order} {name}")
@@ -166,7 +166,7 @@ async def test_a_database_that_goes_away_for_longer_never_has_it_paid_twice(
     monkeypatch.setattr(patience, "AWAY_S", 0.3)
     gone = GivenUp()
     async with StatementProxy(postgres_cluster.socket) as proxy, opened(proxy.url("shared"), tmp_path, gone) as world:
-        number, step, unknown = effort.cases(11, 1), effort.cases(19, 1), 0
+        number, step, unknown = effort.cases(11, 1), effort.cases(29, 1), 0
         while True:
             name = f"{order[0]}{number}"
             run = await world.start(f"{order} {name}")
