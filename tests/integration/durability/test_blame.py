@@ -159,8 +159,10 @@ def test_runs_that_were_killed_twice_are_driven_at_once(
             ten.server.kill()
             started = time.monotonic()
             ten.server.start()
+            serving = time.monotonic()
         ten.until("SELECT COUNT(*) FROM runs WHERE status = 'success'", TEN)
         record_property("all_ended_after_s", round(time.monotonic() - started, 1))
+        record_property("of_these_starting_s", round(serving - started, 1))
         record_property("step_s", hold_s)
         intervals = ten.ask(INTERVALS)
         assert len(intervals) == TEN
