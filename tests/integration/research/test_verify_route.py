@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 from tests.integration.research.forging import owner_of, take_apart
+from tests.integration.research.talking import serving
 
+from stepwell.apps.research.graph import build_graph
 from stepwell.audit.apart import BundleChecker
 from stepwell.audit.checks import CHECKS_VERSION
 from stepwell.audit.verify import verify_bundle
+from stepwell.cli.demo.research import demo_equipment
 from stepwell.errors import EvidenceError
 
 
@@ -56,3 +59,21 @@ async def test_a_bundle_that_would_take_minutes_is_given_up_with_a_sentence(bund
     checked = await BundleChecker(limit_s=0.5).check(slow)
     assert not checked.ok
     assert "so it was not judged" in str(checked.problems[0])
+
+
+async def test_a_bundle_that_is_sent_is_checked_and_its_reader_told(bundles: dict[str, Path], tmp_path: Path) -> None:
+    key = owner_of(bundles["extractive"]).public_key()
+    forged = tmp_path / "forged.zip"
+    forgery = await asyncio.to_thread(take_apart, bundles["extractive"])
+    del forgery.of_kind("report")[-1].data["claims"]
+    await asyncio.to_thread(forgery.seal, forged)
+    async with serving(tmp_path, {"research": build_graph(demo_equipment())}) as http:
+        query, kind = {"key": key, "strict": "true"}, {"Content-Type": "application/zip"}
+        sent = await http.post(
+            "/api/research/verify", params=query, content=bundles["extractive"].read_bytes(), headers=kind, timeout=120
+        )
+        told = sent.json()
+        assert (sent.status_code, told["ok"], told["vouched"], told["notes"]) == (200, True, True, [])
+        refused = (await http.post("/api/research/verify", content=forged.read_bytes(), headers=kind, timeout=120)).json()
+    assert not refused["ok"]
+    assert "claims: Field required" in str(refused["parts"])
