@@ -132,7 +132,7 @@ function stream(text: string): void {
   for (let end = 100; end < text.length + 100; end += 100) growing.update(text.slice(0, end));
 }
 
-describe("a text that grows", () => {
+describe("a text that grows", { timeout: 120_000 }, () => {
   const KINDS: [name: string, piece: string, before?: string][] = [
     ["emphasis", "*a"],
     ["words", "word "],
@@ -146,11 +146,11 @@ describe("a text that grows", () => {
   ];
   it.each(KINDS)("costs in step with its length: %s", (_, piece, before = "") => {
     const text = (chars: number) => before + piece.repeat(chars / piece.length);
-    expect(growthOf((chars) => stream(text(chars)), 6_000)).toBeLessThan(IN_STEP);
+    expect(growthOf((chars) => stream(text(chars)), 4_000)).toBeLessThan(IN_STEP);
   });
 
   it.each(KINDS)("gives the same as parsing from nothing when its blocks are long: %s", (_, piece, before = "") => {
-    const text = `${before}${piece.repeat(9_000 / piece.length)}\n\nend *x* \n\n${before}${piece.repeat(5_000 / piece.length)}`;
+    const text = `${before}${piece.repeat(4_000 / piece.length)}\n\nend *x* \n\n${before}${piece.repeat(2_000 / piece.length)}`;
     const growing = new GrowingMarkdown();
     for (let end = 1; end <= text.length; end += 37) {
       const grown = growing.update(text.slice(0, end));
@@ -181,7 +181,7 @@ describe("long runs of text", () => {
   });
 });
 
-describe("hostile texts", () => {
+describe("hostile texts", { timeout: 120_000 }, () => {
   it.each<[string, (times: number) => string]>([
     ["stars", (times) => "*a ".repeat(times)],
     ["pairs", (times) => "**a* ".repeat(times)],
