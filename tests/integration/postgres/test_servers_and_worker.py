@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests.integration.served.process import GRAPHS, environment, serve
 from tests.integration.served.warm import start_warm
+from tests.waiting import wait_until
 
 PATIENCE_S = 60
 
@@ -31,6 +32,8 @@ def working(folder: Path, url: str, *options: str) -> Iterator[Path]:
     process = start_warm(command, folder, data, out=said, err=said)
     try:
         yield said
+        # It may have driven a run before it listens to signals.
+        wait_until(lambda: "Working on" in said.read_text(), "the worker says that it works")
         process.send_signal(15)
         assert process.wait(PATIENCE_S) == 0, said.read_text()
     finally:
