@@ -55,9 +55,8 @@ def check_arguments(tools: object, middleware: object, backend: object, prompt: 
     _check_list("middleware", middleware)
     for entry in middleware if isinstance(middleware, Iterable) else ():
         _check_middleware(entry)
-    if isinstance(backend, type) and issubclass(
-        backend, FilesystemBackend | CompositeBackend
-    ):  # others are made from a runtime
+    # Classes of other backends may be meant: they are made from a tool's runtime.
+    if isinstance(backend, type) and issubclass(backend, FilesystemBackend | CompositeBackend):
         raise ConfigurationError(f"backend is the class {backend.__name__}. Pass an instance: {backend.__name__}(...).")
     if backend is not None and not callable(backend) and not hasattr(backend, "ls_info"):
         raise ConfigurationError(

@@ -41,7 +41,14 @@ from langgraph.types import Command
 
 from stepwell.answers.payment import ask_payment
 from stepwell.backends.sync_async import run_in_portal
-from stepwell.errors import ConfigurationError, MintUnavailableError, PaymentError, PaymentRequiredError, TokenInvalidError
+from stepwell.errors import (
+    ConfigurationError,
+    MintUnavailableError,
+    NotFoundError,
+    PaymentError,
+    PaymentRequiredError,
+    TokenInvalidError,
+)
 from stepwell.middleware.own_words import answered_itself, is_own_answer, is_refusal, own_answer
 from stepwell.middleware.request import AsyncHandler, AsyncToolHandler, Handler, Response, ToolHandler, ToolResult
 from stepwell.models.token_count import IncrementalCounter
@@ -168,7 +175,10 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
 
     async def _look(self, payments: RunPayments, state: Any) -> dict[str, Any] | None:
         """What has happened to the session since the thread was last at work: more money, or a refund."""
-        standing = await payments.meter.look(state[FUNDING_ID])
+        try:
+            standing = await payments.meter.look(payments.owner, state[FUNDING_ID])
+        except NotFoundError:
+            return None  # another's session, which the first call refuses
         price = payments.meter.price_of(CallSize())
         mirrors = {**_mirrors(standing.session, price), "payment_refund_claimed": standing.claimed}
         return _changed(state, mirrors) or None

@@ -60,8 +60,8 @@ class Meter(Protocol):
         """A thread draws on the session, which lasts at least as long as the thread."""
         ...
 
-    async def look(self, session_id: str) -> Standing:
-        """The session as it stands now, for its mirror in a thread's state."""
+    async def look(self, owner: str | None, session_id: str) -> Standing:
+        """The owner's session as it stands now, for its mirror in a thread's state; `NotFoundError` if it is another's."""
         ...
 
     def price_of(self, call: CallSize) -> int: ...
@@ -130,8 +130,8 @@ class WalletMeter:
     async def attach(self, session_id: str, thread_id: str) -> None:
         await self._wallet.ledger.attach(session_id, thread_id)
 
-    async def look(self, session_id: str) -> Standing:
-        session = await self._wallet.session(None, session_id)
+    async def look(self, owner: str | None, session_id: str) -> Standing:
+        session = await self._wallet.session(owner, session_id)
         refund = await self._wallet.ledger.refund_of(session_id) if session.state in REFUNDED else None
         return Standing(session, claimed=refund is not None and refund.claimed)
 

@@ -209,6 +209,15 @@ def test_a_refund_shows_in_the_thread_when_it_goes_on(wallet: Wallet, mint: Memo
     assert invoke(agent, colour, ASK, thread())["payment_refund_claimed"] is True
 
 
+def test_anothers_session_in_the_input_shows_nothing_of_it(wallet: Wallet, mint: MemoryMint):
+    theirs = run_in_portal(wallet.fund("bob", mint.issue(100))).session_id
+    agent = paid(wallet, say("never"))
+    given = {**ASK, "funding_id": theirs, "payment_status": "active"}
+    with pytest.raises(Exception, match="No payment session"):
+        agent.invoke(given, thread())
+    assert "payment_balance_sats" not in agent.get_state(thread()).values
+
+
 def test_a_token_that_enters_the_graph_is_refused(wallet: Wallet, mint: MemoryMint):
     agent = paid(wallet, say("never"))
     with pytest.raises(TokenInvalidError) as refused:
