@@ -20,13 +20,14 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
+from tests.support.driven_runs import DrivenRuns, driving, new_id
+from tests.support.postgres import PostgresCluster
+from tests.support.redis import RedisServer
+
 from benchmarks.bench import ROOT, Bench, Row
 from stepwell.runs.queue import ClaimedRun
 from stepwell.runs.records import NewEvent
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
-from stepwell.testing.driven_runs import DrivenRuns, driving, new_id
-from stepwell.testing.postgres import PostgresCluster
-from stepwell.testing.redis import RedisServer
 
 THREADS = 50
 CALM_S = 10.0

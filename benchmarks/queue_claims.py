@@ -17,14 +17,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
+from tests.support.driven_runs import a_run, new_id
+from tests.support.postgres import PostgresCluster
 
 from benchmarks.bench import Bench, Row
 from benchmarks.environments import EnvironmentFailure, procrastinate_python
 from stepwell.runs.queue import Admission
 from stepwell.runs.sql.postgres.database import PostgresDatabase
 from stepwell.runs.sql.scheduling import admission, leases
-from stepwell.testing.driven_runs import a_run, new_id
-from stepwell.testing.postgres import PostgresCluster
 
 RUNS = 2_000
 WORKERS = 2

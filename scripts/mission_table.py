@@ -78,7 +78,7 @@ Each row is proven by tests that name it in their docstring. Written by `scripts
 
 def tests_by_row() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {row: [] for row in ROWS}
-    for path in sorted([*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "src/stepwell/testing").glob("backend_*.py")]):
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
         for name, docstring in _documented_tests(path):
             for row in set(re.findall(r"\b[DPRTW]\d+\b", docstring)) & ROWS.keys():
                 found[row].append(f"{path.relative_to(ROOT)}::{name}")

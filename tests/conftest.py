@@ -22,9 +22,11 @@ from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from tests.integration.payments.mints import MintProcess
+    from tests.support.postgres import PostgresCluster
+    from tests.support.redis import RedisServer
 
-    from stepwell.testing.postgres import PostgresCluster
-    from stepwell.testing.redis import RedisServer
+# Shared suites and helpers say what an assertion compared, as test modules do.
+pytest.register_assert_rewrite("tests.contract.suites", "tests.support")
 
 PROVE = os.environ.get("STEPWELL_PROVE") == "1"
 
@@ -100,7 +102,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(scope="session")
 def postgres_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresCluster]:
     """A Postgres of this process's own. Where it cannot be had, the tests that need it fail."""
-    from stepwell.testing.postgres import PostgresCluster
+    from tests.support.postgres import PostgresCluster
 
     with PostgresCluster(tmp_path_factory.mktemp("postgres")) as cluster:
         yield cluster
@@ -109,7 +111,7 @@ def postgres_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postg
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[RedisServer]:
     """A Redis of this process's own. Where it cannot be had, the tests that need it fail."""
-    from stepwell.testing.redis import RedisServer
+    from tests.support.redis import RedisServer
 
     with RedisServer() as server:
         yield server

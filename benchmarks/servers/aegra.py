@@ -16,12 +16,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from tests.support.postgres import PostgresCluster
+
 from benchmarks.bench import ROOT, ContestantError
 from benchmarks.environments import aegra_python
 from benchmarks.servers import process as servers
 from benchmarks.servers.http import Connection
 from benchmarks.servers.installation import DISK, cpu_of
-from stepwell.testing.postgres import PostgresCluster
 
 TIMEOUT_S = 60.0
 

@@ -20,11 +20,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import psycopg
+from tests.support.postgres import PostgresCluster
 
 from benchmarks.bench import ROOT, ContestantError
 from benchmarks.servers import process as servers
 from benchmarks.servers.process import Server
-from stepwell.testing.postgres import PostgresCluster
 
 DISK = {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on", "autovacuum": "on"}
 COUNTING = {"shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track_planning": "on"}

@@ -1,7 +1,7 @@
 """Every regular expression of the package takes time with the length of a text, whatever the text: most of them meet foreign text.
 
 Each pattern is asked about texts that are made from its own pieces to be hard for it. A text of a thousand characters that takes
-more than a moment, at its best of some tries, is held against one that is eight times as long (`tests/growth.py`).
+more than a moment, at its best of some tries, is held against one that is eight times as long (`tests/support/growth.py`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import ast
 from functools import partial
 
 import pytest
-from tests.growth import MOST, TIMES, cpu_s
+from tests.support.growth import MOST, TIMES, cpu_s
 
 from .regular_expressions import Found, ask, hard_texts, patterns_in_calls, patterns_of_modules
 

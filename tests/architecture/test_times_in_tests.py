@@ -1,8 +1,8 @@
 """No test knows how fast the machine is: it waits for facts, and holds no elapsed time against a number.
 
 A machine that is slow or shared fails such a test, and a fast one hides what it was written for. How time grows is a ratio of two
-measurements (`tests/growth.py`), a wait ends with what it waits for (`tests/waiting.py`), and a time-out is a minute or more: it only
-tells an end from a hang. What something takes in seconds is asked in `make prove`, behind `effort.long`, and in `benchmarks/`.
+measurements (`tests/support/growth.py`), a wait ends with what it waits for (`tests/support/waiting.py`), and a time-out is a minute or
+more: it only tells an end from a hang. What something takes in seconds is asked in `make prove`, behind `effort.long`, and in `benchmarks/`.
 """
 
 from __future__ import annotations

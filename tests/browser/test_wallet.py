@@ -22,10 +22,10 @@ from tests.integration.payments.mints import MintProcess, buy
 from tests.integration.payments.test_paid_server import tables_with
 from tests.integration.served.process import Server, environment, serve
 from tests.integration.served.warm import run_warm
+from tests.support.fault_proxy import FaultProxy
 
 from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
 from stepwell.payments.mint import HttpMint
-from stepwell.testing.fault_proxy import FaultProxy
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -16,6 +16,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 from langgraph.types import Command
+from tests.support.state_files import StateFiles
 
 from stepwell.backends.browser import BrowserBackend
 from stepwell.backends.composite import CompositeBackend
@@ -28,7 +29,6 @@ from stepwell.backends.store import StoreBackend
 from stepwell.settings import Settings
 from stepwell.testing.backends.conformance import BackendConformance
 from stepwell.testing.objects import FakeObjectStore
-from stepwell.testing.state_files import StateFiles
 
 
 class TestStoreInMemory(BackendConformance):

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+from tests.support.driven_runs import OWNER, driving, new_id
 
 from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.payments.ledger import Session
@@ -18,7 +19,6 @@ from stepwell.runs.sql.postgres.persistence import PostgresPersistence
 from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
 from stepwell.sql import Connection
 from stepwell.testing import MemoryMint
-from stepwell.testing.driven_runs import OWNER, driving, new_id
 
 KEY = "thread:call"
 

@@ -7,6 +7,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.contract.suites.event_log.case import gather, numbers, words
+from tests.contract.suites.event_log.conformance import EventLogConformance
+from tests.support.driven_runs import DrivenRuns
+from tests.support.redis import RedisServer
 
 from stepwell.runs.event_log import EventLog
 from stepwell.runs.persistence import Persistence
@@ -14,10 +18,6 @@ from stepwell.runs.queue import ClaimedRun
 from stepwell.runs.sql.events.log import SqlEventLog
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
 from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
-from stepwell.testing import EventLogConformance
-from stepwell.testing.driven_runs import DrivenRuns
-from stepwell.testing.event_log.case import gather, numbers, words
-from stepwell.testing.redis import RedisServer
 
 
 class TestEmbeddedEventLog(EventLogConformance):

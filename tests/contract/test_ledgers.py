@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.contract.suites.ledger import LedgerConformance
 
 from stepwell.payments.ledger import Ledger
 from stepwell.payments.memory_ledger import MemoryLedger
 from stepwell.runs.sql.ledger import DatabaseLedger
 from stepwell.runs.sql.postgres.database import PostgresDatabase
 from stepwell.runs.sql.sqlite.database import Database
-from stepwell.testing import LedgerConformance
 
 
 class TestMemoryLedger(LedgerConformance):

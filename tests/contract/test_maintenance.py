@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.contract.suites.maintenance import MaintenanceConformance
 
 from stepwell.clock import Clock
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
 from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
-from stepwell.testing import MaintenanceConformance
 
 
 class TestEmbeddedMaintenance(MaintenanceConformance):

@@ -9,17 +9,17 @@ from typing import Any
 
 import psycopg
 import pytest
+from tests.contract.suites.queue import clocks
+from tests.contract.suites.queue.case import ShiftedClock
+from tests.contract.suites.queue.clocks import ClockCases
+from tests.contract.suites.queue.pipeline import PipelineCases
+from tests.support.driven_runs import new_id
 
 from stepwell.errors import LeaseLostError
 from stepwell.runs.queue import LEASE_S
 from stepwell.runs.records import Lease
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
 from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
-from stepwell.testing.driven_runs import new_id
-from stepwell.testing.queue import clocks
-from stepwell.testing.queue.case import ShiftedClock
-from stepwell.testing.queue.clocks import ClockCases
-from stepwell.testing.queue.pipeline import PipelineCases
 
 LATE_S = 0.2
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
+from tests.contract.suites.queue.clocks import ClockCases, Opened
+from tests.contract.suites.queue.conformance import QueueConformance
 
 from stepwell.clock import Clock
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
 from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
-from stepwell.testing import QueueConformance
-from stepwell.testing.queue.clocks import ClockCases, Opened
 
 
 class TestEmbeddedQueue(QueueConformance):

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.contract.suites.repository.conformance import RepositoryConformance
 
 from stepwell.runs.persistence import Persistence
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
 from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
-from stepwell.testing import RepositoryConformance
 
 
 class TestEmbeddedRepository(RepositoryConformance):

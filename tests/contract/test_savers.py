@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
+from tests.contract.suites.saver.conformance import FencedSaverConformance, SaverConformance
 
 from stepwell.clock import SystemClock
 from stepwell.runs.checkpoints import strict_serializer
@@ -16,7 +17,6 @@ from stepwell.runs.records import Lease
 from stepwell.runs.sql.checkpoints.saver import SqlSaver
 from stepwell.runs.sql.postgres.database import PostgresDatabase
 from stepwell.runs.sql.sqlite.database import Database
-from stepwell.testing import FencedSaverConformance, SaverConformance
 
 # As the queue does when it claims a run: the fence goes up with every new holder.
 _TAKE = """

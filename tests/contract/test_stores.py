@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
+from tests.contract.suites.store import OwnedStoreConformance, StoreConformance
 
 from stepwell.runs.sql.postgres.database import PostgresDatabase
 from stepwell.runs.sql.sqlite.database import Database
 from stepwell.runs.sql.store.items import SqlStore
-from stepwell.testing import OwnedStoreConformance, StoreConformance
 
 
 class MovedClock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.growth import assert_linear
+from tests.support.growth import assert_linear
 
 
 def count(times: int) -> int:

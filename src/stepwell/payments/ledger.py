@@ -1,6 +1,6 @@
 """Where money is remembered: what came in, what was charged, what went back, and what is under way at a mint.
 
-Rules of every implementation (`stepwell.testing.LedgerConformance` checks them):
+Rules of every implementation (`tests/contract/suites/ledger.py` checks them):
 
 - What a method did has happened, durably, when it returns: a credit, a charge and a refund survive the power going out.
 - Each method is one transaction. Nothing is ever deleted, and entries are never changed.

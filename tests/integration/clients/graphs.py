@@ -16,11 +16,11 @@ from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode
 from langgraph.types import interrupt
 from providers import PROVIDERS  # beside this file, which a server imports
+from tests.support.provider_streams import RecordedModel
 from typing_extensions import TypedDict
 
 from stepwell.agent import create_deep_agent
 from stepwell.testing import Asked, ScriptedModel, call, raw, say, slow
-from stepwell.testing.provider_streams import RecordedModel
 
 
 class Talk(TypedDict, total=False):

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.clients.providers import PROVIDERS
-
-from stepwell.testing.provider_streams import SHAPES
+from tests.support.provider_streams import SHAPES
 
 SCRIPTS = Path(__file__).parent / "js"
 PACKAGES = Path(__file__).parents[3] / ".bench" / "clients-js"

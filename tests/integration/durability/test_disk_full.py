@@ -19,7 +19,7 @@ from tests.integration.durability.oracle import Oracle
 from tests.integration.durability.processes import ForkServer, Server
 from tests.integration.full_disk import fill
 from tests.integration.served.warm import run_warm
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 SIZE_MB = 24
 

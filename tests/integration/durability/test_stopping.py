@@ -20,7 +20,7 @@ from langgraph_sdk import get_client
 from tests.integration.durability.clients import Book, Client, Said
 from tests.integration.durability.oracle import Oracle
 from tests.integration.durability.processes import GRAPHS, Server
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 HELD_S = 8.0
 

@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from tests.integration.payments.mints import MintProcess
-
-from stepwell.testing.fault_proxy import FaultProxy
+from tests.support.fault_proxy import FaultProxy
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import Effort
 from tests.integration.payments import cashu_ts
 from tests.integration.payments.mints import MintProcess, buy
+from tests.support.fault_proxy import Fault, FaultProxy
 
 from stepwell import CashuPaymentMiddleware, create_deep_agent
 from stepwell.errors import MintUnavailableError, RefundUnavailableError, TokenSpentError
@@ -25,7 +26,6 @@ from stepwell.payments.wallet import Wallet
 from stepwell.runs.sql.ledger import DatabaseLedger
 from stepwell.runs.sql.sqlite.database import Database
 from stepwell.testing import ScriptedModel, call, say
-from stepwell.testing.fault_proxy import Fault, FaultProxy
 
 G = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 OWNER = "alice"

@@ -18,12 +18,12 @@ import pytest
 from tests.integration.full_disk import fill
 from tests.integration.operations.conftest import HERE, Place
 from tests.integration.served.warm import Started, start_warm
+from tests.support.postgres import PostgresCluster
 
 from stepwell.runs.sql.condition import Migration
 from stepwell.runs.sql.postgres import migrate as migrating
 from stepwell.runs.sql.postgres.database import PostgresDatabase
 from stepwell.runs.sql.postgres.migrate import migrations
-from stepwell.testing.postgres import PostgresCluster
 
 PATIENCE_S = 60.0
 PASSWORD = "hunter2-and-more"

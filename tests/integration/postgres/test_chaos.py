@@ -35,10 +35,10 @@ from tests.integration.postgres.chaos.people import (
     talk,
     work,
 )
+from tests.support.postgres import PostgresCluster
+from tests.support.redis import RedisServer
 
 from stepwell.server.login.principal import LOCAL
-from stepwell.testing.postgres import PostgresCluster
-from stepwell.testing.redis import RedisServer
 
 SEEDS = (
     [int(os.environ["STEPWELL_CHAOS_SEED"])]

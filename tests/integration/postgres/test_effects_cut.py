@@ -15,6 +15,8 @@ import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from tests.conftest import Effort
 from tests.integration.postgres.statement_proxy import Lost, StatementProxy
+from tests.support.driven_runs import OWNER, new_id
+from tests.support.postgres import PostgresCluster
 
 from stepwell.agent import create_deep_agent
 from stepwell.clock import SystemClock
@@ -28,8 +30,6 @@ from stepwell.runs.sql.postgres import patience
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
 from stepwell.runs.starting import RunOrder
 from stepwell.testing import Asked, ScriptedModel, call, say
-from stepwell.testing.driven_runs import OWNER, new_id
-from stepwell.testing.postgres import PostgresCluster
 from stepwell.tools.effects import with_effect
 
 PATIENCE_S = 240.0

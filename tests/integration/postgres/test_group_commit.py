@@ -11,13 +11,13 @@ import psycopg
 import pytest
 from psycopg import errors
 from tests.integration.postgres.statement_proxy import Lost, StatementProxy
+from tests.support.postgres import PostgresCluster
 
 from stepwell.errors import InvalidRequestError, NotFoundError, StorageUnavailableError
 from stepwell.runs.sql.database import OrderedWork
 from stepwell.runs.sql.postgres import patience
 from stepwell.runs.sql.postgres.database import PostgresDatabase
 from stepwell.sql import Connection
-from stepwell.testing.postgres import PostgresCluster
 
 PATIENCE_S = 120.0
 PUT = "INSERT INTO payment_counters (keyset_id, next) VALUES (?, ?)"

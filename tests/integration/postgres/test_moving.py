@@ -14,10 +14,10 @@ import psycopg
 import pytest
 from tests.integration.operations.conftest import Place, Served
 from tests.integration.served.warm import start_warm
+from tests.support.postgres import PostgresCluster
 
 from stepwell.runs.sql.moving.move import known_tables
 from stepwell.runs.sql.sqlite.database import Database
-from stepwell.testing.postgres import PostgresCluster
 
 PATIENCE_S = 60.0
 LARGE = 20_000

@@ -8,6 +8,8 @@ from time import sleep, time
 
 import pytest
 from tests.integration.postgres.chaos.proxy import DatabaseProxy
+from tests.support.driven_runs import OWNER, a_run, driving, new_id
+from tests.support.postgres import PostgresCluster
 
 from stepwell.errors import StorageUnavailableError
 from stepwell.runs.queue import Admission, ClaimedRun
@@ -16,8 +18,6 @@ from stepwell.runs.sql.postgres import database as database_module
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
 from stepwell.runs.sql.scheduling import leases
 from stepwell.sql import Connection
-from stepwell.testing.driven_runs import OWNER, a_run, driving, new_id
-from stepwell.testing.postgres import PostgresCluster
 
 PATIENCE_S = 60.0
 LEASE_S = 5.0

@@ -21,8 +21,7 @@ from tests.conftest import Effort
 from tests.integration.durability.oracle import Oracle
 from tests.integration.postgres.chaos.installation import DATABASE, Installation, Node
 from tests.integration.postgres.chaos.people import connected
-
-from stepwell.testing.postgres import PostgresCluster
+from tests.support.postgres import PostgresCluster
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

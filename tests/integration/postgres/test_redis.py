@@ -7,13 +7,13 @@ import logging
 from collections.abc import AsyncIterator, Callable
 
 import pytest
+from tests.support.driven_runs import DONE, a_run, driving, new_id
+from tests.support.redis import RedisServer
 
 from stepwell.errors import ConfigurationError
 from stepwell.runs.queue import Admission
 from stepwell.runs.records import NewEvent
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
-from stepwell.testing.driven_runs import DONE, a_run, driving, new_id
-from stepwell.testing.redis import RedisServer
 
 PATIENCE_S = 60.0
 

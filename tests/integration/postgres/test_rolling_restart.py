@@ -18,8 +18,7 @@ import psycopg
 from tests.integration.postgres.rolling.graphs import STEPS
 from tests.integration.served.process import Server, environment, serve
 from tests.integration.served.warm import Started, start_warm
-
-from stepwell.testing.redis import RedisServer
+from tests.support.redis import RedisServer
 
 GRAPHS = Path(__file__).parent / "rolling" / "langgraph.json"
 PATIENCE_S = 60.0

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.integration.served.process import GRAPHS, environment, serve
 from tests.integration.served.warm import start_warm
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 PATIENCE_S = 60
 

@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 from tests.integration.served.process import Server, serve
 from tests.integration.served.warm import run_warm
+from tests.support.driven_runs import a_run, new_id
 
 from stepwell.errors import LimitReachedError
 from stepwell.runs.queue import Admission, Admitted
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
 from stepwell.server.login.throttle import CredentialThrottle
 from stepwell.server.workspace.shares import Shares
-from stepwell.testing.driven_runs import a_run, new_id
 
 PATIENCE_S = 60
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from time import time
 
 import pytest
+from tests.support.driven_runs import DONE, OWNER, a_run, a_thread, driving, new_id
 
 from stepwell.errors import LeaseLostError, ThreadBusyError
 from stepwell.runs.queue import Admission, ClaimedRun
@@ -16,7 +17,6 @@ from stepwell.runs.sql.postgres.database import PostgresDatabase
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
 from stepwell.runs.sql.scheduling import admission, heartbeat, leases
 from stepwell.sql import Connection
-from stepwell.testing.driven_runs import DONE, OWNER, a_run, a_thread, driving, new_id
 
 PATIENCE_S = 60.0
 LEASE_S = 4.0

@@ -17,10 +17,10 @@ from langgraph_sdk.errors import LangGraphError
 from tests.integration.clients.test_js_sdk import packages, run_node
 from tests.integration.runs.graphs import two
 from tests.integration.server.conftest import Server, serve
+from tests.support.postgres import PostgresCluster
 
 from stepwell.runs.sql.postgres import database as database_module
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
-from stepwell.testing.postgres import PostgresCluster
 
 __all__ = ["packages"]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.driven_runs import OWNER, a_run, a_thread, driving, new_id
 
 from stepwell.clock import SystemClock
 from stepwell.errors import NotFoundError, ThreadBusyError
@@ -17,7 +18,6 @@ from stepwell.runs.queue import Admission
 from stepwell.runs.records import NewEvent
 from stepwell.runs.repository import Page, ThreadFilter
 from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
-from stepwell.testing.driven_runs import OWNER, a_run, a_thread, driving, new_id
 
 DAY = timedelta(days=1)
 

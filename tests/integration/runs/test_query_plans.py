@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.integration.runs.conftest import OWNER, OpenRuns, Runs, new_id
+from tests.support.driven_runs import a_run, driving
 
 from stepwell.payments.wallet import Wallet
 from stepwell.runs.queue import Admission
@@ -20,7 +21,6 @@ from stepwell.runs.sql.sqlite.database import Database
 from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
 from stepwell.sql import SqliteConnection
 from stepwell.testing import MemoryMint
-from stepwell.testing.driven_runs import a_run, driving
 
 # Partial indexes of what is open now, which is as much as there is work. Going through one of them is no search for a needle.
 OPEN_ONLY = (

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from tests.growth import TIMES, assert_linear_async
 from tests.integration.server.conftest import Server, serve
 from tests.integration.server.graphs import GRAPHS
+from tests.support.growth import TIMES, assert_linear_async
 
 from stepwell.agent import create_deep_agent
 from stepwell.middleware import SubAgent

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.growth import unit_s
 from tests.integration.web.hostile import Hostile, hostile_documents
+from tests.support.growth import unit_s
 
 from stepwell.errors import FetchFailedError, WebError
 from stepwell.testing.web import ScriptedWeb, answer

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.growth import TIMES, assert_linear
+from tests.support.growth import TIMES, assert_linear
 
 from stepwell.audit.bundle import write_bundle
 from stepwell.audit.checks import CHECKS_VERSION

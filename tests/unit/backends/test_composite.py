@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from langgraph.store.memory import InMemoryStore
+from tests.support.state_files import StateFiles
 
 from stepwell.backends.composite import CompositeBackend
 from stepwell.backends.protocol import Listing, WriteResult
 from stepwell.backends.state import StateBackend
 from stepwell.backends.store import StoreBackend
 from stepwell.errors import ConfigurationError
-from stepwell.testing.state_files import StateFiles
 
 
 def store_with(**contents: str) -> StoreBackend:

@@ -6,7 +6,7 @@ import pytest
 import re2
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.growth import assert_linear
+from tests.support.growth import assert_linear
 
 from stepwell.backends.patterns import compile_glob, compile_text, translate_glob
 from stepwell.backends.protocol import ErrorText

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.growth import assert_linear
+from tests.support.growth import assert_linear
 
 from stepwell.secrets.text import hide_secrets
 

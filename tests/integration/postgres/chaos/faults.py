@@ -15,8 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.integration.postgres.chaos.installation import Installation, Node
-
-from stepwell.testing.redis import RedisServer
+from tests.support.redis import RedisServer
 
 LEASE_S = 8.0
 

@@ -27,9 +27,8 @@ from tests.integration.durability.processes import free_port
 from tests.integration.postgres.chaos.proxy import DatabaseProxy
 from tests.integration.served.process import environment
 from tests.integration.served.warm import Started, start_warm
-
-from stepwell.testing.postgres import PostgresCluster
-from stepwell.testing.redis import RedisServer
+from tests.support.postgres import PostgresCluster
+from tests.support.redis import RedisServer
 
 GRAPHS = Path(__file__).parent / "langgraph.json"
 DATABASE = "chaos"

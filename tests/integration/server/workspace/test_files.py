@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.contract.suites.maintenance import MovableClock
 from tests.integration.server.workspace.conftest import Space, bucket_of, open_space, say
 
 from stepwell.apps.workspace.places import InFolder, Place
@@ -19,7 +20,6 @@ from stepwell.backends.whole_files import FileFacts, WholeFiles
 from stepwell.errors import VersionConflictError
 from stepwell.server.settings import ServerSettings
 from stepwell.server.workspace import uploads
-from stepwell.testing.maintenance import MovableClock
 from stepwell.testing.objects import FakeObjectStore
 
 FILES = "/api/workspace/files"

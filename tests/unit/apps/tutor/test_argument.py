@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.growth import assert_linear
+from tests.support.growth import assert_linear
 
 from stepwell.apps.tutor.argument import moves
 from stepwell.apps.tutor.argument.document import (

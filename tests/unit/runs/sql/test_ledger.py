@@ -8,13 +8,13 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from tests.support.driven_runs import OWNER, a_thread
 
 from stepwell.payments.wallet import Wallet
 from stepwell.runs.sql.ledger import DatabaseLedger
 from stepwell.runs.sql.sqlite.database import Database
 from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
 from stepwell.testing import MemoryMint
-from stepwell.testing.driven_runs import OWNER, a_thread
 
 SYNCED, USUAL = 2, 1
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
+from tests.support.provider_streams import SHAPES, RecordedModel
 
 from stepwell.runs.streaming.message_blocks import CallIds, MessageBlocks
-from stepwell.testing.provider_streams import SHAPES, RecordedModel
 
 ASKED = [HumanMessage("1 + 2?")]
 ANSWERED = [*ASKED, ToolMessage("3", tool_call_id="c")]

@@ -9,7 +9,7 @@ from itertools import groupby
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.growth import assert_linear
+from tests.support.growth import assert_linear
 
 from stepwell.errors import FetchFailedError, FetchRefusedError, WebError
 from stepwell.testing.web import ScriptedWeb, answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.growth import assert_linear
+from tests.support.growth import assert_linear
 
 from stepwell.errors import FetchFailedError
 from stepwell.testing.web import ScriptedWeb, answer

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.support.driven_runs import DrivenRuns, driving, new_id
 
 from stepwell.clock import SystemClock
 from stepwell.runs.queue import ClaimedRun
@@ -16,7 +17,6 @@ from stepwell.runs.sql.events.followers import MOST_WAITING, Follower
 from stepwell.runs.sql.events.log import SqlEventLog, insert_events
 from stepwell.runs.sql.sqlite.database import Database
 from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
-from stepwell.testing.driven_runs import DrivenRuns, driving, new_id
 
 PATIENCE_S = 60.0
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.support.driven_runs import OWNER, a_thread, driving, new_id
 
 from stepwell.errors import NotFoundError, StorageUnavailableError
 from stepwell.runs.documents import VALUES
@@ -20,7 +21,6 @@ from stepwell.runs.sql.records.repository import SqlRepository
 from stepwell.runs.sql.rows import to_time
 from stepwell.runs.sql.sqlite.database import Database
 from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
-from stepwell.testing.driven_runs import OWNER, a_thread, driving, new_id
 
 SECRET = "a-secret-that-must-not-linger"
 

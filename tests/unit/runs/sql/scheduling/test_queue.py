@@ -11,6 +11,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+from tests.support.driven_runs import OWNER, a_run, a_thread, driving, new_id
 
 from stepwell.errors import ConfigurationError, StepwellError
 from stepwell.runs.queue import Admission
@@ -18,7 +19,6 @@ from stepwell.runs.records import Run
 from stepwell.runs.sql.sqlite.database import Database
 from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.supervision import Duty
-from stepwell.testing.driven_runs import OWNER, a_run, a_thread, driving, new_id
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import json
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from tests.growth import assert_linear
+from tests.support.growth import assert_linear
 
 from stepwell.errors import FetchFailedError, ToolUseError
 from stepwell.settings import Secret

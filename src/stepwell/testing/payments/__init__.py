@@ -1,1 +1,0 @@
-"""Money in tests: what every ledger must do, and a mint in memory."""
