@@ -66,5 +66,5 @@ export default defineConfig({
   server: { proxy },
   preview: { proxy, headers: { "Content-Security-Policy": CSP } },
   // The first test of a file may wait for components to be compiled.
-  test: { include: ["src/**/*.test.ts"], environment: "node", testTimeout: 20_000 },
+  test: { include: ["src/**/*.test.ts"], environment: "node", testTimeout: 120_000 },
 });

@@ -7,13 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.timeout(1800)
+
 WEB = Path(__file__).parents[2] / "web"
 
 
 def run_npm(*arguments: str) -> subprocess.CompletedProcess[str]:
     folder = Path(sys.executable).parent
     variables = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "CI": "1", "NO_COLOR": "1"}
-    return subprocess.run([folder / "npm", *arguments], cwd=WEB, env=variables, capture_output=True, text=True, timeout=280)
+    return subprocess.run([folder / "npm", *arguments], cwd=WEB, env=variables, capture_output=True, text=True, timeout=1500)
 
 
 def test_the_pages_own_tests_pass():

@@ -11,7 +11,8 @@ import type { Preview } from "./preview";
 import type { Embedder } from "./search";
 import type { FromWorker, Order, Sent, ToWorker } from "./worker";
 
-const GREP_MS = 2_000;
+/** Shorter than other reads: a pattern that would take for ever must be ended. Long enough for a large project on a slow phone. */
+const GREP_MS = 10_000;
 const READ_MS = 20_000;
 const SEARCH_MS = 60_000;
 const STARTING_MS = 20_000;

@@ -4,7 +4,8 @@
   question in prose is taken out; if it was how the turn ended, it becomes such a call.
 - A question names a clause, as soon as there is a thesis; one that does not is given the name. It stands by itself, so that what was
   changed is saved before it, and is refused otherwise.
-- A message that leaves nothing to read is replaced by the method's own question, and so is a model that gets nowhere (`standing_in`).
+- A message that leaves nothing to read is replaced by the method's own question, and so is a question that the person has just answered,
+  and a model that gets nowhere (`standing_in`).
 - No thesis and no reply is offered in prose, unless the person asked to be told or the hints have come to level 4. The paragraph is
   taken out.
 - Whoever asks to be told is told: the wish stands in the log, and there is no question before something is told.
@@ -14,6 +15,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Awaitable, Mapping
 from typing import Any
 
@@ -82,7 +84,7 @@ class SeminarRules(RequestMiddleware):
         dialogue = read_dialogue(messages_of(state))
         reviewed = [review_prose(each, argument, dialogue) if isinstance(each, AIMessage) else each for each in response.result]
         last = reviewed[-1] if reviewed else None
-        if isinstance(last, AIMessage) and not last.text.strip() and not last.tool_calls and (said := ask_from_method(call)):
+        if isinstance(last, AIMessage) and _leads_nowhere(last, argument) and (said := ask_from_method(call)):
             reviewed[-1] = said.model_copy(update={"id": last.id})
         return ModelResponse(result=reviewed, structured_response=response.structured_response)
 
@@ -198,6 +200,15 @@ def with_subject(question: str, argument: Argument) -> str:
     if argument.thesis is None or any(name in words_of(question) for name in argument.nodes):
         return question
     return f"About {_subject(argument)}: {question}"
+
+
+def _leads_nowhere(message: AIMessage, argument: Argument) -> bool:
+    """Nothing to read, or a question that the person has just answered: the argument has not changed since."""
+    if not message.tool_calls:
+        return not message.text.strip()
+    asked = [words_of(str(call["args"].get("question", ""))) for call in message.tool_calls if call["name"] in QUESTION_TOOLS]
+    since = itertools.takewhile(lambda move: move.move in ("ask", "answer"), reversed(argument.moves))
+    return any(move.move == "ask" and words_of(move.text) in asked for move in since)
 
 
 def _mend_questions(message: AIMessage, argument: Argument) -> AIMessage:

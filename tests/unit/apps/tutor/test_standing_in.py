@@ -102,3 +102,24 @@ async def test_what_the_method_took_is_saved_with_the_project(tmp_path):
     tutor = tutor_with(tmp_path, repeat(REFUSED, times=30), answers=list(answers))
     await tutor.say("Help me with my argument")
     assert answers[1] in (tmp_path / "argument.json").read_text()
+
+
+async def test_a_question_that_was_just_answered_is_not_put_again(tmp_path):
+    """A small model asks the same thing after each answer, and every answer would be lost."""
+    asks = call("ask_user", question="What is your argument about?")
+    script = [asks, call("update_node", node="thesis", text="Cars"), asks, *repeat(REFUSED, times=9)]
+    answers = ["Whether cities should ban cars.", "Should cities close their centres to private cars?"]
+    tutor = tutor_with(tmp_path, script, project=None, answers=list(answers))
+    values = await tutor.say("Help me with my argument")
+    assert results_of(values, "ask_user")[0].text.endswith(answers[0])
+    assert (await tutor.argument()).question == answers[1], "the method asked, and took the answer"
+    assert "propose_node makes the first one" in results_of(values, "update_node")[0].text
+
+
+async def test_the_same_question_may_come_again_when_the_argument_has_changed(tmp_path):
+    asks = call("ask_user", question="What do you want to think through?")
+    script = [asks, call("set_question", text="Should cities be free of cars?"), asks, say("Good.")]
+    tutor = tutor_with(tmp_path, script, project=None, answers=["Should cities be free of cars?", "Yes."])
+    values = await tutor.say("Help me with my argument")
+    assert len(results_of(values, "ask_user")) == 2
+    assert not any(stands_in(message) for message in values["messages"])

@@ -211,16 +211,20 @@ def next_id(argument: Argument, kind: Kind) -> str:
 
 def require_node(argument: Argument, node_id: str) -> Node:
     if node_id not in argument.nodes:
-        known = ", ".join(argument.nodes) or "none yet"
-        raise MoveRefusedError(f"There is no clause '{node_id[:40]}'. There are: {known}.")
+        raise MoveRefusedError(_no_clause(node_id, argument.nodes))
     return argument.nodes[node_id]
+
+
+def _no_clause(node_id: str, nodes: Mapping[str, Node]) -> str:
+    known = f"There are: {', '.join(nodes)}." if nodes else "There is none yet: propose_node makes the first one."
+    return f"There is no clause '{node_id[:40]}'. {known}"
 
 
 def link_fault(nodes: Mapping[str, Node], made: Link) -> str | None:
     """Why a link cannot be; None if it can."""
     absent = next((end for end in (made.source, made.target) if end not in nodes), None)
     if absent is not None:
-        return f"There is no clause '{absent[:40]}'. There are: {', '.join(nodes) or 'none yet'}."
+        return _no_clause(absent, nodes)
     source, target = nodes[made.source], nodes[made.target]
     sources, targets = ENDS[made.relation]
     if source.kind not in sources or target.kind not in targets or source is target:
