@@ -123,8 +123,8 @@ class _Thread:
 
     async def history_ms(self) -> float:
         """Ten checkpoints, as the server answers with them."""
-        from stepwell.runs.documents import GrowingText
-        from stepwell.runs.wire import encode
+        from stepwell.database.documents.book import GrowingText
+        from stepwell.state.wire import encode
 
         took = []
         for _ in range(3):
@@ -135,7 +135,7 @@ class _Thread:
 
     async def shown_bytes(self) -> int:
         """The messages and files, as JSON."""
-        from stepwell.runs.wire import encode
+        from stepwell.state.wire import encode
 
         state = await self.threads.state(None, self.thread_id)
         return len(encode({name: state["values"].get(name) for name in ("messages", "files")}))
@@ -154,7 +154,7 @@ async def _open(file: Path, graph: str) -> AsyncIterator[_Thread]:
     from stepwell.runs.assistants import Assistants
     from stepwell.runs.engine import Engine
     from stepwell.runs.graphs.registry import GraphRegistry
-    from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
+    from stepwell.database.sqlite.persistence import EmbeddedPersistence
     from stepwell.runs.threads.operations import Threads
 
     clock = SystemClock()

@@ -25,8 +25,8 @@ from stepwell import CashuPaymentMiddleware, create_deep_agent
 from stepwell.payments.meter import WalletMeter
 from stepwell.payments.pricing import FlatPrice
 from stepwell.payments.wallet import Wallet
-from stepwell.runs.sql.ledger import DatabaseLedger
-from stepwell.runs.sql.sqlite.database import Database
+from stepwell.database.ledger import DatabaseLedger
+from stepwell.database.sqlite.database import Database
 from stepwell.testing import MemoryMint, ScriptedModel, call, say
 
 CALLS = 100

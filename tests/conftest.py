@@ -120,7 +120,7 @@ def redis_server() -> Iterator[RedisServer]:
 @pytest.fixture(scope="session")
 def shared_postgres(postgres_cluster: PostgresCluster) -> str:
     """The address of a database with all tables, for tests that take turns."""
-    from stepwell.runs.sql.postgres.database import PostgresDatabase
+    from stepwell.database.postgres.database import PostgresDatabase
 
     url = postgres_cluster.create("shared")
     PostgresDatabase(url).close()

@@ -13,10 +13,10 @@ from tests.support.driven_runs import OWNER, driving, new_id
 from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.payments.ledger import Session
 from stepwell.payments.wallet import Wallet
-from stepwell.runs.sql import fence
-from stepwell.runs.sql.persistence import SqlPersistence
-from stepwell.runs.sql.postgres.persistence import PostgresPersistence
-from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
+from stepwell.database import fence
+from stepwell.database.persistence import SqlPersistence
+from stepwell.database.postgres.persistence import PostgresPersistence
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.sql import Connection
 from stepwell.testing import MemoryMint
 

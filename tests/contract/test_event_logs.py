@@ -12,12 +12,12 @@ from tests.contract.suites.event_log.conformance import EventLogConformance
 from tests.support.driven_runs import DrivenRuns
 from tests.support.redis import RedisServer
 
-from stepwell.runs.event_log import EventLog
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import ClaimedRun
-from stepwell.runs.sql.events.log import SqlEventLog
-from stepwell.runs.sql.postgres.persistence import PostgresPersistence
-from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.events.types import EventLog
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.queue.types import ClaimedRun
+from stepwell.database.events.log import SqlEventLog
+from stepwell.database.postgres.persistence import PostgresPersistence
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
 
 
 class TestEmbeddedEventLog(EventLogConformance):

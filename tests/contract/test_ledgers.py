@@ -10,9 +10,9 @@ from tests.contract.suites.ledger import LedgerConformance
 
 from stepwell.payments.ledger import Ledger
 from stepwell.payments.memory_ledger import MemoryLedger
-from stepwell.runs.sql.ledger import DatabaseLedger
-from stepwell.runs.sql.postgres.database import PostgresDatabase
-from stepwell.runs.sql.sqlite.database import Database
+from stepwell.database.ledger import DatabaseLedger
+from stepwell.database.postgres.database import PostgresDatabase
+from stepwell.database.sqlite.database import Database
 
 
 class TestMemoryLedger(LedgerConformance):

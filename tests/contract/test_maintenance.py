@@ -9,9 +9,9 @@ import pytest
 from tests.contract.suites.maintenance import MaintenanceConformance
 
 from stepwell.clock import Clock
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.sql.postgres.persistence import PostgresPersistence
-from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.postgres.persistence import PostgresPersistence
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
 
 
 class TestEmbeddedMaintenance(MaintenanceConformance):

@@ -16,10 +16,10 @@ from tests.contract.suites.queue.pipeline import PipelineCases
 from tests.support.driven_runs import new_id
 
 from stepwell.errors import LeaseLostError
-from stepwell.runs.queue import LEASE_S
-from stepwell.runs.records import Lease
-from stepwell.runs.sql.postgres.persistence import PostgresPersistence
-from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.queue.types import LEASE_S
+from stepwell.database.types import Lease
+from stepwell.database.postgres.persistence import PostgresPersistence
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
 
 LATE_S = 0.2
 

@@ -11,9 +11,9 @@ from tests.contract.suites.queue.clocks import ClockCases, Opened
 from tests.contract.suites.queue.conformance import QueueConformance
 
 from stepwell.clock import Clock
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.sql.postgres.persistence import PostgresPersistence
-from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.postgres.persistence import PostgresPersistence
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
 
 
 class TestEmbeddedQueue(QueueConformance):

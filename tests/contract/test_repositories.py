@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.contract.suites.repository.conformance import RepositoryConformance
 
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.sql.postgres.persistence import PostgresPersistence
-from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.postgres.persistence import PostgresPersistence
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
 
 
 class TestEmbeddedRepository(RepositoryConformance):

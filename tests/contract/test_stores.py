@@ -11,9 +11,9 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from tests.contract.suites.store import OwnedStoreConformance, StoreConformance
 
-from stepwell.runs.sql.postgres.database import PostgresDatabase
-from stepwell.runs.sql.sqlite.database import Database
-from stepwell.runs.sql.store.items import SqlStore
+from stepwell.database.postgres.database import PostgresDatabase
+from stepwell.database.sqlite.database import Database
+from stepwell.database.store.items import SqlStore
 
 
 class MovedClock:

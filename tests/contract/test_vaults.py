@@ -9,10 +9,10 @@ import pytest
 
 from stepwell.audit.vault import EvidenceVault
 from stepwell.clock import SystemClock
-from stepwell.runs.sql.postgres.database import PostgresDatabase
-from stepwell.runs.sql.scheduling import leases
-from stepwell.runs.sql.sqlite.database import Database
-from stepwell.runs.sql.vault import SqlVault
+from stepwell.database.postgres.database import PostgresDatabase
+from stepwell.database.queue import leases
+from stepwell.database.sqlite.database import Database
+from stepwell.database.vault import SqlVault
 from stepwell.testing import VaultConformance
 
 

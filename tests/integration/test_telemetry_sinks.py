@@ -14,7 +14,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from stepwell import create_deep_agent
-from stepwell.runs.records import Run, RunOutcome, RunRequest
+from stepwell.database.types import Run, RunOutcome, RunRequest
 from stepwell.runs.telemetry import open_telemetry, otel
 from stepwell.settings import Secret, TelemetrySettings
 from stepwell.testing import ScriptedModel, call, each_run, say

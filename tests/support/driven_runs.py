@@ -17,9 +17,9 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import Admission, ClaimedRun
-from stepwell.runs.records import Run, RunOutcome, RunRequest, Thread
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.queue.types import Admission, ClaimedRun
+from stepwell.database.types import Run, RunOutcome, RunRequest, Thread
 
 OWNER = "somebody"
 DONE = RunOutcome("success", "idle", values=b"{}")

@@ -6,7 +6,7 @@ what is signed    PURPOSE, then the bytes of manifest.json
 ```
 
 An installation has one key, made when it signs for the first time and kept in its data folder for its owner's eyes; or in its database,
-where several servers share one (`runs/sql/postgres/signing_key`). Anybody can make a key,
+where several servers share one (`database/postgres/signing_key`). Anybody can make a key,
 so a signature alone shows only that one hand sealed the whole; who that is, a reader knows by comparing the public key with one that the
 owner has told (`stepwell doctor` prints it). A signature has no time of its own: see "When it was made" in docs/explanation/evidence.md.
 

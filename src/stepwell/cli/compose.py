@@ -38,9 +38,9 @@ from stepwell.private_files import close_to_others
 from stepwell.runs.graphs.langgraph_json import read_langgraph_json
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource, GraphSpec
-from stepwell.runs.sql.persistence import SqlPersistence
-from stepwell.runs.sql.sqlite.disk_space import MB
-from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.persistence import SqlPersistence
+from stepwell.database.sqlite.disk_space import MB
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.telemetry import open_telemetry
 from stepwell.runs.upkeep.maintenance import Housekeeping, RetentionRules
 from stepwell.runs.upkeep.retention import Retention
@@ -61,7 +61,7 @@ from stepwell.tools.web.search.choice import public_web
 
 if TYPE_CHECKING:
     from stepwell.models import LocalModels
-    from stepwell.runs.sql.postgres.signing_key import InstallationKey
+    from stepwell.database.postgres.signing_key import InstallationKey
 
 
 logger = logging.getLogger(__name__)
@@ -160,7 +160,7 @@ def _make_persistence(
 ) -> SqlPersistence:
     redis_url = settings.redis_url.reveal() if settings.redis_url else None
     if isinstance(database, PostgresPlace):
-        from stepwell.runs.sql.postgres.persistence import (
+        from stepwell.database.postgres.persistence import (
             PostgresPersistence,  # with the extra, which a server on a file does not need
         )
 
@@ -187,7 +187,7 @@ def _make_signer(settings: Settings, persistence: SqlPersistence) -> SigningKey 
     key = SigningKey(settings.data_folder, settings.signing_key_file)
     if isinstance(persistence, EmbeddedPersistence):
         return key
-    from stepwell.runs.sql.postgres.signing_key import InstallationKey  # with the extra
+    from stepwell.database.postgres.signing_key import InstallationKey  # with the extra
 
     return InstallationKey(lambda: persistence.database, key)
 

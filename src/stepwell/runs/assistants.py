@@ -25,8 +25,8 @@ from stepwell.errors import InvalidRequestError, NotFoundError
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.schemas import AnyGraph, graph_drawing, graph_schemas, subgraph_schemas
 from stepwell.runs.paying import refuse_token
-from stepwell.runs.records import SYSTEM, Assistant, Json
-from stepwell.runs.repository import AssistantFilter, Page, Repository
+from stepwell.database.types import SYSTEM, Assistant, Json
+from stepwell.database.records.types import AssistantFilter, Page, Repository
 
 _NAMESPACE = UUID("5f0c1f3e-6f6b-4b8e-9d53-2b1f6f0a7c41")
 """Drawn once. Changing it would give every default assistant another id."""

@@ -29,17 +29,17 @@ from stepwell.audit.vault import VAULT
 from stepwell.clock import Clock, SystemClock
 from stepwell.errors import InterruptAnsweredError, InvalidRequestError, StorageUnavailableError, find_infrastructure
 from stepwell.payments.states import PAYMENTS
-from stepwell.runs import wire
-from stepwell.runs.documents import VALUES, DocumentBook
+from stepwell.state import wire
+from stepwell.database.documents.book import VALUES, DocumentBook
 from stepwell.runs.driving import checkpoint_asked_for, keep_open_answers, make_config, make_input
 from stepwell.runs.failures import describe_failure
 from stepwell.runs.graphs.inputs import input_fault, input_fields
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.interrupts import has_breakpoints, pending_interrupts
 from stepwell.runs.paying import Cashier
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import ClaimedRun
-from stepwell.runs.records import (
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.queue.types import ClaimedRun
+from stepwell.database.types import (
     CancelAction,
     Document,
     ModelUsage,

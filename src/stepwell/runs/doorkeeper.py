@@ -27,8 +27,8 @@ from stepwell.backends.objects.grants import (
 )
 from stepwell.backends.objects.root import check_root
 from stepwell.errors import AccessError, InvalidRequestError, NotFoundError
-from stepwell.runs.records import Assistant, Run
-from stepwell.runs.repository import Page, Repository
+from stepwell.database.types import Assistant, Run
+from stepwell.database.records.types import Page, Repository
 from stepwell.runs.starting import Place, RunOrder, root_asked_for
 
 

@@ -21,8 +21,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, Send
 
 from stepwell.errors import InterruptAnsweredError
-from stepwell.runs.persistence import RunTraces
-from stepwell.runs.records import Run
+from stepwell.database.persistence_types import RunTraces
+from stepwell.database.types import Run
 from stepwell.runs.run_config import describe_user
 
 

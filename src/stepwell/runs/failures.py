@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from stepwell.runs import wire
-from stepwell.runs.records import NewEvent, RunOutcome
+from stepwell.state import wire
+from stepwell.database.types import NewEvent, RunOutcome
 from stepwell.secrets.errors import words_of
 from stepwell.secrets.text import hide_secrets
 

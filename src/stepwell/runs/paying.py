@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepwell.errors import PaymentRequiredError, SessionClosedError, StorageUnavailableError, TokenInvalidError
 from stepwell.payments.states import FUNDING_ID, TAKES_MONEY, TOKEN
-from stepwell.runs.supervision import Supervisor, stop
+from stepwell.supervision import Supervisor, stop
 
 if TYPE_CHECKING:  # what needs the extra `payments` is handed in, or imported where somebody is paid
     from stepwell.clock import Clock
@@ -28,8 +28,8 @@ if TYPE_CHECKING:  # what needs the extra `payments` is handed in, or imported w
     from stepwell.payments.ledger import HandedOut, Reservation, Session
     from stepwell.payments.meter import RunPayments, WalletMeter
     from stepwell.payments.wallet import Wallet
-    from stepwell.runs.persistence import ChargesStored, Persistence
-    from stepwell.runs.records import Lease, Run
+    from stepwell.database.persistence_types import ChargesStored, Persistence
+    from stepwell.database.types import Lease, Run
     from stepwell.runs.starting import RunOrder
 
 logger = logging.getLogger(__name__)

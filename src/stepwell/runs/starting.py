@@ -15,8 +15,8 @@ from typing import Any, Literal
 from stepwell.answers import AnswerShapes
 from stepwell.backends.objects.grants import ROOT_KEY
 from stepwell.errors import AnswerShapeError, InvalidRequestError
-from stepwell.runs.queue import Admission, BareAnswer
-from stepwell.runs.records import Assistant, Durability, MultitaskStrategy, PendingInterrupt, Run, RunRequest
+from stepwell.database.queue.types import Admission, BareAnswer
+from stepwell.database.types import Assistant, Durability, MultitaskStrategy, PendingInterrupt, Run, RunRequest
 from stepwell.runs.run_config import USER_PREFIX
 
 _OURS = frozenset(

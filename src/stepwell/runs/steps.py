@@ -31,7 +31,7 @@ from stepwell.clock import Clock
 from stepwell.control_flow import find_passing
 from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.models.pricing import TokenUse
-from stepwell.runs.records import Lease, PendingInterrupt, Step, StepKind, StepStatus
+from stepwell.database.types import Lease, PendingInterrupt, Step, StepKind, StepStatus
 from stepwell.secrets.errors import words_of
 from stepwell.secrets.text import hide_secrets
 

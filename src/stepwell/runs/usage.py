@@ -14,7 +14,7 @@ from langchain_core.messages import BaseMessage
 
 from stepwell.models.pricing import TokenUse
 from stepwell.models.usage import CallUsage, UsageMeter
-from stepwell.runs.records import ModelUsage
+from stepwell.database.types import ModelUsage
 
 
 class ModelCalls(Protocol):

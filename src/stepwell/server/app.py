@@ -18,8 +18,8 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from stepwell.clock import Clock
-from stepwell.runs.access import AccessRecords
-from stepwell.runs.shared_counts import ProcessCounts, SharedCounts
+from stepwell.database.access_types import AccessRecords
+from stepwell.database.shared_counts import ProcessCounts, SharedCounts
 from stepwell.server.assembly import Services
 from stepwell.server.facades import ArgumentForms, Facade
 from stepwell.server.limits.layers import limit_layers

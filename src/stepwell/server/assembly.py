@@ -24,14 +24,14 @@ from stepwell.errors import ConfigurationError, StorageUnavailableError
 from stepwell.payments.configuration import Charging
 from stepwell.payments.states import CHARGED
 from stepwell.runs.assistants import Assistants
-from stepwell.runs.checkpoints import check_strict
+from stepwell.database.checkpoints.serializer import check_strict
 from stepwell.runs.doorkeeper import Doorkeeper
 from stepwell.runs.engine import MOST_AT_ONCE, Engine, RunWatcher
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.paying import Cashier, open_cashier
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.records import SYSTEM
-from stepwell.runs.supervision import Duty, Supervisor, stop
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.types import SYSTEM
+from stepwell.supervision import Duty, Supervisor, stop
 from stepwell.runs.threads.operations import Threads
 from stepwell.server.knowledge import KnowledgeAid
 from stepwell.server.model_loading import ModelLoading

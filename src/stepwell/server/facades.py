@@ -24,8 +24,8 @@ import orjson
 from fastapi import Depends, Request
 
 from stepwell.errors import NotFoundError
-from stepwell.runs.records import PendingInterrupt, Run, RunEvent
-from stepwell.runs.repository import Page
+from stepwell.database.types import PendingInterrupt, Run, RunEvent
+from stepwell.database.records.types import Page
 from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal
 

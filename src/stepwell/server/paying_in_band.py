@@ -21,7 +21,7 @@ from fastapi import Depends, Header
 
 from stepwell.errors import PaymentError
 from stepwell.runs.paying import Cashier, with_session
-from stepwell.runs.records import Run
+from stepwell.database.types import Run
 from stepwell.runs.starting import RunOrder
 from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal

@@ -13,7 +13,7 @@ from typing import Annotated
 from fastapi import Depends, Header, Request
 
 from stepwell.errors import InvalidRequestError
-from stepwell.runs.records import RequestKey
+from stepwell.database.types import RequestKey
 from stepwell.server.login.principal import Principal
 
 MAX_CHARS = 255

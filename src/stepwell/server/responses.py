@@ -17,8 +17,8 @@ from fastapi import Header
 from starlette.responses import Response
 
 from stepwell.errors import InvalidRequestError, StorageUnavailableError
-from stepwell.runs.records import Run
-from stepwell.runs.wire import encode
+from stepwell.database.types import Run
+from stepwell.state.wire import encode
 from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal
 from stepwell.server.paying_in_band import CHANGE_HEADER, Change, then_change

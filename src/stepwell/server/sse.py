@@ -22,7 +22,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from stepwell.runs.records import RunEvent
+from stepwell.database.types import RunEvent
 
 HEARTBEAT_S = 5.0
 RECHECK_S = 15.0

@@ -26,9 +26,9 @@ from typing_extensions import TypedDict
 
 from stepwell.clock import Clock
 from stepwell.errors import NotFoundError
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import Admission, ClaimedRun
-from stepwell.runs.records import ModelUsage, NewEvent, PendingInterrupt, RunOutcome
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.queue.types import Admission, ClaimedRun
+from stepwell.database.types import ModelUsage, NewEvent, PendingInterrupt, RunOutcome
 from stepwell.runs.upkeep.maintenance import Maintenance
 from stepwell.tools.effect_journal import Done
 

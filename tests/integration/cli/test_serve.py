@@ -22,7 +22,7 @@ from langgraph_sdk.client import LangGraphClient
 from tests.integration.served.process import GRAPHS, Server, environment, serve
 
 from stepwell.cli.compose import graphs_to_serve, open_server
-from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.server.listening import bind, local_url_of, network_urls_of
 from stepwell.server.settings import ServerSettings
 from stepwell.settings import Settings

@@ -15,8 +15,8 @@ from typing import Any
 from tests.integration.durability.clients import AGENTS, Book, Client, Event, Said
 from tests.integration.durability.oracle import Oracle
 
-from stepwell.runs.event_log import BEGINNING
-from stepwell.runs.sql.events.reading import events_after
+from stepwell.database.events.types import BEGINNING
+from stepwell.database.events.reading import events_after
 
 STEPS = {
     "chat": ("{mark}",),

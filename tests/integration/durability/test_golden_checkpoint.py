@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from tests.fixtures.golden.opening import HERE, OWNER, THREADS, Golden, open_golden
 
-from stepwell.runs.sql.moving.move import move
-from stepwell.runs.sql.moving.postgres_side import PostgresTarget
-from stepwell.runs.sql.moving.sqlite_side import SqliteSource
-from stepwell.runs.sql.sqlite.database import Database
+from stepwell.database.moving.move import move
+from stepwell.database.moving.postgres_side import PostgresTarget
+from stepwell.database.moving.sqlite_side import SqliteSource
+from stepwell.database.sqlite.database import Database
 
 RELEASES = sorted(HERE.glob("*.db"))
 APPROVE = {"decisions": [{"type": "approve"}]}

@@ -23,8 +23,8 @@ from typing import Any, Literal
 from stepwell.payments.cashu.money import BlindedMessage, BlindSignature, Proof
 from stepwell.payments.mint import HttpMint
 from stepwell.payments.wallet import Wallet
-from stepwell.runs.sql.ledger import DatabaseLedger
-from stepwell.runs.sql.sqlite.database import Database
+from stepwell.database.ledger import DatabaseLedger
+from stepwell.database.sqlite.database import Database
 
 OWNER = "alice"
 CALLS = 3

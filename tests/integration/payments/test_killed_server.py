@@ -21,8 +21,8 @@ from tests.integration.payments.mints import MintProcess, buy_many
 
 from stepwell.payments.mint import HttpMint
 from stepwell.payments.wallet import Wallet
-from stepwell.runs.sql.ledger import DatabaseLedger
-from stepwell.runs.sql.sqlite.database import Database
+from stepwell.database.ledger import DatabaseLedger
+from stepwell.database.sqlite.database import Database
 
 GRAPHS = Path(__file__).parent / "sold" / "langgraph.json"
 SATS, PRICE = 64, 5

@@ -23,8 +23,8 @@ from stepwell.payments.meter import WalletMeter
 from stepwell.payments.mint import HttpMint
 from stepwell.payments.pricing import FlatPrice
 from stepwell.payments.wallet import Wallet
-from stepwell.runs.sql.ledger import DatabaseLedger
-from stepwell.runs.sql.sqlite.database import Database
+from stepwell.database.ledger import DatabaseLedger
+from stepwell.database.sqlite.database import Database
 from stepwell.testing import ScriptedModel, call, say
 
 G = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"

@@ -22,8 +22,8 @@ from stepwell.payments.meter import WalletMeter
 from stepwell.payments.mint import HttpMint
 from stepwell.payments.pricing import FlatPrice
 from stepwell.payments.wallet import Wallet
-from stepwell.runs.sql.ledger import DatabaseLedger
-from stepwell.runs.sql.sqlite.database import Database
+from stepwell.database.ledger import DatabaseLedger
+from stepwell.database.sqlite.database import Database
 from stepwell.testing import ScriptedModel, call, say
 
 pytestmark = pytest.mark.prove

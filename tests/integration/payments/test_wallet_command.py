@@ -23,8 +23,8 @@ from stepwell.payments.configuration import load_charging
 from stepwell.payments.memory_ledger import MemoryLedger
 from stepwell.payments.mint import HttpMint
 from stepwell.payments.wallet import Wallet
-from stepwell.runs.sql.ledger import DatabaseLedger
-from stepwell.runs.sql.sqlite.database import Database
+from stepwell.database.ledger import DatabaseLedger
+from stepwell.database.sqlite.database import Database
 from stepwell.server.schemas import wallet_operator as schemas
 from stepwell.server.settings import ServerSettings
 from stepwell.testing import MemoryMint

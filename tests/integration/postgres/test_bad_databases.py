@@ -20,10 +20,10 @@ from tests.integration.operations.conftest import HERE, Place
 from tests.integration.served.warm import Started, start_warm
 from tests.support.postgres import PostgresCluster
 
-from stepwell.runs.sql.condition import Migration
-from stepwell.runs.sql.postgres import migrate as migrating
-from stepwell.runs.sql.postgres.database import PostgresDatabase
-from stepwell.runs.sql.postgres.migrate import migrations
+from stepwell.database.condition import Migration
+from stepwell.database.postgres import migrate as migrating
+from stepwell.database.postgres.database import PostgresDatabase
+from stepwell.database.postgres.migrate import migrations
 
 PATIENCE_S = 60.0
 PASSWORD = "hunter2-and-more"

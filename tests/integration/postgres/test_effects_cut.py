@@ -25,9 +25,9 @@ from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine, RunWatcher
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
-from stepwell.runs.records import Run, RunOutcome
-from stepwell.runs.sql.postgres import patience
-from stepwell.runs.sql.postgres.persistence import PostgresPersistence
+from stepwell.database.types import Run, RunOutcome
+from stepwell.database.postgres import patience
+from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.runs.starting import RunOrder
 from stepwell.testing import Asked, ScriptedModel, call, say
 from stepwell.tools.effects import with_effect

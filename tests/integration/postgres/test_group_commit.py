@@ -14,9 +14,9 @@ from tests.integration.postgres.statement_proxy import Lost, StatementProxy
 from tests.support.postgres import PostgresCluster
 
 from stepwell.errors import InvalidRequestError, NotFoundError, StorageUnavailableError
-from stepwell.runs.sql.database import OrderedWork
-from stepwell.runs.sql.postgres import patience
-from stepwell.runs.sql.postgres.database import PostgresDatabase
+from stepwell.database.database import OrderedWork
+from stepwell.database.postgres import patience
+from stepwell.database.postgres.database import PostgresDatabase
 from stepwell.sql import Connection
 
 PATIENCE_S = 120.0

@@ -16,8 +16,8 @@ from tests.integration.operations.conftest import Place, Served
 from tests.integration.served.warm import start_warm
 from tests.support.postgres import PostgresCluster
 
-from stepwell.runs.sql.moving.move import known_tables
-from stepwell.runs.sql.sqlite.database import Database
+from stepwell.database.moving.move import known_tables
+from stepwell.database.sqlite.database import Database
 
 PATIENCE_S = 60.0
 LARGE = 20_000

@@ -6,8 +6,8 @@ from queue import SimpleQueue
 
 import psycopg
 
-from stepwell.runs.sql.postgres.connection import PostgresConnection, connect
-from stepwell.runs.sql.postgres.news import News
+from stepwell.database.postgres.connection import PostgresConnection, connect
+from stepwell.database.postgres.news import News
 
 PATIENCE_S = 60
 

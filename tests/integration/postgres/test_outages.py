@@ -12,11 +12,11 @@ from tests.support.driven_runs import OWNER, a_run, driving, new_id
 from tests.support.postgres import PostgresCluster
 
 from stepwell.errors import StorageUnavailableError
-from stepwell.runs.queue import Admission, ClaimedRun
-from stepwell.runs.records import RunOutcome
-from stepwell.runs.sql.postgres import database as database_module
-from stepwell.runs.sql.postgres.persistence import PostgresPersistence
-from stepwell.runs.sql.scheduling import leases
+from stepwell.database.queue.types import Admission, ClaimedRun
+from stepwell.database.types import RunOutcome
+from stepwell.database.postgres import database as database_module
+from stepwell.database.postgres.persistence import PostgresPersistence
+from stepwell.database.queue import leases
 from stepwell.sql import Connection
 
 PATIENCE_S = 60.0

@@ -9,8 +9,8 @@ from contextlib import closing
 import psycopg
 import pytest
 
-from stepwell.runs.sql.postgres.migrate import migrations as postgres_migrations
-from stepwell.runs.sql.sqlite.migrate import migrate, migrations
+from stepwell.database.postgres.migrate import migrations as postgres_migrations
+from stepwell.database.sqlite.migrate import migrate, migrations
 
 OWN = {"stepwell_form"}
 ADDED = {("threads", "rowid"), ("assistants", "rowid")}

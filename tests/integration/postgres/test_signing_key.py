@@ -9,8 +9,8 @@ import pytest
 
 from stepwell.audit.signing import Signature, SigningKey
 from stepwell.errors import ConfigurationError, SigningKeyError
-from stepwell.runs.sql.postgres.persistence import PostgresPersistence
-from stepwell.runs.sql.postgres.signing_key import InstallationKey, kept_key
+from stepwell.database.postgres.persistence import PostgresPersistence
+from stepwell.database.postgres.signing_key import InstallationKey, kept_key
 
 
 def key_of(persistence: PostgresPersistence, folder: Path, chosen: Path | None = None) -> InstallationKey:

@@ -11,11 +11,11 @@ import pytest
 from tests.support.driven_runs import DONE, OWNER, a_run, a_thread, driving, new_id
 
 from stepwell.errors import LeaseLostError, ThreadBusyError
-from stepwell.runs.queue import Admission, ClaimedRun
-from stepwell.runs.records import NewEvent
-from stepwell.runs.sql.postgres.database import PostgresDatabase
-from stepwell.runs.sql.postgres.persistence import PostgresPersistence
-from stepwell.runs.sql.scheduling import admission, heartbeat, leases
+from stepwell.database.queue.types import Admission, ClaimedRun
+from stepwell.database.types import NewEvent
+from stepwell.database.postgres.database import PostgresDatabase
+from stepwell.database.postgres.persistence import PostgresPersistence
+from stepwell.database.queue import admission, heartbeat, leases
 from stepwell.sql import Connection
 
 PATIENCE_S = 60.0

@@ -19,8 +19,8 @@ from tests.integration.runs.graphs import two
 from tests.integration.server.conftest import Server, serve
 from tests.support.postgres import PostgresCluster
 
-from stepwell.runs.sql.postgres import database as database_module
-from stepwell.runs.sql.postgres.persistence import PostgresPersistence
+from stepwell.database.postgres import database as database_module
+from stepwell.database.postgres.persistence import PostgresPersistence
 
 __all__ = ["packages"]
 

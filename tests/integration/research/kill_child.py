@@ -36,11 +36,11 @@ from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
-from stepwell.runs.records import Lease
-from stepwell.runs.repository import Page
-from stepwell.runs.sql.checkpoints.saver import SqlSaver
-from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
-from stepwell.runs.sql.vault import SqlVault
+from stepwell.database.types import Lease
+from stepwell.database.records.types import Page
+from stepwell.database.checkpoints.saver import SqlSaver
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.vault import SqlVault
 from stepwell.runs.starting import RunOrder
 from stepwell.settings import Settings
 from stepwell.testing import ScriptedModel
@@ -194,7 +194,7 @@ async def follow(engine: Engine, persistence: EmbeddedPersistence) -> dict[str, 
 
 
 def _any() -> Any:
-    from stepwell.runs.repository import ThreadFilter
+    from stepwell.database.records.types import ThreadFilter
 
     return ThreadFilter()
 

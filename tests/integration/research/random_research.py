@@ -30,7 +30,7 @@ from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
-from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.starting import RunOrder
 from stepwell.runs.threads.operations import Threads
 from stepwell.testing import Asked, ScriptedModel

@@ -16,8 +16,8 @@ from stepwell.clock import Clock, SystemClock
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine
 from stepwell.runs.graphs.registry import GraphRegistry
-from stepwell.runs.records import Run, RunEvent, Thread
-from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.types import Run, RunEvent, Thread
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.starting import RunOrder
 
 GRAPHS = (

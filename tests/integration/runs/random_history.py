@@ -23,9 +23,9 @@ from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
-from stepwell.runs.records import PendingInterrupt, Thread
-from stepwell.runs.repository import EffectFilter, Page, ThreadFilter
-from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.types import PendingInterrupt, Thread
+from stepwell.database.records.types import EffectFilter, Page, ThreadFilter
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.starting import RunOrder
 from stepwell.runs.threads.operations import Threads
 

@@ -10,7 +10,7 @@ import pytest
 
 from stepwell.clock import Clock
 from stepwell.errors import AnswerShapeError, InterruptAnsweredError, ResumeError
-from stepwell.runs.records import PendingInterrupt
+from stepwell.database.types import PendingInterrupt
 
 from .conftest import OpenRuns, Runs
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from stepwell.clock import SystemClock
-from stepwell.runs.sql.sqlite import write_ahead_log
-from stepwell.runs.sql.sqlite.database import Database
-from stepwell.runs.sql.store.items import SqlStore
+from stepwell.database.sqlite import write_ahead_log
+from stepwell.database.sqlite.database import Database
+from stepwell.database.store.items import SqlStore
 
 SAID = "what-somebody-wants-forgotten"
 

@@ -7,7 +7,7 @@ import asyncio
 import orjson
 import pytest
 
-from stepwell.runs.records import Durability
+from stepwell.database.types import Durability
 
 from .conftest import OWNER, OpenRuns, Runs
 

@@ -14,10 +14,10 @@ from tests.support.driven_runs import OWNER, a_run, a_thread, driving, new_id
 
 from stepwell.clock import SystemClock
 from stepwell.errors import NotFoundError, ThreadBusyError
-from stepwell.runs.queue import Admission
-from stepwell.runs.records import NewEvent
-from stepwell.runs.repository import Page, ThreadFilter
-from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.queue.types import Admission
+from stepwell.database.types import NewEvent
+from stepwell.database.records.types import Page, ThreadFilter
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
 
 DAY = timedelta(days=1)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import orjson
 import pytest
 
-from stepwell.runs.records import RunEvent
+from stepwell.database.types import RunEvent
 from stepwell.runs.streaming.modes import PROTOCOL, STREAM_MODES
 
 from .conftest import OWNER, OpenRuns, Runs, new_id

@@ -15,12 +15,12 @@ import pytest
 
 from stepwell.clock import SystemClock
 from stepwell.errors import ConfigurationError, NotFoundError
-from stepwell.runs.checkpoints import strict_serializer
+from stepwell.database.checkpoints.serializer import strict_serializer
 from stepwell.runs.graphs.registry import GraphRegistry
-from stepwell.runs.sql.checkpoints.saver import SqlSaver
-from stepwell.runs.sql.sqlite.database import Database, free_bytes
-from stepwell.runs.sql.upkeep.compaction import FaithfulSerializer
-from stepwell.runs.sql.upkeep.maintenance import maintenance_of
+from stepwell.database.checkpoints.saver import SqlSaver
+from stepwell.database.sqlite.database import Database, free_bytes
+from stepwell.database.upkeep.compaction import FaithfulSerializer
+from stepwell.database.upkeep.maintenance import maintenance_of
 from stepwell.runs.threads.operations import Threads
 from stepwell.runs.upkeep.maintenance import Housekeeping, RetentionRules
 from stepwell.runs.upkeep.retention import Retention, RetentionReport

@@ -30,7 +30,7 @@ IMPORTED = [
     "stepwell.cli.chat.on_server",
     "stepwell.cli.operator.db",
     "stepwell.cli.operator.move",
-    "stepwell.runs.sql.postgres.persistence",
+    "stepwell.database.postgres.persistence",
     "stepwell.server.listening",
     "stepwell.agent",
     "stepwell.testing",

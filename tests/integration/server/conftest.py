@@ -25,8 +25,8 @@ from stepwell.models import DEFAULT_LOCAL_MODEL, LocalModels
 from stepwell.payments.configuration import Charging
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.server.app import create_app
 from stepwell.server.assembly import Services, open_services
 from stepwell.server.knowledge import KnowledgeAid

@@ -15,7 +15,7 @@ from langgraph.graph import END, START, StateGraph
 from tests.integration.server.conftest import Server, serve
 from tests.integration.server.graphs import GRAPHS, Talk
 
-from stepwell.runs.sql.sqlite import write_ahead_log
+from stepwell.database.sqlite import write_ahead_log
 
 SIZE = 8 * 1024 * 1024
 

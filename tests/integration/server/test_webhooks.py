@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from stepwell.clock import SystemClock
-from stepwell.runs.records import Run, RunRequest
-from stepwell.runs.sql.sqlite.database import Database
-from stepwell.runs.sql.webhooks import SqlWebhooks, insert_webhook
+from stepwell.database.types import Run, RunRequest
+from stepwell.database.sqlite.database import Database
+from stepwell.database.webhooks import SqlWebhooks, insert_webhook
 from stepwell.runs.webhooks import verify_signature
 from stepwell.runs.webhooks.rules import WebhookRules
 from stepwell.runs.webhooks.sender import DELAYS_S, HOLD_S, MAX_DELIVERY_ATTEMPTS, WebhookSender

@@ -18,10 +18,10 @@ from stepwell.errors import AccessError, AlreadyExistsError, InvalidRequestError
 from stepwell.runs.assistants import Assistants, default_assistant_id
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
-from stepwell.runs.records import SYSTEM
-from stepwell.runs.repository import AssistantFilter, Page
-from stepwell.runs.sql.records.repository import SqlRepository
-from stepwell.runs.sql.sqlite.database import Database
+from stepwell.database.types import SYSTEM
+from stepwell.database.records.types import AssistantFilter, Page
+from stepwell.database.records.repository import SqlRepository
+from stepwell.database.sqlite.database import Database
 
 
 class Words(TypedDict, total=False):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stepwell import create_deep_agent
 from stepwell.models.usage import UsageMeter
-from stepwell.runs.records import ModelUsage
+from stepwell.database.types import ModelUsage
 from stepwell.runs.usage import model_usage
 from stepwell.testing import ScriptedModel, call, say
 

@@ -13,8 +13,8 @@ import pytest
 from fastapi import Depends, FastAPI, Request
 from starlette.responses import StreamingResponse
 
-from stepwell.runs.sql.access import SqlAccess
-from stepwell.runs.sql.sqlite.database import Database
+from stepwell.database.access import SqlAccess
+from stepwell.database.sqlite.database import Database
 from stepwell.server.app import install_sign_in
 from stepwell.server.limits.layers import limit_layers
 from stepwell.server.login.api_keys import NewKey, make_key

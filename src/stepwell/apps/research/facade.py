@@ -30,7 +30,7 @@ from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, ResearchPlan
 from stepwell.apps.research.state import MAX_REASONING_ENTRIES
 from stepwell.errors import InvalidRequestError, ResumeError
 from stepwell.evidence.policy.rules import Violation
-from stepwell.runs.records import PendingInterrupt, RunEvent
+from stepwell.database.types import PendingInterrupt, RunEvent
 from stepwell.validation import describe_first_fault
 
 GRAPH: Final = "research"

@@ -33,7 +33,7 @@ from stepwell.evidence.recorded.replay_stand_ins import NoModel, NoWeb, ReplayVa
 from stepwell.models.embedding.embedder import Embedder, choose_embedder
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
-from stepwell.runs.checkpoints import strict_serializer
+from stepwell.database.checkpoints.serializer import strict_serializer
 from stepwell.runs.graphs.binding import AnyGraph, allowed_classes, bind
 from stepwell.settings import Settings
 from stepwell.tools.web.search.choice import search_chain

@@ -23,9 +23,9 @@ from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
-from stepwell.runs.records import Thread
-from stepwell.runs.repository import Page
-from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.types import Thread
+from stepwell.database.records.types import Page
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.starting import RunOrder
 
 _OWNER = "you"

@@ -91,6 +91,6 @@ class GraphConversations:
 def _as_json(value: Any) -> Any:
     import orjson
 
-    from stepwell.runs import wire  # brings LangChain, which a graph in this process has brought already
+    from stepwell.state import wire  # brings LangChain, which a graph in this process has brought already
 
     return orjson.loads(wire.encode(value))

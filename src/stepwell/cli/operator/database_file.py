@@ -13,7 +13,7 @@ from stepwell.errors import ConfigurationError
 from stepwell.settings import Settings
 
 if TYPE_CHECKING:
-    from stepwell.runs.sql.database import SqlDatabase
+    from stepwell.database.database import SqlDatabase
 
 T = TypeVar("T")
 
@@ -57,10 +57,10 @@ def with_database(place: Path | PostgresPlace, work: Callable[[SqlDatabase], Awa
 def _open(place: Path | PostgresPlace, *, alone: bool) -> SqlDatabase:
     # Imported when they are needed: `serve` looks only for the place.
     if isinstance(place, PostgresPlace):
-        from stepwell.runs.sql.postgres.database import PostgresDatabase
+        from stepwell.database.postgres.database import PostgresDatabase
 
         return PostgresDatabase(place.url.reveal(), alone=alone, upgrade=False, is_meant=place.is_meant)
-    from stepwell.runs.sql.sqlite.database import Database
+    from stepwell.database.sqlite.database import Database
 
     return Database(place)
 

@@ -17,16 +17,16 @@ from stepwell.cli.operator.database_file import database_file, require_database,
 from stepwell.cli.own_command import spell_command
 from stepwell.clock import SystemClock
 from stepwell.runs.graphs.registry import GraphRegistry
-from stepwell.runs.sql.checkpoints.saver import SqlSaver
-from stepwell.runs.sql.condition import Condition
-from stepwell.runs.sql.database import SqlDatabase
-from stepwell.runs.sql.sqlite import backup as copies
-from stepwell.runs.sql.sqlite.condition import inspect_database, is_in_use
-from stepwell.runs.sql.sqlite.database import Database, free_bytes
-from stepwell.runs.sql.sqlite.disk_space import DiskSpace
-from stepwell.runs.sql.sqlite.migrate import refuse_newer
-from stepwell.runs.sql.sqlite.process_lock import ProcessLock
-from stepwell.runs.sql.upkeep.maintenance import maintenance_of
+from stepwell.database.checkpoints.saver import SqlSaver
+from stepwell.database.condition import Condition
+from stepwell.database.database import SqlDatabase
+from stepwell.database.sqlite import backup as copies
+from stepwell.database.sqlite.condition import inspect_database, is_in_use
+from stepwell.database.sqlite.database import Database, free_bytes
+from stepwell.database.sqlite.disk_space import DiskSpace
+from stepwell.database.sqlite.migrate import refuse_newer
+from stepwell.database.sqlite.process_lock import ProcessLock
+from stepwell.database.upkeep.maintenance import maintenance_of
 from stepwell.runs.upkeep.maintenance import RetentionRules
 from stepwell.runs.upkeep.retention import Retention, RetentionReport
 from stepwell.settings import Settings
@@ -61,7 +61,7 @@ def status(*, database_url: str | None) -> int:
 def _inspect(database: Path | PostgresPlace) -> Condition:
     """`ConfigurationError` for a form that this version does not know."""
     if isinstance(database, PostgresPlace):
-        from stepwell.runs.sql.postgres.condition import inspect_postgres
+        from stepwell.database.postgres.condition import inspect_postgres
 
         found = inspect_postgres(database.url.reveal())
     else:
@@ -88,7 +88,7 @@ def migrate(*, database_url: str | None) -> int:
 
 
 def _migrate_postgres(database: PostgresPlace) -> None:
-    from stepwell.runs.sql.postgres.database import PostgresDatabase
+    from stepwell.database.postgres.database import PostgresDatabase
 
     PostgresDatabase(database.url.reveal(), is_meant=database.is_meant).close()
 

@@ -130,7 +130,7 @@ def describe_evidence_key(settings: Settings) -> str:
     try:
         database = database_place(None, settings)
         if isinstance(database, PostgresPlace) and not key.is_chosen:
-            from stepwell.runs.sql.postgres.signing_key import kept_key
+            from stepwell.database.postgres.signing_key import kept_key
 
             return kept_key(database.url.reveal()) or "none yet; it is made when the first bundle is signed"
         public = key.public_key()

@@ -14,8 +14,8 @@ from stepwell.cli.operator.server_request import ask_server
 from stepwell.cli.operator.tables import align, short_time
 from stepwell.cli.own_command import spell_command
 from stepwell.clock import SystemClock
-from stepwell.runs.repository import EffectFilter, Page
-from stepwell.runs.sql.records.repository import SqlRepository
+from stepwell.database.records.types import EffectFilter, Page
+from stepwell.database.records.repository import SqlRepository
 from stepwell.settings import Settings
 
 T = TypeVar("T")

@@ -13,8 +13,8 @@ from stepwell.cli.database_place import database_place
 from stepwell.cli.operator.database_file import with_database
 from stepwell.cli.own_command import spell_command
 from stepwell.clock import Clock, SystemClock
-from stepwell.runs.access import AccessRecords, ApiKey
-from stepwell.runs.sql.access import SqlAccess
+from stepwell.database.access_types import AccessRecords, ApiKey
+from stepwell.database.access import SqlAccess
 from stepwell.server.login.api_keys import make_key
 from stepwell.settings import Settings
 

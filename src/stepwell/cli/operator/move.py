@@ -12,9 +12,9 @@ from typing import TextIO
 from stepwell.cli.database_place import PostgresPlace, database_place
 from stepwell.cli.operator.tables import align
 from stepwell.errors import ConfigurationError
-from stepwell.runs.sql.moving.move import Moved, Source, Target, Told
-from stepwell.runs.sql.moving.move import move as move_all
-from stepwell.runs.sql.moving.sqlite_side import SqliteSource, SqliteTarget
+from stepwell.database.moving.move import Moved, Source, Target, Told
+from stepwell.database.moving.move import move as move_all
+from stepwell.database.moving.sqlite_side import SqliteSource, SqliteTarget
 from stepwell.settings import Settings
 
 _OFTEN_S = 0.1
@@ -44,7 +44,7 @@ def _place(named: str | None, settings: Settings) -> Path | PostgresPlace:
 
 def _source(place: Path | PostgresPlace) -> AbstractContextManager[Source]:
     if isinstance(place, PostgresPlace):
-        from stepwell.runs.sql.moving.postgres_side import PostgresSource
+        from stepwell.database.moving.postgres_side import PostgresSource
 
         return PostgresSource(place.url.reveal(), str(place))
     return SqliteSource(place)
@@ -52,7 +52,7 @@ def _source(place: Path | PostgresPlace) -> AbstractContextManager[Source]:
 
 def _target(place: Path | PostgresPlace) -> AbstractContextManager[Target]:
     if isinstance(place, PostgresPlace):
-        from stepwell.runs.sql.moving.postgres_side import PostgresTarget
+        from stepwell.database.moving.postgres_side import PostgresTarget
 
         return PostgresTarget(place.url.reveal(), str(place))
     return SqliteTarget(place)

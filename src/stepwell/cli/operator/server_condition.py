@@ -60,13 +60,13 @@ def _describe_database(settings: Settings) -> str:
 
 def _describe_place(place: Path | PostgresPlace) -> str:
     if isinstance(place, PostgresPlace):
-        from stepwell.runs.sql.postgres.condition import inspect_postgres
+        from stepwell.database.postgres.condition import inspect_postgres
 
         name, found = str(place), inspect_postgres(place.url.reveal())
         if not found.form:
             return f"{name}, which is empty yet; the first start of a server makes its tables"
     else:
-        from stepwell.runs.sql.sqlite.condition import inspect_database
+        from stepwell.database.sqlite.condition import inspect_database
 
         if not place.is_file():
             return "none yet; the first start of the server makes it in the data folder"

@@ -11,8 +11,8 @@ from stepwell.cli.operator.server_request import ask_server
 from stepwell.cli.operator.tables import align
 from stepwell.clock import SystemClock
 from stepwell.errors import ConfigurationError
-from stepwell.runs.repository import UsageGroup
-from stepwell.runs.sql.records.repository import SqlRepository
+from stepwell.database.records.types import UsageGroup
+from stepwell.database.records.repository import SqlRepository
 from stepwell.settings import Settings
 
 Line = Mapping[str, Any]

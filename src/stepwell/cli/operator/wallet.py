@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from stepwell.payments.ledger import Ledger
     from stepwell.payments.states import SessionState
     from stepwell.payments.wallet import Wallet
-    from stepwell.runs.sql.database import SqlDatabase
+    from stepwell.database.database import SqlDatabase
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ class Place:
 
     def read(self, work: Callable[[Ledger], Awaitable[T]]) -> T:
         """Look into the ledger, beside a server or without one. It needs no settings: what is owed is owed, also when payments are off."""
-        from stepwell.runs.sql.ledger import DatabaseLedger
+        from stepwell.database.ledger import DatabaseLedger
 
         place = require_database(self.database_url, self.settings)
         return with_database(place, lambda opened: work(DatabaseLedger(opened)))
@@ -61,7 +61,7 @@ class Place:
     def work(self, work: Callable[[Wallet], Awaitable[T]], *, moves_money: bool = True) -> T:
         """Ask mints, and do something with the money. What moves it wants no server beside."""
         from stepwell.payments.configuration import load_charging, open_wallet
-        from stepwell.runs.sql.ledger import DatabaseLedger
+        from stepwell.database.ledger import DatabaseLedger
 
         charging = load_charging(self.settings.payments)
         if charging is None:
@@ -223,14 +223,14 @@ def _keep_payout(place: Place, mint: str | None, again: str | None, to: Path) ->
 def _nobody_else(place: Path | PostgresPlace) -> Iterator[None]:
     """Keep servers out of a file; say what to do when one uses a Postgres database, which is opened for us alone."""
     if isinstance(place, PostgresPlace):
-        from stepwell.runs.sql.postgres.in_use import InUseError
+        from stepwell.database.postgres.in_use import InUseError
 
         try:
             yield
         except InUseError as error:
             raise ConfigurationError(_one_at_a_time(str(place))) from error
         return
-    from stepwell.runs.sql.sqlite.process_lock import ProcessLock
+    from stepwell.database.sqlite.process_lock import ProcessLock
 
     lock = ProcessLock(place.with_name(place.name + ".lock"))
     if not lock.try_acquire():

@@ -16,5 +16,5 @@ a fast one, or hundreds of slow ones, cost one commit instead of one each:
             append of its own                thread costs more than a row          one piece of work or for 256
 ```
 
-The last two are the database's own (`runs/sql`). An event is handed to whoever follows the run only after its commit.
+The last two are the database's own (`database`). An event is handed to whoever follows the run only after its commit.
 """

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stepwell.runs.documents import DocumentBook
-from stepwell.runs.records import NewEvent, PendingInterrupt
+from stepwell.database.documents.book import DocumentBook
+from stepwell.database.types import NewEvent, PendingInterrupt
 from stepwell.runs.run_config import public_metadata
 from stepwell.runs.streaming.lifecycle import LifecycleEvents
 from stepwell.runs.streaming.message_blocks import CallIds
@@ -22,7 +22,7 @@ from stepwell.runs.streaming.modes import PROTOCOL, Namespace, StreamPlan, event
 from stepwell.runs.streaming.progress import Progress
 from stepwell.runs.streaming.protocol import ProtocolEvents
 from stepwell.runs.streaming.steps import ToolEvents, checkpoint_payload, debug_payload, task_payload
-from stepwell.runs.wire import encode, plain
+from stepwell.state.wire import encode, plain
 
 _INTERRUPT = "__interrupt__"
 

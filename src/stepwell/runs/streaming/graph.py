@@ -22,8 +22,8 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
 
-from stepwell.runs.documents import DocumentBook
-from stepwell.runs.records import RunRequest
+from stepwell.database.documents.book import DocumentBook
+from stepwell.database.types import RunRequest
 from stepwell.runs.run_config import context_for
 from stepwell.runs.streaming.chunks import ChunkReader, WatchTask
 from stepwell.runs.streaming.modes import Namespace, StreamPlan, plan_stream

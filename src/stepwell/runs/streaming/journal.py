@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from stepwell.runs.event_log import EventLog
-from stepwell.runs.records import Lease, NewEvent, RunEvent
+from stepwell.database.events.types import EventLog
+from stepwell.database.types import Lease, NewEvent, RunEvent
 
 _REST_S = 0.01
 _MOST_EVENTS = 1000

@@ -28,7 +28,7 @@ import orjson
 from langchain_core.messages import AIMessage, AIMessageChunk, UsageMetadata
 from langchain_core.messages.ai import add_usage
 
-from stepwell.runs.wire import plain
+from stepwell.state.wire import plain
 
 Event = dict[str, Any]
 Block = dict[str, Any]

@@ -20,11 +20,11 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk, message_chunk_to_message
 
-from stepwell.runs.records import NewEvent
+from stepwell.database.types import NewEvent
 from stepwell.runs.run_config import public_metadata
 from stepwell.runs.streaming.modes import Namespace, event_name
 from stepwell.runs.streaming.progress import PartialMessage
-from stepwell.runs.wire import encode
+from stepwell.state.wire import encode
 
 PARTIAL = "messages/partial"
 

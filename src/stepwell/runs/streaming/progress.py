@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from stepwell.runs.records import NewEvent, PendingInterrupt
+from stepwell.database.types import NewEvent, PendingInterrupt
 
 
 @dataclass(frozen=True)

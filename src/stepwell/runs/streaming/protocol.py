@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stepwell.runs.records import NewEvent, PendingInterrupt
+from stepwell.database.types import NewEvent, PendingInterrupt
 from stepwell.runs.streaming.message_blocks import MessageBlocks
 from stepwell.runs.streaming.modes import Namespace, event_name
-from stepwell.runs.wire import encode
+from stepwell.state.wire import encode
 from stepwell.secrets.text import hide_secrets
 
 MESSAGES = "protocol/messages"

@@ -12,7 +12,7 @@ from typing import Protocol
 from langchain_core.callbacks import BaseCallbackHandler
 
 from stepwell.errors import needs_extra
-from stepwell.runs.records import Run, RunOutcome
+from stepwell.database.types import Run, RunOutcome
 from stepwell.settings import TelemetrySettings
 
 

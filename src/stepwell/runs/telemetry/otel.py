@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 
 from stepwell.errors import ConfigurationError
-from stepwell.runs.records import Run, RunOutcome
+from stepwell.database.types import Run, RunOutcome
 from stepwell.runs.telemetry.spans import RunSpans
 from stepwell.settings import TelemetrySettings
 

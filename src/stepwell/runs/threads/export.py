@@ -25,11 +25,11 @@ from typing import Any, TypeVar
 from stepwell.audit.vault import EvidenceVault
 from stepwell.clock import Clock, timestamp
 from stepwell.errors import ConfigurationError, EvidenceDamagedError, EvidenceMissingError, NotFoundError
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.records import Assistant, Thread
-from stepwell.runs.repository import AssistantFilter, Page, Repository, ThreadFilter
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.types import Assistant, Thread
+from stepwell.database.records.types import AssistantFilter, Page, Repository, ThreadFilter
 from stepwell.runs.threads.state import ThreadStates
-from stepwell.runs.wire import encode
+from stepwell.state.wire import encode
 
 FORM = 1
 _AT_ONCE = 100

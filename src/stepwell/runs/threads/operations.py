@@ -15,15 +15,15 @@ from langgraph.types import StateUpdate
 from stepwell.clock import Clock
 from stepwell.errors import AlreadyExistsError, InvalidRequestError, NotFoundError, ThreadBusyError
 from stepwell.runs.graphs.registry import GraphRegistry
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.records import SYSTEM, RequestKey, Thread
-from stepwell.runs.repository import Page, ThreadFilter
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.types import SYSTEM, RequestKey, Thread
+from stepwell.database.records.types import Page, ThreadFilter
 from stepwell.runs.threads.export import export_owner
 from stepwell.runs.threads.messages import MessagePage
 from stepwell.runs.threads.snapshots import ShowValues
 from stepwell.runs.threads.state import Checkpoint, ThreadStates, graph_of
 from stepwell.runs.threads.updates import steps_from_wire
-from stepwell.runs.wire import plain
+from stepwell.state.wire import plain
 
 IfExists = Literal["raise", "do_nothing"]
 PruneStrategy = Literal["delete", "keep_latest"]

@@ -14,9 +14,9 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Interrupt, PregelTask, StateSnapshot
 
-from stepwell.runs.records import ThreadStatus
+from stepwell.database.types import ThreadStatus
 from stepwell.runs.run_config import checkpoint_place, public_metadata
-from stepwell.runs.wire import plain
+from stepwell.state.wire import plain
 
 ShowValues = Callable[[Any], Any]
 """How the values of a state become JSON: as Python values, as text that is encoded already, or not at all."""

@@ -22,16 +22,16 @@ from langgraph.types import StateSnapshot, StateUpdate
 
 from stepwell.control_flow import let_pass
 from stepwell.errors import InvalidRequestError, NotFoundError, StepwellError
-from stepwell.runs.documents import VALUES
+from stepwell.database.documents.book import VALUES
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.interrupts import root_interrupts
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.records import Lease, Thread
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.types import Lease, Thread
 from stepwell.runs.threads import snapshots
 from stepwell.runs.threads.loose_subgraphs import is_known, loose_snapshot
 from stepwell.runs.threads.messages import MessagePage, read_messages
 from stepwell.runs.threads.updates import require_known_channels
-from stepwell.runs.wire import plain
+from stepwell.state.wire import plain
 from stepwell.secrets.errors import words_of
 from stepwell.state.compact import acompact
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol, Self
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.pregel import Pregel
 
-from stepwell.runs.supervision import Supervisor, stop
+from stepwell.supervision import Supervisor, stop
 from stepwell.state.compact import CompactReport
 
 SWEEP_S = 60.0

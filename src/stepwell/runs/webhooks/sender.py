@@ -24,7 +24,7 @@ import httpx
 
 from stepwell.clock import Clock
 from stepwell.errors import InvalidRequestError
-from stepwell.runs.supervision import Duty, Supervisor, stop
+from stepwell.supervision import Duty, Supervisor, stop
 from stepwell.runs.webhooks.rules import WebhookRules, check_webhook_url, resolve
 from stepwell.runs.webhooks.signing import SIGNATURE_HEADER, sign
 

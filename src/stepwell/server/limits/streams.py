@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stepwell.errors import LimitReachedError
-from stepwell.runs.shared_counts import SharedCounts
+from stepwell.database.shared_counts import SharedCounts
 
 
 class OpenStreams:

@@ -1,4 +1,4 @@
-"""API keys: `sw_<key id>_<secret>`. Made, recognised and checked here; kept as a hash (`runs/access`).
+"""API keys: `sw_<key id>_<secret>`. Made, recognised and checked here; kept as a hash (`database/access_types`).
 
 The secret has 256 random bits, so a plain SHA-256 of it is as good as a slow hash: there is no dictionary to try.
 Comparing takes the same time whatever is wrong, and an unknown key id costs a comparison as well.
@@ -17,8 +17,8 @@ from typing import NamedTuple
 from stepwell.backends.objects.grants import NO_ROOTS, Grants
 from stepwell.clock import Clock
 from stepwell.errors import InvalidRequestError, NotSignedInError
-from stepwell.runs.access import AccessRecords, ApiKey
-from stepwell.runs.records import SYSTEM
+from stepwell.database.access_types import AccessRecords, ApiKey
+from stepwell.database.types import SYSTEM
 from stepwell.server.login.throttle import INVALID_CREDENTIAL, BadCredentialError
 
 RandomBytes = Callable[[int], bytes]

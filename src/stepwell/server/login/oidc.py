@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 
 from stepwell.clock import Clock
 from stepwell.errors import NotSignedInError, SignInUnavailableError
-from stepwell.runs.access import SIGN_IN_LASTS, AccessRecords, SignIn
+from stepwell.database.access_types import SIGN_IN_LASTS, AccessRecords, SignIn
 from stepwell.server.login.api_keys import RandomBytes, hash_of, random_token, urlsafe_text
 from stepwell.server.login.identity_provider import IdentityProvider
 from stepwell.server.login.principal import Principal

@@ -10,7 +10,7 @@ from collections import OrderedDict
 
 from stepwell.clock import Clock
 from stepwell.errors import LimitReachedError, NotSignedInError
-from stepwell.runs.shared_counts import SharedCounts
+from stepwell.database.shared_counts import SharedCounts
 
 INVALID_CREDENTIAL = 'Bearer realm="stepwell", error="invalid_token"'
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from functools import lru_cache
 
-from stepwell.runs.records import Run
+from stepwell.database.types import Run
 
 _NONE: Mapping[str, str] = {}
 _run: ContextVar[Mapping[str, str]] = ContextVar("stepwell_run", default=_NONE)

@@ -16,8 +16,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stepwell.errors import StorageUnavailableError
-from stepwell.runs.records import ModelUsage, Run, RunOutcome
-from stepwell.runs.supervision import Supervisor
+from stepwell.database.types import ModelUsage, Run, RunOutcome
+from stepwell.supervision import Supervisor
 from stepwell.runs.upkeep.maintenance import Backlog, Maintenance
 from stepwell.runs.webhooks.sender import Webhook, WebhookOutbox, WebhookState
 from stepwell.server.monitoring.request_log import route_of

@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
 
-from stepwell.runs.records import ModelUsage, Run, RunOutcome
+from stepwell.database.types import ModelUsage, Run, RunOutcome
 from stepwell.server.monitoring.log_context import enter_run, leave_run
 
 _log = logging.getLogger("stepwell.runs")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field
 
-from stepwell.runs.records import MultitaskStrategy
+from stepwell.database.types import MultitaskStrategy
 from stepwell.server.protocol.subscription import CHANNELS, NAMED_CUSTOM, Subscription
 from stepwell.server.schemas.config import RunConfig
 from stepwell.server.schemas.fields import (

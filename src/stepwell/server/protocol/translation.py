@@ -25,7 +25,7 @@ from typing import Any
 
 import orjson
 
-from stepwell.runs.records import RunEvent
+from stepwell.database.types import RunEvent
 from stepwell.runs.streaming import protocol
 from stepwell.server.protocol.subscription import NAMED_CUSTOM, Namespace
 

@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response, StreamingResponse
 
-from stepwell.runs.repository import UsageGroup
+from stepwell.database.records.types import UsageGroup
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy, stream_policy
 from stepwell.server.responses import json_response

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from stepwell.runs.repository import Page
+from stepwell.database.records.types import Page
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
 from stepwell.server.responses import json_response, next_page, nothing

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
-from stepwell.runs.repository import EffectFilter, Page
+from stepwell.database.records.types import EffectFilter, Page
 from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy

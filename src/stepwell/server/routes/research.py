@@ -13,9 +13,9 @@ from fastapi import APIRouter, Depends, Path
 from starlette.responses import Response
 
 from stepwell.errors import InvalidRequestError, NotFoundError, ResumeError
-from stepwell.runs.queue import Admitted
-from stepwell.runs.records import PendingInterrupt, RequestKey, Run, Thread
-from stepwell.runs.repository import Page
+from stepwell.database.queue.types import Admitted
+from stepwell.database.types import PendingInterrupt, RequestKey, Run, Thread
+from stepwell.database.records.types import Page
 from stepwell.runs.starting import RunOrder
 from stepwell.server.assembly import Services
 from stepwell.server.facades import Facade, Research, events_of, messages, runs_of_question

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body, Depends
 from pydantic import Field
 from starlette.responses import Response
 
-from stepwell.runs.records import CancelAction
+from stepwell.database.types import CancelAction
 from stepwell.server.login.principal import Principal
 from stepwell.server.paying_in_band import InBand, pay_in_band
 from stepwell.server.policy import policy, stream_policy

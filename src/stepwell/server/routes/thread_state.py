@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
 
-from stepwell.runs.documents import GrowingText
+from stepwell.database.documents.book import GrowingText
 from stepwell.runs.paying import refuse_token
 from stepwell.runs.threads.snapshots import ShowValues
-from stepwell.runs.wire import plain
+from stepwell.state.wire import plain
 from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy, stream_policy

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from stepwell.runs.repository import HeldClaim
+from stepwell.database.records.types import HeldClaim
 
 MAX_TTL_S = 600
 ClaimName = Annotated[str, Field(min_length=1, max_length=64)]

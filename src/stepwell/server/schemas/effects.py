@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from stepwell.runs.repository import EffectOutcome
+from stepwell.database.records.types import EffectOutcome
 from stepwell.server.schemas.fields import Body
 
 

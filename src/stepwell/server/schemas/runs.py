@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from stepwell.runs.records import Durability, MultitaskStrategy, Run, RunStatus
+from stepwell.database.types import Durability, MultitaskStrategy, Run, RunStatus
 from stepwell.runs.run_config import USER_PREFIX
 from stepwell.runs.starting import RunOrder
 from stepwell.server.schemas.config import RunConfig

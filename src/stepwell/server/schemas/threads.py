@@ -10,8 +10,8 @@ import re2
 from pydantic import BaseModel, Field
 
 from stepwell.errors import InvalidRequestError
-from stepwell.runs.records import PendingInterrupt, Thread, ThreadStatus
-from stepwell.runs.repository import ThreadFilter
+from stepwell.database.types import PendingInterrupt, Thread, ThreadStatus
+from stepwell.database.records.types import ThreadFilter
 from stepwell.server.schemas.fields import Body, IfExists, JsonObject, Limit, NodeName, Offset, ResponseBody, SortOrder, Uuid
 
 ThreadField = Literal[

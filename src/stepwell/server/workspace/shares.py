@@ -24,7 +24,7 @@ from starlette.exceptions import HTTPException
 
 from stepwell.clock import Clock
 from stepwell.errors import LimitReachedError
-from stepwell.runs.shared_counts import ProcessCounts, SharedCounts
+from stepwell.database.shared_counts import ProcessCounts, SharedCounts
 
 Measure = Callable[[], Awaitable[int]]
 """Finds out how many bytes a tenant holds."""

@@ -19,11 +19,11 @@ from tests.contract.suites.event_log.case import (
 from tests.support.driven_runs import OWNER, DrivenRuns, new_id
 
 from stepwell.errors import LeaseLostError
-from stepwell.runs.documents import VALUES
-from stepwell.runs.event_log import EventLog
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import ClaimedRun
-from stepwell.runs.records import Document, NewEvent, RunOutcome
+from stepwell.database.documents.book import VALUES
+from stepwell.database.events.types import EventLog
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.queue.types import ClaimedRun
+from stepwell.database.types import Document, NewEvent, RunOutcome
 
 
 class AppendingCases(EventLogCase):

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from tests.support.driven_runs import PATIENCE_S, DrivenRuns, driving, new_id
 
-from stepwell.runs.documents import VALUES
-from stepwell.runs.event_log import EventLog
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import ClaimedRun
-from stepwell.runs.records import NewEvent, RunEvent
-from stepwell.runs.wire import encode
+from stepwell.database.documents.book import VALUES
+from stepwell.database.events.types import EventLog
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.queue.types import ClaimedRun
+from stepwell.database.types import NewEvent, RunEvent
+from stepwell.state.wire import encode
 
 
 def words(*numbers: int) -> list[NewEvent]:

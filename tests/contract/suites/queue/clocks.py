@@ -16,9 +16,9 @@ import pytest
 from tests.contract.suites.queue.case import QueueCase
 from tests.support.driven_runs import PATIENCE_S
 
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import LEASE_S, ClaimedRun
-from stepwell.runs.records import NewEvent
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.queue.types import LEASE_S, ClaimedRun
+from stepwell.database.types import NewEvent
 
 _BRIEF_S = 1.0
 """A lease that a test waits for: the time is real."""

@@ -36,13 +36,13 @@ from stepwell.errors import (
     RunError,
     ThreadBusyError,
 )
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import Admission, BareAnswer
-from stepwell.runs.records import NewEvent, PendingInterrupt, Run, RunOutcome, RunRequest
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.queue.types import Admission, BareAnswer
+from stepwell.database.types import NewEvent, PendingInterrupt, Run, RunOutcome, RunRequest
 
 
 class QueueConformance(WorkersCases, CrashCases, PipelineCases, UnfinishedCases, RequestKeyCases):
-    """The rules of `stepwell.runs.queue`, each as a test."""
+    """The rules of `stepwell.database.queue.types`, each as a test."""
 
     async def test_a_run_goes_from_pending_to_running_to_its_end(self, persistence: Persistence, thread_id: str) -> None:
         admitted = await self.admit(persistence, thread_id)

@@ -14,9 +14,9 @@ from datetime import UTC, datetime, timedelta
 from tests.contract.suites.queue.case import QueueCase, ShiftedClock
 from tests.support.driven_runs import OWNER, PATIENCE_S, DrivenRuns, new_id
 
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import LEASE_S, MAX_COUNTED_CRASHES, ClaimedRun
-from stepwell.runs.records import Run
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.queue.types import LEASE_S, MAX_COUNTED_CRASHES, ClaimedRun
+from stepwell.database.types import Run
 
 _MOST_DEATHS = 40
 _STEP_S = 60.0
@@ -25,7 +25,7 @@ _MANY = 12
 
 
 class CrashCases(QueueCase):
-    """What `stepwell.runs.queue` says about crashes, each as a test."""
+    """What `stepwell.database.queue.types` says about crashes, each as a test."""
 
     async def test_a_run_that_its_workers_die_of_is_given_up_and_the_error_names_them(
         self, persistence: Persistence, second: Persistence, thread_id: str, clock: ShiftedClock

@@ -16,8 +16,8 @@ from langgraph.checkpoint.base import CheckpointMetadata, empty_checkpoint
 from tests.contract.suites.queue.case import QueueCase
 from tests.support.driven_runs import DONE, OWNER
 
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.records import Lease, NewEvent
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.types import Lease, NewEvent
 from stepwell.tools.effect_journal import Begun, Standing
 
 _FACTS: CheckpointMetadata = {"source": "loop", "step": 0, "parents": {}}
@@ -100,7 +100,7 @@ async def _run_all(pieces: list[_Piece]) -> None:
 
 
 class PipelineCases(QueueCase):
-    """What `stepwell.runs.queue` says about the order of one lease's writes."""
+    """What `stepwell.database.queue.types` says about the order of one lease's writes."""
 
     async def test_what_is_handed_in_under_one_lease_is_stored_in_that_order(
         self, persistence: Persistence, second: Persistence, thread_id: str

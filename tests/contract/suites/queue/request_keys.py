@@ -10,10 +10,10 @@ from tests.contract.suites.queue.case import QueueCase, asking
 from tests.support.driven_runs import DONE, OWNER, a_run, a_thread, new_id
 
 from stepwell.errors import NotFoundError, RequestKeyError
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import Admission, BareAnswer
-from stepwell.runs.records import RequestKey
-from stepwell.runs.repository import Page
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.queue.types import Admission, BareAnswer
+from stepwell.database.types import RequestKey
+from stepwell.database.records.types import Page
 
 KEY = RequestKey(OWNER, "a key", "what was asked")
 

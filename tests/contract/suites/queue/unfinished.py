@@ -7,8 +7,8 @@ from tests.contract.suites.queue.case import QueueCase, asking
 from tests.support.driven_runs import OWNER, PATIENCE_S
 
 from stepwell.errors import InterruptAnsweredError
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.records import ModelUsage, NewEvent, PendingInterrupt, RunOutcome
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.types import ModelUsage, NewEvent, PendingInterrupt, RunOutcome
 
 FIRST, SECOND = "a" * 32, "b" * 32
 

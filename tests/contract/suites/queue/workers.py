@@ -15,16 +15,16 @@ from tests.contract.suites.queue.case import QueueCase, ShiftedClock
 from tests.support.driven_runs import DONE, OWNER, new_id
 
 from stepwell.errors import LeaseLostError, ThreadBusyError
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import LEASE_S
-from stepwell.runs.records import Lease, NewEvent, PendingInterrupt
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.queue.types import LEASE_S
+from stepwell.database.types import Lease, NewEvent, PendingInterrupt
 
 _SAID = [NewEvent("x", b"1")]
 _TICKS_PER_S = 10_000_000
 
 
 class WorkersCases(QueueCase):
-    """What `stepwell.runs.queue` says about workers, each as a test."""
+    """What `stepwell.database.queue.types` says about workers, each as a test."""
 
     async def test_a_worker_that_starts_leaves_those_alone_that_are_at_work(
         self, persistence: Persistence, second: Persistence, thread_id: str

@@ -9,8 +9,8 @@ from tests.contract.suites.repository.case import OTHER, PROGRAM, RepositoryCase
 from tests.support.driven_runs import OWNER, DrivenRuns, a_thread, new_id
 
 from stepwell.errors import AccessError, AlreadyExistsError, InvalidRequestError, NotFoundError, ThreadBusyError
-from stepwell.runs.records import SYSTEM
-from stepwell.runs.repository import AssistantFilter, Page, Repository
+from stepwell.database.types import SYSTEM
+from stepwell.database.records.types import AssistantFilter, Page, Repository
 
 ALL = Page(limit=1000)
 

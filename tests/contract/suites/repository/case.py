@@ -10,9 +10,9 @@ import pytest
 from tests.support.driven_runs import OWNER, DrivenRuns, driving, new_id
 
 from stepwell.errors import NotFoundError
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.records import Assistant
-from stepwell.runs.repository import Repository
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.types import Assistant
+from stepwell.database.records.types import Repository
 
 OTHER = "somebody else"
 PROGRAM: str | None = None

@@ -7,10 +7,10 @@ from tests.contract.suites.repository.case import OTHER, PROGRAM, RepositoryCase
 from tests.support.driven_runs import OWNER, DrivenRuns, new_id
 
 from stepwell.errors import InvalidRequestError, ThreadBusyError
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import ClaimedRun
-from stepwell.runs.records import RunOutcome
-from stepwell.runs.repository import EffectFilter, EffectRecord, Page, Repository
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.queue.types import ClaimedRun
+from stepwell.database.types import RunOutcome
+from stepwell.database.records.types import EffectFilter, EffectRecord, Page, Repository
 from stepwell.tools.effect_journal import Begun, Done, NotedCall, OtherArguments, Settled, Unknown
 
 ALL = Page(limit=1000)

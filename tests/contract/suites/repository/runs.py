@@ -10,10 +10,10 @@ from tests.contract.suites.repository.case import OTHER, PROGRAM, RepositoryCase
 from tests.support.driven_runs import OWNER, PATIENCE_S, DrivenRuns, a_run, a_thread, new_id
 
 from stepwell.errors import AlreadyExistsError, NotFoundError, ThreadBusyError
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import Admission
-from stepwell.runs.records import ModelUsage, NewEvent, PendingInterrupt, RunEvent, RunOutcome
-from stepwell.runs.repository import Page, Repository, ThreadFilter, UsageGroup
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.queue.types import Admission
+from stepwell.database.types import ModelUsage, NewEvent, PendingInterrupt, RunEvent, RunOutcome
+from stepwell.database.records.types import Page, Repository, ThreadFilter, UsageGroup
 
 ALL = Page(limit=1000)
 QUESTION = PendingInterrupt("question", {"why": "?"}, "", "task-1")

@@ -9,10 +9,10 @@ from tests.contract.suites.repository.case import OTHER, PROGRAM, RepositoryCase
 from tests.support.driven_runs import OWNER, DrivenRuns, a_run, new_id
 
 from stepwell.errors import LeaseLostError, NotFoundError
-from stepwell.runs.persistence import Persistence
-from stepwell.runs.queue import Admission
-from stepwell.runs.records import ModelUsage, NewEvent, PendingInterrupt, RunOutcome, Step
-from stepwell.runs.repository import Repository
+from stepwell.database.persistence_types import Persistence
+from stepwell.database.queue.types import Admission
+from stepwell.database.types import ModelUsage, NewEvent, PendingInterrupt, RunOutcome, Step
+from stepwell.database.records.types import Repository
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 

@@ -11,8 +11,8 @@ from tests.contract.suites.repository.case import OTHER, PROGRAM, RepositoryCase
 from tests.support.driven_runs import OWNER, a_thread, new_id
 
 from stepwell.errors import AlreadyExistsError, InvalidRequestError
-from stepwell.runs.records import PendingInterrupt, Thread
-from stepwell.runs.repository import Page, Repository, ThreadFilter
+from stepwell.database.types import PendingInterrupt, Thread
+from stepwell.database.records.types import Page, Repository, ThreadFilter
 
 ALL = Page(limit=1000)
 

@@ -26,9 +26,9 @@ from tests.integration.durability.oracle import Oracle
 from tests.integration.postgres.chaos.graphs import STEPS, WORDS
 from tests.integration.postgres.chaos.people import AGENTS, FINISHED, Book, Heard, Said
 
-from stepwell.runs.event_log import BEGINNING
-from stepwell.runs.sql.events.reading import events_after
-from stepwell.runs.sql.postgres.connection import PostgresConnection, connect
+from stepwell.database.events.types import BEGINNING
+from stepwell.database.events.reading import events_after
+from stepwell.database.postgres.connection import PostgresConnection, connect
 
 DONE = {
     "speaking": tuple("{mark} " + step for step in STEPS),

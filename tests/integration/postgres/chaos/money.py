@@ -9,7 +9,7 @@ from stepwell.payments.meter import WalletMeter
 from stepwell.payments.pricing import FlatPrice
 from stepwell.payments.wallet import Wallet
 from stepwell.runs.paying import Cashier
-from stepwell.runs.sql.postgres.persistence import PostgresPersistence
+from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.settings import Secret
 from stepwell.testing import MemoryMint
 

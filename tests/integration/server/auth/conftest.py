@@ -20,8 +20,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from fastapi import Depends, FastAPI
 
-from stepwell.runs.sql.access import SqlAccess
-from stepwell.runs.sql.sqlite.database import Database
+from stepwell.database.access import SqlAccess
+from stepwell.database.sqlite.database import Database
 from stepwell.server.app import install_sign_in
 from stepwell.server.limits.layers import limit_layers
 from stepwell.server.login.principal import Principal

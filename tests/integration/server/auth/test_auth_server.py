@@ -19,8 +19,8 @@ from tests.integration.server.conftest import Server, serve
 
 from stepwell.clock import SystemClock
 from stepwell.errors import ConfigurationError
-from stepwell.runs.sql.access import SqlAccess
-from stepwell.runs.sql.sqlite.database import Database
+from stepwell.database.access import SqlAccess
+from stepwell.database.sqlite.database import Database
 from stepwell.server import sse
 from stepwell.server.login.api_keys import NewKey, make_key
 from stepwell.server.policy import routes_without_policy

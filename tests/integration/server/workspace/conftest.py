@@ -24,8 +24,8 @@ from stepwell.apps.workspace.places import InBucket, InFolder, Place
 from stepwell.backends.objects import Patience, open_bucket
 from stepwell.backends.objects.grants import make_grants
 from stepwell.clock import Clock, SystemClock
-from stepwell.runs.sql.access import SqlAccess
-from stepwell.runs.sql.sqlite.database import Database
+from stepwell.database.access import SqlAccess
+from stepwell.database.sqlite.database import Database
 from stepwell.server.login.api_keys import make_key
 from stepwell.server.settings import ServerSettings
 from stepwell.server.workspace.place import Workspace

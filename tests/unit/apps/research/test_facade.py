@@ -12,8 +12,8 @@ from stepwell.apps.research.facade import STOPPED, make_answer, make_input, tran
 from stepwell.apps.research.schemas import AuditResult, ReasoningEntry, ResearchPlan, ResearchStep
 from stepwell.errors import InvalidRequestError, ResumeError
 from stepwell.evidence.policy.rules import Violation
-from stepwell.runs import wire
-from stepwell.runs.records import PendingInterrupt, RunEvent
+from stepwell.state import wire
+from stepwell.database.types import PendingInterrupt, RunEvent
 from stepwell.server.schemas import research as wire_limits
 
 PLAN = ResearchPlan(objective="Know", steps=(ResearchStep(id="1", input="wells", depends_on=("0",)),), estimated_token_budget=9)

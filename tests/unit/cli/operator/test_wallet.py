@@ -14,9 +14,9 @@ import pytest
 from stepwell.cli import main
 from stepwell.payments.cashu.tokens import decode_token
 from stepwell.payments.wallet import Wallet
-from stepwell.runs.sql.ledger import DatabaseLedger
-from stepwell.runs.sql.sqlite.database import Database
-from stepwell.runs.sql.sqlite.process_lock import ProcessLock
+from stepwell.database.ledger import DatabaseLedger
+from stepwell.database.sqlite.database import Database
+from stepwell.database.sqlite.process_lock import ProcessLock
 from stepwell.testing import MemoryMint
 
 SEED = "0f" * 32

@@ -14,7 +14,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
-from stepwell.runs.records import PendingInterrupt, RunRequest
+from stepwell.database.types import PendingInterrupt, RunRequest
 from stepwell.runs.streaming.graph import stream_graph
 from stepwell.runs.streaming.progress import PartialMessage, Progress
 

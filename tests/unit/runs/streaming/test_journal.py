@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from stepwell.errors import LeaseLostError
-from stepwell.runs.event_log import EventLog
-from stepwell.runs.records import Lease, NewEvent, RunEvent
+from stepwell.database.events.types import EventLog
+from stepwell.database.types import Lease, NewEvent, RunEvent
 from stepwell.runs.streaming.journal import Journal
 
 LEASE = Lease("thread", "run", fence=1, owner="somebody")

@@ -14,8 +14,8 @@ import orjson
 import pytest
 
 from stepwell.audit.trail import NewEntry
-from stepwell.runs.queue import Admission, ClaimedRun
-from stepwell.runs.records import SYSTEM, Assistant, ModelUsage, Run, RunOutcome, RunRequest
+from stepwell.database.queue.types import Admission, ClaimedRun
+from stepwell.database.types import SYSTEM, Assistant, ModelUsage, Run, RunOutcome, RunRequest
 
 from .thread_world import ANN, BOB, World, open_world
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stepwell.errors import AlreadyExistsError, InvalidRequestError, NotFoundError, ThreadBusyError
-from stepwell.runs.repository import Page, ThreadFilter
+from stepwell.database.records.types import Page, ThreadFilter
 
 from .thread_world import ANN, BOB, World, open_world
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from stepwell.errors import InterruptAnsweredError, InvalidRequestError, LeaseLostError, NotFoundError, ThreadBusyError
-from stepwell.runs.queue import Admission
-from stepwell.runs.records import Run, RunRequest
+from stepwell.database.queue.types import Admission
+from stepwell.database.types import Run, RunRequest
 from stepwell.runs.threads.snapshots import empty_state
 
 from .thread_world import ANN, BOB, World, open_world

@@ -24,10 +24,10 @@ from typing_extensions import TypedDict
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.interrupts import root_interrupts
-from stepwell.runs.sql.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.threads.operations import Threads
 from stepwell.runs.threads.snapshots import status_of
-from stepwell.runs.wire import encode
+from stepwell.state.wire import encode
 from stepwell.state.schema import DeepAgentState
 
 ANN, BOB = "ann", "bob"

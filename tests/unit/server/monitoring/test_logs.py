@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from stepwell.runs.records import ModelUsage, Run, RunOutcome, RunRequest
+from stepwell.database.types import ModelUsage, Run, RunOutcome, RunRequest
 from stepwell.server.monitoring import logs
 from stepwell.server.monitoring.log_context import enter_request, owner_hash
 from stepwell.server.monitoring.logs import open_logs

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from stepwell.runs.records import ModelUsage, Run, RunOutcome, RunRequest
+from stepwell.database.types import ModelUsage, Run, RunOutcome, RunRequest
 from stepwell.server.monitoring.metrics import MOST_MODELS, OTHER, Metrics
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from stepwell.runs.records import RunEvent
+from stepwell.database.types import RunEvent
 from stepwell.server.protocol.bodies import EventsQuery, InputRespond, RunStart
 from stepwell.server.protocol.subscription import Subscription
 from stepwell.server.protocol.translation import translate

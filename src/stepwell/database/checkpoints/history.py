@@ -1,0 +1,50 @@
+"""A thread's history in our saver, for `stepwell.state.compact`.
+
+All of a compaction is one piece of the writer's work, and so one transaction: nobody sees half of it, and it is refused as a
+whole when the lease is gone. It holds other writers up for as long as it takes to put the kept checkpoints together, so it belongs in
+maintenance and not in the path of a request.
+"""
+
+from __future__ import annotations
+
+from inspect import GEN_CREATED, getgeneratorstate
+from typing import Any, TypeVar
+
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from stepwell.backends.steps import Steps, run_steps
+from stepwell.errors import StorageUnavailableError
+from stepwell.database.types import Lease
+from stepwell.database import fence
+from stepwell.database.database import SqlDatabase
+from stepwell.sql import Connection
+from stepwell.state.history import Request
+from stepwell.state.history_sql import SqlHistory, executor
+
+T = TypeVar("T")
+
+
+class DatabaseHistory(SqlHistory):
+    """Runs compaction on a `SqlSaver`'s thread."""
+
+    def __init__(self, database: SqlDatabase, lease: Lease, serde: SerializerProtocol) -> None:
+        super().__init__(lease.thread_id, serde)
+        self._database = database
+        self._lease = lease
+
+    def run(self, steps: Steps[Request, T]) -> T:
+        return self._database.write_now(lambda connection: self._take(connection, steps))
+
+    async def arun(self, steps: Steps[Request, T]) -> T:
+        return await self._database.write(lambda connection: self._take(connection, steps))
+
+    def _take(self, connection: Connection, steps: Steps[Request, T]) -> T:
+        fence.require(connection, self._lease)
+        if getgeneratorstate(steps) != GEN_CREATED:  # it ran, was undone with what others wrote, and cannot begin anew
+            raise StorageUnavailableError("The database was too busy to shorten this thread. Nothing was changed; try again.")
+        execute = executor(connection)
+
+        def perform(request: Request) -> Any:
+            return run_steps(self.statements(request), execute)
+
+        return run_steps(steps, perform)

@@ -1,0 +1,114 @@
+"""What every checkpoint saver has to keep to: which types may come back to life, and that ids only grow.
+
+**Types.** LangGraph's serializer can name any callable in a checkpoint, and by default calls it when the checkpoint is loaded. Whoever can
+write one row would run code here. Ours (`strict_serializer`) knows a list of types and leaves everything else as plain data; it never
+unpickles. `check_strict` plants calls and looks whether they happen; a server asks it before it serves anybody.
+
+**Ids.** Checkpoints are put in order by their ids, which LangGraph makes from the clock. Within a process it makes each greater than the
+one before. Across processes nobody does: when the clock was set back in between, the checkpoints of a new run would sort before
+those of the last one, and what it said would not be the thread's newest state. So whoever opens a database says which id in it is the
+newest (`continue_ids_after`). LangGraph's counter is a private name, and this is the only module that touches it; a test pins it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle  # only written here, to see whether a serializer would read it
+import uuid
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import ormsgpack
+from langgraph.checkpoint.base import id as langgraph_ids
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from stepwell.errors import ConfigurationError
+
+# LangGraph's codes for "call this with": one value, a list, keywords, through a method, and for the two kinds of pydantic models.
+_ONE, _LIST, _KEYWORDS, _METHOD, _PYDANTIC_1, _PYDANTIC_2 = range(6)
+_TIME_UUID_VERSION = 6
+
+
+def strict_serializer(allowed: Collection[tuple[str, ...]] = ()) -> JsonPlusSerializer:
+    """A serializer that revives LangGraph's own safe types and those named here, as (module, class)."""
+    return JsonPlusSerializer(pickle_fallback=False, allowed_msgpack_modules=tuple(allowed))
+
+
+def stored_channels(checkpoint: tuple[str, bytes]) -> Collection[str] | None:
+    """The channels whose values a stored checkpoint holds, without bringing any of them to life; `None` where only reading it tells."""
+    form, packed = checkpoint
+    if form != "msgpack":
+        return None
+    shallow = ormsgpack.unpackb(packed, ext_hook=lambda code, data: None, option=ormsgpack.OPT_NON_STR_KEYS)
+    names: Collection[str] = shallow["channel_values"].keys()
+    return names
+
+
+class Planted:
+    """What a planted call would make. Seeing one means that the call has happened."""
+
+    def __init__(self, *_: Any, **__: Any) -> None: ...
+
+    @classmethod
+    def make(cls, _: Any) -> Planted:
+        return cls()
+
+
+def check_strict(serde: SerializerProtocol) -> None:
+    """Raise `ConfigurationError` when this serializer calls what a checkpoint names."""
+    for form, payload in _planted_calls():
+        try:
+            with _unheard():
+                loaded = serde.loads_typed(payload)
+        except Exception:  # noqa: S112  refusing to read it, with whatever error, is as good as leaving it alone
+            continue
+        if isinstance(loaded, Planted):
+            raise ConfigurationError(
+                f"The checkpoint serializer {type(serde).__name__} calls whatever a stored checkpoint names ({form}): one row "
+                "written by somebody else would run code here. Use stepwell.database.checkpoints.serializer.strict_serializer()."
+            )
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """LangGraph warns of what it leaves alone; an operator should not read that about our own plants."""
+    logger = logging.getLogger("langgraph.checkpoint.serde.jsonplus")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
+
+
+def _planted_calls() -> Iterator[tuple[str, tuple[str, bytes]]]:
+    module, name = Planted.__module__, Planted.__qualname__
+    calls: dict[int, tuple[Any, ...]] = {
+        _ONE: (module, name, 1),
+        _LIST: (module, name, [1]),
+        _KEYWORDS: (module, name, {"a": 1}),
+        _METHOD: (module, name, 1, "make"),
+        _PYDANTIC_1: (module, name, {"a": 1}),
+        _PYDANTIC_2: (module, name, {"a": 1}, "make"),
+    }
+    for code, call in calls.items():
+        yield "msgpack", ("msgpack", ormsgpack.packb(ormsgpack.Ext(code, ormsgpack.packb(call))))
+    constructor = {"lc": 2, "type": "constructor", "id": [*module.split("."), name], "kwargs": {"a": 1}}
+    yield "json", ("json", json.dumps(constructor).encode())
+    yield "pickle", ("pickle", pickle.dumps(Planted()))
+
+
+def continue_ids_after(checkpoint_id: str) -> None:
+    """Let no checkpoint of this process come before this one. Ids that are not LangGraph's are ignored."""
+    try:
+        last = uuid.UUID(checkpoint_id)
+    except ValueError:
+        return
+    if last.version != _TIME_UUID_VERSION:
+        return
+    # Version 6: 48 bits of time, four of version, twelve more of time.
+    ticks = (last.int >> 80) << 12 | (last.int >> 64) & 0xFFF
+    known: int | None = langgraph_ids._last_v6_timestamp
+    langgraph_ids._last_v6_timestamp = ticks if known is None else max(ticks, known)  # type: ignore[assignment]  # untyped there

@@ -1,0 +1,123 @@
+"""The table of documents (`database/documents/book`: JSON that is kept as what changes of it): writing them, putting them together again, and
+forgetting those that nothing names any more. Functions of a connection.
+
+Reading is a walk from a document down to the whole one that its chain begins with, in one statement. Whoever reads many documents of a
+chain in a row keeps a `DocumentReader`, which goes on from where it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stepwell.errors import StorageUnavailableError
+from stepwell.database.documents.book import Texts, apply, join
+from stepwell.database.types import Document, StoredDocument
+from stepwell.sql import Connection
+
+_INSERT = "INSERT INTO documents (thread_id, number, base, changes) VALUES (?, ?, ?, ?)"
+_CHAIN = """
+WITH RECURSIVE chain(number, base) AS (
+  SELECT number, base FROM documents WHERE thread_id = :thread AND number = :number
+  UNION ALL
+  SELECT d.number, d.base FROM chain CROSS JOIN documents AS d
+  WHERE d.thread_id = :thread AND d.number = chain.base AND chain.base <> :known
+)
+SELECT d.number, d.base, d.changes FROM chain CROSS JOIN documents AS d
+WHERE d.thread_id = :thread AND d.number = chain.number ORDER BY d.number
+"""
+_UNNEEDED = """
+DELETE FROM documents WHERE thread_id = :thread AND number NOT IN (
+  WITH RECURSIVE needed(number) AS (
+    SELECT document FROM events WHERE thread_id = :thread AND document IS NOT NULL
+    UNION SELECT document FROM thread_values WHERE thread_id = :thread AND document IS NOT NULL
+    UNION SELECT result_document FROM runs WHERE thread_id = :thread AND result_document IS NOT NULL
+    UNION SELECT d.base FROM needed CROSS JOIN documents AS d
+      WHERE d.thread_id = :thread AND d.number = needed.number AND d.base IS NOT NULL
+  )
+  SELECT number FROM needed)
+"""
+_NONE = -1
+_MOST_TEMPLATES = 32
+
+
+def insert_documents(connection: Connection, documents: Iterable[tuple[str, Document]]) -> None:
+    """Thread and document; those that were handed over before are there already."""
+    rows = [(thread_id, new.number, new.base, new.changes) for thread_id, new in documents if new.changes is not None]
+    if rows:
+        connection.executemany(_INSERT, rows)
+
+
+def newest_number(connection: Connection, thread_id: str) -> int:
+    """Where to go on from. Not below the thread's events: a number that was forgotten is not given again while somebody still
+    reads by it."""
+    newest = connection.execute(
+        "SELECT max(COALESCE((SELECT MAX(number) FROM documents WHERE thread_id = :thread), 0),"
+        " COALESCE((SELECT last_seq FROM threads WHERE thread_id = :thread), 0))",
+        {"thread": thread_id},
+    ).fetchone()
+    return int(newest[0])
+
+
+def read_fields(connection: Connection, thread_id: str, number: int) -> Texts:
+    return DocumentReader(thread_id).fields(connection, number)
+
+
+def read_text(connection: Connection, thread_id: str, number: int) -> bytes:
+    return join(read_fields(connection, thread_id, number))
+
+
+def forget_unneeded(connection: Connection, thread_id: str) -> None:
+    """Drop what no event, record or result names, and nothing that is named builds on. Not under a run: it builds on what it wrote."""
+    at_work = connection.execute("SELECT lease_run FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
+    if at_work is None or at_work["lease_run"] is None:
+        connection.execute(_UNNEEDED, {"thread": thread_id})
+
+
+class DocumentReader:
+    """Reads the documents of one thread. Used by one thread of the program at a time."""
+
+    def __init__(self, thread_id: str) -> None:
+        self._thread_id = thread_id
+        self._at = _NONE
+        self._texts: Texts = {}
+        self._templates: dict[int, bytes] = {}
+
+    def fields(self, connection: Connection, number: int) -> Texts:
+        """A document's fields. They change with the next call."""
+        if number == self._at:
+            return self._texts
+        names = {"thread": self._thread_id, "number": number, "known": self._at}
+        rows = connection.execute(_CHAIN, names).fetchall()
+        if not rows or rows[0]["base"] not in (None, self._at):
+            raise StorageUnavailableError(
+                f"Document {number} of thread '{self._thread_id}' cannot be put together: a part is missing."
+            )
+        if rows[0]["base"] is None:
+            self._texts = {}
+        self._at = _NONE
+        for row in rows:
+            self._texts = apply(self._texts, row["changes"])
+        self._at = number
+        return self._texts
+
+    def event_text(self, connection: Connection, number: int, data: bytes) -> bytes:
+        """An event's text, from the document it names and what its row holds."""
+        if not data:
+            return join(self.fields(connection, number))
+        start, end, piece = data.split(b" ", 2)
+        template = self._templates.get(number)
+        if template is None:
+            if len(self._templates) >= _MOST_TEMPLATES:
+                self._templates.clear()
+            template = self._templates[number] = read_text(connection, self._thread_id, number)
+        return template[: int(start)] + piece + template[len(template) - int(end) :]
+
+
+def row_data(data: bytes, stored: StoredDocument | None) -> tuple[bytes, int | None]:
+    """What an event's row holds: data and document."""
+    if stored is None:
+        return data, None
+    if stored.kept is None:
+        return b"", stored.document.number
+    start, end = stored.kept
+    return b"%d %d %b" % (start, end, data[start : len(data) - end]), stored.document.number

@@ -1,0 +1,131 @@
+"""The journal of effects in the database, written under a lease, and what becomes of it when a run or a thread goes.
+
+```
+begin ──> begun ──finish──> done
+            │ └──settle───> done | not_done      a person has looked (`records/effects`)
+            └──release──> (nothing)              it asked first
+a run is rolled back ──> the row stays; `taken_back` if the thread no longer tells of it
+a thread is copied ────> the copy looks under its origin, so both have one row
+a thread is deleted ───> the row stays without what it said: key, tool, time and outcome
+```
+
+Work runs in the order it was handed in, and a checkpoint is handed in before its step's tools are called: what is journaled here
+is never on disk without the checkpoint that its key comes from. All of it is in the lane of the run's lease: when an outcome could not be
+stored, nothing that comes after it is, and the run is driven again from before the call, wherever the error may have gone meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+
+from stepwell.clock import Clock
+from stepwell.database.types import Lease, Run
+from stepwell.database.database import SqlDatabase
+from stepwell.database.fence import fenced, in_order, require
+from stepwell.database.rows import to_time
+from stepwell.sql import Connection, Row
+from stepwell.tools.effect_journal import Begun, Done, NotedCall, OtherArguments, Settled, Standing, Unknown
+
+_KNOWN = "SELECT * FROM effects WHERE origin = :origin AND key IN (:key, :former)"
+_BEGIN = """
+INSERT INTO effects (origin, key, run_id, state, created_at, thread_id, tool, arguments)
+VALUES (:origin, :key, :run, 'begun', :now, :thread, :tool, :arguments)
+"""
+# Nothing but key, tool, time and outcome. A fingerprint of few possible arguments would give them away.
+_STRIP = """
+UPDATE effects SET thread_id = NULL, run_id = '', arguments = '', result = NULL, note = NULL, settled_by = NULL
+WHERE (origin, key) IN (SELECT origin, key FROM effects WHERE thread_id = ? LIMIT ?)
+"""
+
+
+class SqlEffects:
+    """What the run that holds `lease` does to the world. Everything is refused when the lease is lost."""
+
+    def __init__(self, database: SqlDatabase, lease: Lease, clock: Clock) -> None:
+        self._database = database
+        self._lease = lease
+        self._clock = clock
+
+    @property
+    def origin(self) -> str:
+        return self._lease.origin or self._lease.thread_id
+
+    def begin(self, key: str, call: NotedCall | None = None) -> Future[Standing]:
+        lease, call, now = self._lease, call or NotedCall(""), to_time(self._clock.now())
+        names = {
+            "origin": self.origin,
+            "thread": lease.thread_id,
+            "run": lease.run_id,
+            "key": key,
+            "former": call.former_key,
+            "tool": call.tool,
+            "arguments": call.arguments,
+            "now": now,
+        }
+
+        def work(connection: Connection) -> Standing:
+            require(connection, lease)
+            known = connection.execute(_KNOWN, names).fetchone()
+            if known is None:
+                connection.execute(_BEGIN, names)
+                return Begun()
+            differs = known["arguments"] and call.arguments and known["arguments"] != call.arguments
+            return OtherArguments() if differs else _standing(known)
+
+        return self._database.submit(in_order(lease, work))
+
+    def finish(self, key: str, result: bytes) -> Future[None]:
+        return self._change(key, "UPDATE effects SET state = 'done', result = ? WHERE origin = ? AND key = ?", result)
+
+    def release(self, key: str) -> Future[None]:
+        return self._change(key, "DELETE FROM effects WHERE origin = ? AND key = ? AND state = 'begun'")
+
+    def look(self, keys: Sequence[str]) -> Future[Mapping[str, Standing]]:
+        origin = self.origin
+
+        def work(connection: Connection) -> Mapping[str, Standing]:
+            found = (connection.execute(_KNOWN, {"origin": origin, "key": key, "former": None}).fetchone() for key in keys)
+            return {row["key"]: _standing(row) for row in found if row is not None}
+
+        return self._database.submit(work)
+
+    def barrier(self) -> Future[None]:
+        """Work is committed in order, so when this is done, so is everything before it. Refused too without the lease: what comes
+        after a barrier is an effect outside, and whoever was overtaken must have none."""
+        return self._database.submit(fenced(self._lease, lambda connection: None))
+
+    def _change(self, key: str, statement: str, *values: bytes) -> Future[None]:
+        origin = self.origin
+
+        def work(connection: Connection) -> None:
+            connection.execute(statement, (*values, origin, key))
+
+        return self._database.submit(fenced(self._lease, work))
+
+
+def stands_behind(connection: Connection, run: Run) -> bool:
+    """Whether an effect began in a run that only went on with what stood in the thread, by an answer or by nothing. Taking its steps
+    back would leave the call there as if it had never begun, and its interrupt open. With a message of its own, the call goes too."""
+    if run.request.input is not None:
+        return False
+    row = connection.execute("SELECT 1 FROM effects WHERE thread_id = ? AND run_id = ?", (run.thread_id, run.run_id)).fetchone()
+    return row is not None
+
+
+def take_back(connection: Connection, run: Run) -> None:
+    """A run is rolled back with everything it said: no thread tells of its effects any more, so an operator is told."""
+    connection.execute("UPDATE effects SET taken_back = 1 WHERE thread_id = ? AND run_id = ?", (run.thread_id, run.run_id))
+
+
+def strip(connection: Connection, thread_id: str, limit: int) -> int:
+    """A thread is deleted: that it acted is remembered, not what it said. Gives how many rows were changed, `limit` at most."""
+    return connection.execute(_STRIP, (thread_id, limit)).rowcount
+
+
+def _standing(row: Row) -> Standing:
+    if row["state"] == "begun":
+        return Unknown()
+    if row["settled_at"] is not None and row["result"] is None:
+        return Settled(row["state"] == "done", row["note"] or "")
+    return Done(None if row["result"] is None else bytes(row["result"]))

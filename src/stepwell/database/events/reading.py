@@ -1,0 +1,131 @@
+"""Reading a thread's events from the table, and going on with what is handed over: one reader's place in the log.
+
+A place is a number within the thread, also when only one run's events are wanted: so a reader can tell whether what it was
+handed continues where it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stepwell.database.types import FINISHED, RunEvent
+from stepwell.database.database import SqlDatabase
+from stepwell.database.documents.rows import DocumentReader
+from stepwell.database.events.followers import Follower
+from stepwell.sql import Connection
+
+LARGEST_SEQ = 2**63 - 1
+
+_PORTION = 500
+_PORTION_BYTES = 1024 * 1024
+
+# What is added to the thread keeps SQLite on the index by run: a run's events are few among a thread's.
+_OF_RUN = "SELECT * FROM events WHERE thread_id || '' = ? AND run_id = ? AND seq > ? ORDER BY seq LIMIT ?"
+_OF_THREAD = "SELECT * FROM events WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT ?"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one look at the table gave."""
+
+    events: list[RunEvent]
+    place: int
+    more: bool
+    """The portion was full: look again."""
+    ended: bool
+    """All was given, and nothing can follow: the run has ended, or it or its thread is gone."""
+
+
+class Reader:
+    """Gives what follows a place, from the table as long as needed and from memory afterwards."""
+
+    def __init__(self, database: SqlDatabase, follower: Follower, thread_id: str, run_id: str | None, after: int) -> None:
+        self._database = database
+        self._follower = follower
+        self._thread_id = thread_id
+        self._run_id = run_id
+        self._place = min(after, LARGEST_SEQ)
+        self._from_table = False
+        self._ended = False
+        self._documents = DocumentReader(thread_id)
+
+    async def next(self) -> list[RunEvent] | None:
+        """The next events, perhaps none yet; `None` when there will be no more."""
+        if self._ended:
+            return None
+        if self._from_table:
+            return await self._look()
+        handed, look_again = self._follower.take()
+        fresh = [event for event in handed if event.seq > self._place]
+        # What was handed over is in the table too, so it can be dropped where something before it is missing.
+        if look_again or not _continues(fresh, self._place):
+            return await self._look()
+        self._documents = DocumentReader(self._thread_id)  # what it holds may be large, and what comes is handed over
+        if not fresh:
+            await self._follower.wait()
+            return []
+        self._place = fresh[-1].seq
+        return [event for event in fresh if self._run_id in (None, event.run_id)]
+
+    async def _look(self) -> list[RunEvent]:
+        look = await self._database.read(self._look_at)
+        self._place, self._from_table, self._ended = look.place, look.more, look.ended
+        return look.events
+
+    def _look_at(self, connection: Connection) -> Look:
+        return _look(connection, self._thread_id, self._run_id, self._place, self._documents)
+
+
+def _continues(events: list[RunEvent], place: int) -> bool:
+    if len(events) == 1:  # as most often
+        return events[0].seq == place + 1
+    return all(event.seq == expected for expected, event in enumerate(events, place + 1))
+
+
+def last_seq(connection: Connection, thread_id: str) -> int | None:
+    """The number of the thread's newest event; `None` for no thread."""
+    row = connection.execute("SELECT last_seq FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
+    return None if row is None else int(row["last_seq"])
+
+
+def events_after(
+    connection: Connection,
+    thread_id: str,
+    run_id: str | None,
+    after: int,
+    limit: int,
+    documents: DocumentReader | None = None,
+) -> Iterator[RunEvent]:
+    documents = documents or DocumentReader(thread_id)
+    # Numbers that SQLite cannot hold are as good as its largest and smallest.
+    bounds = max(min(after, LARGEST_SEQ), -1), min(limit, LARGEST_SEQ)
+    cursor = (
+        connection.execute(_OF_THREAD, (thread_id, *bounds))
+        if run_id is None
+        else connection.execute(_OF_RUN, (thread_id, run_id, *bounds))
+    )
+    for row in cursor:
+        data, document = row["data"], row["document"]
+        text = data if document is None else documents.event_text(connection, document, data)
+        yield RunEvent(row["seq"], row["thread_id"], row["run_id"], row["event"], text)
+
+
+def _look(connection: Connection, thread_id: str, run_id: str | None, after: int, documents: DocumentReader) -> Look:
+    newest = last_seq(connection, thread_id)
+    if newest is None:  # gone, also while its rows are still being deleted
+        return Look([], after, more=False, ended=True)
+    events: list[RunEvent] = []
+    size = 0
+    for event in events_after(connection, thread_id, run_id, after, _PORTION, documents):
+        events.append(event)
+        size += len(event.data)
+        if size > _PORTION_BYTES or len(events) == _PORTION:
+            return Look(events, event.seq, more=True, ended=False)
+    # The newest number, not `after`: somebody may ask for what follows an event that never was, and gets what comes next.
+    return Look(events, newest, more=False, ended=run_id is not None and _has_ended(connection, thread_id, run_id))
+
+
+def _has_ended(connection: Connection, thread_id: str, run_id: str) -> bool:
+    row = connection.execute("SELECT status FROM runs WHERE run_id = ? AND thread_id = ?", (run_id, thread_id)).fetchone()
+    return row is None or row["status"] in FINISHED

@@ -1,0 +1,58 @@
+"""Adding events to their table, numbered by their thread's counter, inside the caller's transaction. The number is the id that clients
+send back to go on from where they stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from stepwell.errors import NotFoundError
+from stepwell.database.types import NewEvent, RunEvent, StoredDocument
+from stepwell.database.documents.rows import insert_documents, row_data
+from stepwell.sql import Connection
+
+_INSERT = "INSERT INTO events (thread_id, seq, run_id, event, data, document, created_at) VALUES "
+_ROW = "(?, ?, ?, ?, ?, ?, ?)"
+_SIZES = (64, 16, 4, 1)
+
+
+def insert_events(
+    connection: Connection, thread_id: str, run_id: str, events: Sequence[NewEvent], now: float
+) -> list[RunEvent]:
+    """Add events to the log inside the caller's transaction. The caller has checked the lease, and announces after its commit."""
+    if not events:
+        return []
+    row = connection.execute(
+        "UPDATE threads SET last_seq = last_seq + ? WHERE thread_id = ? RETURNING last_seq", (len(events), thread_id)
+    ).fetchone()
+    if row is None:
+        raise NotFoundError("thread", thread_id)
+    first = row["last_seq"] - len(events) + 1
+    numbered = number_events(thread_id, run_id, events, first)
+    insert_rows(connection, [(event, new.stored, now) for event, new in zip(numbered, events, strict=True)])
+    return numbered
+
+
+def number_events(thread_id: str, run_id: str, events: Sequence[NewEvent], first: int) -> list[RunEvent]:
+    return [
+        RunEvent(seq, thread_id, run_id, new.event, new.data, complete=new.stored is None or bool(new.data))
+        for seq, new in enumerate(events, first)
+    ]
+
+
+def insert_rows(connection: Connection, rows: Sequence[tuple[RunEvent, StoredDocument | None, float]]) -> None:
+    """Events that have their number, each with how it is kept and its time. Many rows per statement: see `appending`."""
+    insert_documents(connection, ((event.thread_id, stored.document) for event, stored, _ in rows if stored is not None))
+    for start, count in _portions(len(rows)):
+        values: list[object] = []
+        for event, stored, now in rows[start : start + count]:
+            values += (event.thread_id, event.seq, event.run_id, event.event, *row_data(event.data, stored), now)
+        connection.execute(_INSERT + ", ".join([_ROW] * count), values)
+
+
+def _portions(count: int) -> Iterator[tuple[int, int]]:
+    """Start and size of each portion. Few different sizes, so that their statements stay prepared."""
+    start = 0
+    for size in _SIZES:
+        while count - start >= size:
+            yield start, size
+            start += size

@@ -1,0 +1,56 @@
+"""The fence: the one check that every write under a lease makes, inside its own transaction. A worker that lost the lease is refused.
+
+The check names the worker too. A standby that takes over from a failed Postgres may have missed the last commits. If a claim was among
+them, the next worker claims the same run and gets the same number, and only the name tells the two apart.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from stepwell.errors import LeaseLostError
+from stepwell.database.types import Lease
+from stepwell.database.database import OrderedWork, Work
+from stepwell.sql import Connection
+
+T = TypeVar("T")
+
+# In Postgres others may write at the same time: the row is changed, though to nothing new, so that whoever takes the thread away waits for
+# this transaction, and then sees all that it has written.
+_HOLDS = {
+    "sqlite": "SELECT 1 FROM threads WHERE thread_id = ? AND fence = ? AND lease_run = ? AND lease_holder = ?",
+    "postgres": "UPDATE threads SET fence = fence WHERE thread_id = ? AND fence = ? AND lease_run = ? AND lease_holder = ? RETURNING 1",
+}
+
+
+def in_order(lease: Lease, work: Work[T]) -> OrderedWork[T]:
+    """Work that is also refused when earlier work of the same lease could not be stored."""
+    return OrderedWork((lease.thread_id, lease.fence), work)
+
+
+def fenced(lease: Lease, work: Work[T]) -> OrderedWork[T]:
+    """Work that is refused for whoever no longer has the thread, and in order."""
+
+    def checked(connection: Connection) -> T:
+        require(connection, lease)
+        return work(connection)
+
+    return OrderedWork((lease.thread_id, lease.fence), checked, guarded=True)
+
+
+def guarded(work: Work[T]) -> OrderedWork[T]:
+    """Work on one thread that calls `require` itself, or changes the thread's row before all else."""
+    return OrderedWork(None, work, guarded=True)
+
+
+def require(connection: Connection, lease: Lease) -> None:
+    """Refuse whoever no longer has the thread."""
+    names = (lease.thread_id, lease.fence, lease.run_id, lease.worker)
+    row = connection.execute(_HOLDS[connection.dialect.name], names).fetchone()
+    if row is None:
+        raise lease_lost_error(lease)
+
+
+def lease_lost_error(lease: Lease) -> LeaseLostError:
+    """What whoever no longer has the thread is told."""
+    return LeaseLostError(f"Run '{lease.run_id}' no longer drives thread '{lease.thread_id}'. Nothing was written.")

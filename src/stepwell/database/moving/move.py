@@ -1,0 +1,211 @@
+"""Takes a whole installation from one database to another, SQLite or Postgres, table by table and row by row.
+
+```
+source: one snapshot, nobody else writes        target: empty, nobody else uses it
+  1 read all of it: count it, add it up, look for what the target cannot keep
+  2 copy ─────────────────────────────────────────> nothing of it can be seen yet
+  3                                                 read all of it: the same counts, the same sums
+  4 has anybody written to the source? ───────────> kept, all at once
+```
+
+The source is never changed. Whatever goes wrong before the last step, the target is as it was. At most a few rows are in memory.
+
+Which tables and columns there are is read off the schema (`known_tables`), so that a new one cannot be forgotten; both databases have the
+same ones, which a test holds. Values are `None`, `int`, `float`, `str` or `bytes`, as their column says, on both sides.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, Protocol, cast
+
+from stepwell.errors import ConfigurationError
+from stepwell.database.sqlite.migrate import migrate, migrations
+
+Kind = Literal["TEXT", "INTEGER", "REAL", "BLOB", "ANY"]
+"""`ANY`: what was set aside because it could not be read. It is kept as text, for a person to look at."""
+Values = tuple[Any, ...]
+Told = Callable[[str, str, int, int | None], None]
+"""What is being done, to which table, how many rows are done, and of how many if that is known."""
+
+_OFTEN = 1000
+_SHOWN = 10
+_PAGED = frozenset({"threads", "assistants"})
+"""Tables in which rows of one moment are told apart by their `rowid`, which SQLite has without saying so."""
+
+_KEPT_AS: Mapping[tuple[str, str], Kind] = {("checkpoints", "metadata"): "TEXT"}
+"""Columns that hold something else than SQLite's schema says."""
+
+
+@dataclass(frozen=True)
+class Table:
+    name: str
+    columns: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    key: tuple[str, ...]
+    """What a row is found by."""
+    counter: str | None
+    """The column that the database itself counts on."""
+
+    def name_row(self, values: Values) -> str:
+        """For a person, without anything that users wrote but the row's key."""
+        named = dict(zip(self.columns, values, strict=True))
+        return f"{self.name} ({', '.join(f'{column}={named[column]!r}' for column in self.key)})"
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Of all rows of a table, in whatever order they come."""
+
+    rows: int
+    checksum: str
+
+
+@dataclass(frozen=True)
+class Moved:
+    table: str
+    sum: Sum
+
+
+class Side(Protocol):
+    """A database that is read from."""
+
+    def rows(self, table: Table) -> Iterator[Values]: ...
+
+
+class Source(Side, Protocol):
+    @property
+    def form(self) -> int: ...
+    def counters(self) -> Mapping[str, int]:
+        """Table -> the highest number that was ever given out, where the database knows it."""
+        ...
+
+    def require_unchanged(self) -> None:
+        """`ConfigurationError` if somebody has written since it was opened."""
+        ...
+
+
+class Target(Side, Protocol):
+    def why_not(self, value: Any) -> str | None:
+        """Why it cannot keep a value."""
+        ...
+
+    def fill(self, table: Table, rows: Iterable[Values]) -> None: ...
+    def count_on_from(self, table: Table, last: int | None) -> None:
+        """Give out numbers above `last` and above those that are in the table."""
+        ...
+
+    def keep(self) -> None:
+        """From now on everything can be seen, and survives."""
+        ...
+
+
+def move(source: Source, target: Target, told: Told) -> list[Moved]:
+    """Copy everything, and compare. Both sides are open, and are closed by whoever opened them."""
+    _require_newest(source.form)
+    tables = known_tables()
+    there = _measure_source(source, target, tables, told)
+    for table in tables:
+        target.fill(table, _telling(source.rows(table), told, "copying", table.name, there[table.name].rows))
+    counters = source.counters()
+    for table in tables:
+        if table.counter is not None:
+            target.count_on_from(table, counters.get(table.name))
+    for table in tables:
+        expected = there[table.name]
+        found = add_up(_telling(target.rows(table), told, "comparing", table.name, expected.rows))
+        if found != expected:
+            raise ConfigurationError(
+                f"The copy of the table '{table.name}' differs from the original: {found.rows} rows with the checksum {found.checksum}, "
+                f"not {expected.rows} with {expected.checksum}. Nothing was kept of it, and the original is as it was. Please report this."
+            )
+    source.require_unchanged()
+    target.keep()
+    return [Moved(table.name, there[table.name]) for table in tables]
+
+
+def add_up(rows: Iterable[Values]) -> Sum:
+    """Count, and add the rows' hashes: the order does not matter, and a row that is there twice does."""
+    counted, total = 0, 0
+    for values in rows:
+        # Version 2 of the format writes the same values the same way; later ones also say which objects are shared.
+        total += int.from_bytes(hashlib.blake2b(marshal.dumps(values, 2), digest_size=16).digest(), "big")
+        counted += 1
+    return Sum(counted, f"{total % 2**128:032x}")
+
+
+@lru_cache(maxsize=1)
+def known_tables() -> tuple[Table, ...]:
+    """All tables of the newest form."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        migrate(connection)
+        names = connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+        )
+        return tuple(_describe(connection, row[0]) for row in names.fetchall())
+
+
+def _describe(connection: sqlite3.Connection, name: str) -> Table:
+    described = connection.execute(f'PRAGMA table_info("{name}")').fetchall()
+    columns, kinds = (
+        [row[1] for row in described],
+        [_KEPT_AS.get((name, row[1])) or cast(Kind, row[2] or "ANY") for row in described],
+    )
+    key = tuple(row[1] for row in sorted(described, key=lambda row: row[5]) if row[5])
+    counter = key[0] if len(key) == 1 and kinds[columns.index(key[0])] == "INTEGER" else None
+    if name in _PAGED:
+        columns, kinds, counter = ["rowid", *columns], ["INTEGER", *kinds], "rowid"
+    return Table(name, tuple(columns), tuple(kinds), key, counter)
+
+
+def _measure_source(source: Source, target: Target, tables: Iterable[Table], told: Told) -> dict[str, Sum]:
+    refused: list[str] = []
+    found = {}
+    for table in tables:
+        rows = _telling(source.rows(table), told, "reading", table.name, None)
+        found[table.name] = add_up(_noting_refused(table, rows, target, refused))
+    if refused:
+        shown = "\n".join(f"  {line}" for line in refused[:_SHOWN])
+        more = f"\n  and {len(refused) - _SHOWN} more" if len(refused) > _SHOWN else ""
+        raise ConfigurationError(
+            f"The other database cannot keep what stands in {len(refused)} rows. Nothing was written. Delete what they belong to, or store "
+            f"it without that under another name, and move again:\n{shown}{more}"
+        )
+    return found
+
+
+def _noting_refused(table: Table, rows: Iterable[Values], target: Target, refused: list[str]) -> Iterator[Values]:
+    for values in rows:
+        for column, value in zip(table.columns, values, strict=True):
+            if (reason := target.why_not(value)) is not None:
+                refused.append(f"{table.name_row(values)}: {column} {reason}")
+        yield values
+
+
+def _telling(rows: Iterable[Values], told: Told, doing: str, table: str, of: int | None) -> Iterator[Values]:
+    done = 0
+    for done, values in enumerate(rows, 1):
+        yield values
+        if done % _OFTEN == 0:
+            told(doing, table, done, of)
+    told(doing, table, done, of)
+
+
+def _require_newest(form: int) -> None:
+    newest = migrations()[-1].number
+    if form < newest:
+        raise ConfigurationError(
+            f"The database to be moved has form {form}, and this version of Stepwell moves form {newest} only. "
+            "Bring it there first: stepwell db migrate."
+        )
+    if form > newest:
+        raise ConfigurationError(
+            f"The database to be moved has form {form}, and this version of Stepwell knows forms up to {newest}. "
+            "Move it with the newer Stepwell that wrote it."
+        )

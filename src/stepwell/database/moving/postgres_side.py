@@ -1,0 +1,164 @@
+"""A Postgres database as the source or the target of a move (`move`).
+
+Rows go in and out by `COPY`, as they stand and without being kept in memory. Everything the target gets, its tables too, is one
+transaction: a move that was killed, or whose connection was lost, leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from types import TracebackType
+from typing import Any, Self
+
+from stepwell.errors import ConfigurationError
+from stepwell.database.moving.move import Table, Values, known_tables
+from stepwell.database.postgres import psycopg
+from stepwell.database.postgres.connection import PostgresConnection, connect
+from stepwell.database.postgres.in_use import have_alone
+from stepwell.database.postgres.migrate import apply_missing, version_of
+from stepwell.database.postgres.refusals import first_line, reaching
+
+_TYPES = {"TEXT": "text", "INTEGER": "int8", "REAL": "float8", "BLOB": "bytea", "ANY": "text"}
+# Reading may take long between two statements, and so may a single one.
+_PATIENCE = "SET idle_in_transaction_session_timeout = 0; SET statement_timeout = 0"
+_ORDERS = {"checkpoints": "created_at, checkpoint_id"}
+"""Other than by key: SQLite reads the newest checkpoints by the order in which they came."""
+
+
+class _PostgresSide:
+    def __init__(self, url: str, place: str) -> None:
+        self._url = url
+        self._place = place
+
+    def rows(self, table: Table) -> Iterator[Values]:
+        order = _ORDERS.get(table.name) or ", ".join(f'"{column}"' for column in table.key)
+        command = f"COPY (SELECT {_listed(table)} FROM {table.name} ORDER BY {order}) TO STDOUT (FORMAT BINARY)"  # noqa: S608 - ours
+        with self._speaking(), self._connection.raw.cursor() as cursor, cursor.copy(command.encode()) as copy:
+            copy.set_types([_TYPES[kind] for kind in table.kinds])
+            for values in copy.rows():
+                yield tuple(values)
+
+    def _connect(self) -> PostgresConnection:
+        with reaching(self._url, "Check --from and --to"):
+            connection = connect(self._url)
+            try:
+                connection.control(_PATIENCE)
+                have_alone(connection, self._place)
+            except BaseException:
+                connection.close()
+                raise
+        return connection
+
+    @contextmanager
+    def _speaking(self) -> Iterator[None]:
+        """Say what Postgres refuses as a sentence. `ConfigurationError`."""
+        try:
+            yield
+        except psycopg.Error as error:
+            raise ConfigurationError(
+                f"The database {self._place} could not be used to the end: {first_line(error)}. Nothing was moved, and nothing has changed "
+                "on either side. Mend that, and move again."
+            ) from error
+
+    _connection: PostgresConnection
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._connection.close()
+
+
+class PostgresSource(_PostgresSide):
+    """`with PostgresSource(url, place) as source`: a snapshot of a database that nobody else uses."""
+
+    def __enter__(self) -> Self:
+        self._connection = self._connect()
+        with self._speaking():
+            self.form = version_of(self._connection)
+            self._connection.control("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        if self.form == 0:
+            self._connection.close()
+            raise ConfigurationError(f"The database {self._place} holds nothing of Stepwell's. Name another one with --from.")
+        return self
+
+    def counters(self) -> Mapping[str, int]:
+        with self._speaking():
+            return {
+                table.name: last for table in known_tables() if table.counter and (last := self._last(table, table.counter))
+            }
+
+    def require_unchanged(self) -> None:
+        """Nobody else can be there: the lock was held all the time, or the connection is lost."""
+        with self._speaking():
+            self._connection.execute("SELECT 1")
+
+    def _last(self, table: Table, counter: str) -> int | None:
+        sequence = _sequence(self._connection, table, counter)
+        last, given_out = self._connection.execute(f"SELECT last_value, is_called FROM {sequence}").fetchone()  # noqa: S608 - its own name
+        return int(last) if given_out else None
+
+
+class PostgresTarget(_PostgresSide):
+    """`with PostgresTarget(url, place) as target`: an empty database, and a full one after `keep()`."""
+
+    def __enter__(self) -> Self:
+        self._connection = self._connect()
+        try:
+            with self._speaking():
+                self._connection.control("BEGIN")
+                apply_missing(self._connection)
+                self._require_empty()
+                for table in known_tables():
+                    # What they would do has been done to the rows that come.
+                    self._connection.control(f"ALTER TABLE {table.name} DISABLE TRIGGER USER")
+        except BaseException:
+            self._connection.close()
+            raise
+        return self
+
+    def why_not(self, value: Any) -> str | None:
+        return "holds the character zero" if isinstance(value, str) and "\0" in value else None
+
+    def fill(self, table: Table, rows: Iterable[Values]) -> None:
+        command = f"COPY {table.name} ({_listed(table)}) FROM STDIN (FORMAT BINARY)"
+        with self._speaking(), self._connection.raw.cursor() as cursor, cursor.copy(command.encode()) as copy:
+            copy.set_types([_TYPES[kind] for kind in table.kinds])
+            for values in rows:
+                copy.write_row(values)
+
+    def count_on_from(self, table: Table, last: int | None) -> None:
+        with self._speaking():
+            there = self._connection.execute(f"SELECT MAX({table.counter}) FROM {table.name}").fetchone()[0]  # noqa: S608 - ours
+            highest = max(last or 0, there or 0)
+            if highest:
+                sequence = _sequence(self._connection, table, table.counter or "")
+                self._connection.execute("SELECT setval(CAST(? AS REGCLASS), ?)", (sequence, highest))
+
+    def keep(self) -> None:
+        with self._speaking():
+            for table in known_tables():
+                self._connection.control(f"ALTER TABLE {table.name} ENABLE TRIGGER USER")
+        try:
+            self._connection.control("COMMIT")
+        except psycopg.Error as error:
+            raise ConfigurationError(
+                f"The connection to {self._place} was lost at the very end ({first_line(error)}). Either everything was moved or nothing: "
+                "`stepwell db status` tells which. The database that was moved has not changed."
+            ) from error
+        with suppress(psycopg.Error):  # everything is there; Postgres would find out by itself what there is, only later
+            self._connection.control("ANALYZE")
+
+    def _require_empty(self) -> None:
+        for table in known_tables():
+            if self._connection.execute(f"SELECT 1 FROM {table.name} LIMIT 1").fetchone() is not None:  # noqa: S608 - ours
+                raise ConfigurationError(
+                    f"The database {self._place} is not empty: there are rows in '{table.name}'. Nothing is moved into what is there; name "
+                    "an empty database with --to."
+                )
+
+
+def _sequence(connection: PostgresConnection, table: Table, counter: str) -> str:
+    return str(connection.execute("SELECT pg_get_serial_sequence(?, ?)", (table.name, counter)).fetchone()[0])
+
+
+def _listed(table: Table) -> str:
+    return ", ".join(f'"{column}"' for column in table.columns)

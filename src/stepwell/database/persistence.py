@@ -1,0 +1,175 @@
+"""All seams of `stepwell.runs` over a database, put together once it is open (`sqlite/persistence`, `postgres/persistence`).
+
+Here is also what concerns several of them: what an earlier attempt of a run has left in its thread (`RunTraces`), which interrupts are
+open, whether anything can be written.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.store.base import BaseStore
+
+from stepwell.audit.vault import EvidenceVault
+from stepwell.clock import Clock, SystemClock
+from stepwell.payments.states import CHARGED
+from stepwell.database.persistence_types import ChargesStored, RunTraces
+from stepwell.database.types import Lease, PendingInterrupt, Run
+from stepwell.database.shared_counts import SharedCounts
+from stepwell.database.access import SqlAccess
+from stepwell.database.checkpoints.saver import SqlSaver
+from stepwell.database.database import SqlDatabase
+from stepwell.database.effect_journal import SqlEffects, stands_behind
+from stepwell.database.events.log import SqlEventLog
+from stepwell.database.records import interrupts
+from stepwell.database.records.repository import SqlRepository
+from stepwell.database.records.runs import read_result
+from stepwell.database.queue.run_queue import SqlQueue
+from stepwell.database.store.items import SqlStore
+from stepwell.database.upkeep.maintenance import SqlMaintenance
+from stepwell.database.vault import SqlVault
+from stepwell.database.webhooks import SqlWebhooks
+from stepwell.sql import Connection
+
+if TYPE_CHECKING:
+    from stepwell.database.ledger import DatabaseLedger
+
+_CHECKPOINTED = "SELECT 1 FROM checkpoints WHERE thread_id = ? AND run_id = ? AND checkpoint_ns = '' LIMIT 1"
+_UNDER_WAY = "SELECT 1 FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') LIMIT 1"
+_CHARGES = "SELECT type, value FROM writes WHERE thread_id = ? AND channel = ?"
+# LangGraph puts an answer that is not yet any task's under the task of all zeros.
+_RESUMED = """
+SELECT DISTINCT task_id FROM writes
+WHERE thread_id = ? AND run_id = ? AND channel = '__resume__' AND task_id <> '00000000-0000-0000-0000-000000000000'
+"""
+
+
+@dataclass(frozen=True)
+class SqlTraces:
+    """`RunTraces`: a run's checkpoints, and the tasks that have taken an answer of it."""
+
+    checkpointed: bool
+    resumed_tasks: frozenset[str]
+
+
+async def run_wrote(database: SqlDatabase, thread_id: str, run_id: str) -> SqlTraces:
+    """Look for a run's checkpoints and for the answers that were taken."""
+
+    def work(connection: Connection) -> SqlTraces:
+        run = (thread_id, run_id)
+        return SqlTraces(
+            checkpointed=connection.execute(_CHECKPOINTED, run).fetchone() is not None,
+            resumed_tasks=frozenset(task_id for (task_id,) in connection.execute(_RESUMED, run)),
+        )
+
+    return await database.read(work)
+
+
+class SqlPersistence(ABC):
+    """All seams over a database, once it is open; a subclass opens it and says `_assemble`."""
+
+    database: SqlDatabase
+    counts: SharedCounts
+
+    def __init__(self, clock: Clock | None, new_id: Callable[[], str], lease_s: float) -> None:
+        self._clock = clock or SystemClock()
+        self._new_id = new_id
+        self._lease_s = lease_s
+
+    @property
+    def clock(self) -> Clock:
+        """By which everything here tells the time."""
+        return self._clock
+
+    @abstractmethod
+    async def __aenter__(self) -> Self: ...
+
+    @abstractmethod
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def _assemble(self, database: SqlDatabase, *, sole: bool) -> None:
+        """`sole`: no other process has the database open."""
+        self.database = database
+        self.events = SqlEventLog(database, self._clock)
+        self.records = SqlRepository(database, self._clock, new_id=self._new_id, erased=self.events.announce)
+        self.access = SqlAccess(database, self._clock)
+        self.queue = SqlQueue(database, self.events, self._clock, self._new_id, lease_s=self._lease_s, sole=sole)
+        self.maintenance = SqlMaintenance(
+            database, self.records, self.events, self._clock, new_id=self._new_id, lease_s=self._lease_s
+        )
+        self.webhooks = SqlWebhooks(database)
+
+    def saver(self, lease: Lease | None = None) -> BaseCheckpointSaver[Any]:
+        return SqlSaver(self.database, lease, clock=self._clock)
+
+    def store(self, owner: str) -> BaseStore:
+        return SqlStore(self.database, owner, self._clock)
+
+    def effects(self, lease: Lease) -> SqlEffects:
+        return SqlEffects(self.database, lease, self._clock)
+
+    def vault(self, thread_id: str, lease: Lease | None = None) -> EvidenceVault:
+        return SqlVault(self.database, thread_id, lease, self._clock)
+
+    def ledger(self, lease: Lease | None = None) -> DatabaseLedger:
+        from stepwell.database.ledger import (
+            DatabaseLedger,  # with the extra, which a server without payments does not need
+        )
+
+        return DatabaseLedger(self.database, self._clock, lease)
+
+    async def stored_charges(self, thread_id: str, keys: Sequence[str]) -> ChargesStored:
+        saver = self.saver()
+        load = saver.serde.loads_typed
+
+        def work(connection: Connection) -> ChargesStored:
+            if connection.execute("SELECT 1 FROM threads WHERE thread_id = ?", (thread_id,)).fetchone() is None:
+                return ChargesStored(frozenset(keys), at_rest=True)
+            busy = connection.execute(_UNDER_WAY, (thread_id,)).fetchone()
+            rows = connection.execute(_CHARGES, (thread_id, CHARGED)).fetchall()
+            stored = {load((row["type"], row["value"])) for row in rows}
+            return ChargesStored(frozenset(keys) & stored, at_rest=busy is None)
+
+        charges = await self.database.read(work)
+        if len(charges.kept) == len(keys):
+            return charges
+        # A run that stores nothing before it ends leaves its newest checkpoint and no writes.
+        newest = await saver.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
+        last = newest.checkpoint["channel_values"].get(CHARGED) if newest else None
+        return replace(charges, kept=charges.kept | {key for key in keys if key == last})
+
+    async def run_wrote(self, thread_id: str, run_id: str) -> RunTraces:
+        return await run_wrote(self.database, thread_id, run_id)
+
+    async def interrupt_tasks(self, thread_id: str) -> Mapping[str, str]:
+        def work(connection: Connection) -> dict[str, str]:
+            rows = connection.execute(
+                "SELECT interrupt_id, task_id FROM interrupts WHERE thread_id = ? AND state <> 'dropped'", (thread_id,)
+            )
+            return {row["interrupt_id"]: row["task_id"] for row in rows}
+
+        return await self.database.read(work)
+
+    async def keeps_steps(self, run: Run) -> bool:
+        return await self.database.read(lambda connection: stands_behind(connection, run))
+
+    async def open_interrupts(self, owner: str | None, thread_id: str) -> Sequence[PendingInterrupt]:
+        def work(connection: Connection) -> list[PendingInterrupt]:
+            row = connection.execute("SELECT owner FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
+            mine = row is not None and owner in (None, row["owner"])
+            return interrupts.open_interrupts(connection, thread_id) if mine else []
+
+        return await self.database.read(work)
+
+    async def run_result(self, run_id: str) -> bytes | None:
+        return await self.database.read(lambda connection: read_result(connection, run_id))
+
+    async def check(self) -> None:
+        await self.database.check()

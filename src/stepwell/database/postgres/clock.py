@@ -1,0 +1,33 @@
+"""The database's time, told without asking it each time: how far it was ahead of this machine's monotonic clock when it was last asked.
+
+Leases of all processes are compared by one clock. A machine whose time of day is an hour off, or is set while it runs, changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from time import monotonic
+
+from stepwell.database.postgres.connection import PostgresConnection
+
+_ASK = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"
+
+
+class PostgresClock:
+    """`Clock`. Ask it only after the first `ask`; that is repeated now and then, because clocks drift."""
+
+    def __init__(self, seconds: Callable[[], float] = monotonic) -> None:
+        self._seconds = seconds
+        self._ahead_s: float | None = None
+
+    def ask(self, connection: PostgresConnection) -> None:
+        """Compare with the database. The answer was right some time between question and answer: take the middle."""
+        before = self._seconds()
+        there: float = connection.execute(_ASK).fetchone()[0]
+        self._ahead_s = there - (before + self._seconds()) / 2
+
+    def now(self) -> datetime:
+        if self._ahead_s is None:
+            raise AssertionError("the database has not been asked for its time yet")
+        return datetime.fromtimestamp(self._seconds() + self._ahead_s, UTC)

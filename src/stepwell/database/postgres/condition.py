@@ -1,0 +1,26 @@
+"""A report on a Postgres database. It only reads."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from stepwell.database.condition import Condition, count_contents
+from stepwell.database.postgres.connection import connect
+from stepwell.database.postgres.in_use import count_users
+from stepwell.database.postgres.migrate import migrations, version_of
+from stepwell.database.postgres.refusals import reaching
+
+
+def inspect_postgres(url: str) -> Condition:
+    """`ConfigurationError` says why it cannot be read."""
+    with reaching(url), closing(connect(url)) as connection:
+        connection.control("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        form, users = version_of(connection), count_users(connection)
+        return Condition(
+            form=form,
+            missing=tuple(step for step in migrations() if step.number > form),
+            size_bytes=int(connection.execute("SELECT pg_database_size(current_database())").fetchone()[0]),
+            free_bytes=None,
+            contents=count_contents(connection, form),
+            in_use=f"by {users} connection{'s' if users > 1 else ''}" if users else "no",
+        )

@@ -1,0 +1,260 @@
+"""A Postgres database, written by one thread of this process, read by a few: `SqlDatabase` over it.
+
+Every process has one connection that writes. What its runs hand in is stored in the order it was handed in, whatever other processes do:
+that is what runs rely on (an effect is never stored without the checkpoint before it), and the fence keeps those out that have lost
+their thread to another process. Each reader's thread has a connection of its own, made when it is first needed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, suppress
+from time import perf_counter
+from typing import TypeVar
+
+import psycopg
+
+from stepwell.errors import OutcomeUnknownError, StorageUnavailableError
+from stepwell.database.database import GroupWritten, Job, Separate, SqlDatabase, Work, tell_waiting
+from stepwell.database.postgres.connection import PostgresConnection, connect
+from stepwell.database.postgres.group_commit import LOOK_FIRST, GroupCommit, is_lost, refusal
+from stepwell.database.postgres.in_use import have_alone, join
+from stepwell.database.postgres.migrate import NewerFormError, migrate, migrations, require_known
+from stepwell.database.postgres.patience import Patience
+from stepwell.database.postgres.refusals import place_of, reaching
+from stepwell.sql import POSTGRES, Connection
+
+__all__ = ["PostgresDatabase"]
+
+T = TypeVar("T")
+
+
+# A transaction with a number of its own is one that could be written, if it may write at all.
+_ASK_FORM = "SELECT MAX(number), current_setting('transaction_read_only'), txid_current() FROM stepwell_form"
+_SERVING_SINCE = "SELECT CAST(EXTRACT(EPOCH FROM pg_postmaster_start_time()) AS DOUBLE PRECISION)"
+_ANSWER_S = 15.0
+_PATIENT_S = 120.0
+_BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+
+@asynccontextmanager
+async def _answered(within_s: float, way_out: str, kind: type[StorageUnavailableError]) -> AsyncIterator[None]:
+    """Nobody waits for ever for a database that says nothing, as when the network swallows everything."""
+    try:
+        async with asyncio.timeout(within_s) as limit:
+            yield
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise kind(f"The database has not answered within {within_s:g} s. {way_out}", away=True) from error
+
+
+class PostgresDatabase(SqlDatabase):
+    """Open with `PostgresDatabase(url)`. One that cannot be reached or used is refused with `ConfigurationError`."""
+
+    dialect = POSTGRES
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        group_written: GroupWritten | None = None,
+        opened: Callable[[PostgresConnection], None] | None = None,
+        lost: Callable[[], None] = lambda: None,
+        alone: bool = False,
+        upgrade: bool = True,
+        is_meant: bool = True,
+        quiet: bool = False,
+    ) -> None:
+        """`opened` is called with the first connection, `lost` in the writer's thread when its connection is gone. `alone`: no other
+        process may use it meanwhile; `InUseError` if one does. `upgrade`: one of an older form is brought to the newest. `is_meant`:
+        tables may be made beside those of another program. `quiet`: whoever opens it tells other processes of new events by itself."""
+        super().__init__(group_written)
+        self._url = url
+        self._lost = lost
+        self._alone = alone
+        self._quiet = quiet
+        self._local = threading.local()
+        self._patience = Patience()
+        self._open_readers: list[PostgresConnection] = []
+        self._size = 0
+        self.candidate = False
+        """Somebody here would keep the database in shape."""
+        self.leading = False
+        """Said by `news`, whose connection holds the lock of whoever leads."""
+        self.writer = 0
+        """Who writes, as notifications name it."""
+        self._writing = self._prepare(opened, upgrade=upgrade, is_meant=is_meant)
+        self._start()
+
+    def connect(self) -> PostgresConnection:
+        """A connection of the caller's own. `NewerFormError` once a newer version has changed the tables."""
+        return self._enter(connect(self._url), alone=False)
+
+    def _connect_writer(self) -> PostgresConnection:
+        return self._begin_writing(connect(self._url, writes=True))
+
+    def _begin_writing(self, connection: PostgresConnection) -> PostgresConnection:
+        self._enter(connection, alone=self._alone)
+        if self._quiet:
+            connection.control("SET stepwell.quiet = 'on'")
+        self.writer = connection.raw.info.backend_pid
+        return connection
+
+    def _enter(self, connection: PostgresConnection, *, alone: bool) -> PostgresConnection:
+        """From now on nobody changes the tables without ending this connection; only then is the form looked at. A connection that may
+        not go on is closed."""
+        try:
+            if alone:
+                have_alone(connection, place_of(self._url))
+            elif not self._alone:  # or the writer keeps everybody out already
+                join(connection)
+            require_known(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    async def read(self, work: Work[T], *, patient: bool = False) -> T:
+        async with _answered(
+            _PATIENT_S if patient else _ANSWER_S, "Nothing was changed; try again later.", StorageUnavailableError
+        ):
+            return await super().read(work, patient=patient)
+
+    async def write(self, work: Work[T], *, frees: bool = False, synced: bool = False) -> T:
+        async with _answered(_ANSWER_S, f"This may have been stored, or may be yet. {LOOK_FIRST}", OutcomeUnknownError):
+            return await super().write(work, frees=frees, synced=synced)
+
+    def read_now(self, work: Work[T]) -> T:
+        """In a reader's thread, for which the caller waits: connections are few."""
+        if self._closed:
+            raise StorageUnavailableError("The database is closed: the server is stopping.")
+        done = Future[T]()
+        self._reads.put(Job(work, done))
+        return done.result()
+
+    def require_room(self) -> None:
+        """Whoever keeps the database looks after its disk."""
+
+    def serving_since(self, connection: Connection) -> float:
+        return float(connection.execute(_SERVING_SINCE).fetchone()[0])
+
+    def leads(self) -> bool:
+        self.candidate = True
+        return self.leading
+
+    def size_bytes(self) -> int:
+        return self._size
+
+    def measure(self, connection: PostgresConnection) -> None:
+        """Ask for what is told without asking."""
+        self._size = int(connection.execute("SELECT pg_database_size(current_database())").fetchone()[0])
+
+    async def give_back_space(self, *, only_if_low: bool = False) -> int:
+        """Postgres does that by itself."""
+        return 0
+
+    async def check(self) -> None:
+        form, only_read, _ = await self.write(lambda connection: connection.execute(_ASK_FORM).fetchone())
+        if only_read == "on":
+            raise StorageUnavailableError(
+                "The database only lets itself be read now (default_transaction_read_only is on): its operator, or its provider when the "
+                "disk is nearly full, has set it so. Whatever is to be stored is refused until that is changed."
+            )
+        if form != (known := migrations()[-1].number):
+            raise StorageUnavailableError(
+                f"The database has form {form} by now, and this server was made for form {known}. Start the version of Stepwell here that "
+                "the other servers have."
+            )
+
+    def _prepare(
+        self, opened: Callable[[PostgresConnection], None] | None, *, upgrade: bool, is_meant: bool
+    ) -> PostgresConnection:
+        """Bring the database to the newest form. Gives the connection that writes."""
+        with reaching(self._url):
+            connection = connect(self._url, writes=True)
+            try:
+                migrate(connection, upgrade=upgrade, is_meant=is_meant)
+                self._begin_writing(connection)
+                self.measure(connection)
+                if opened is not None:
+                    opened(connection)
+            except BaseException:
+                connection.close()
+                raise
+        return connection
+
+    def _read_here(self, work: Work[T]) -> T:
+        give_up_at = self._patience.begin()
+        while True:
+            try:
+                return self._read_once(work)
+            except NewerFormError as error:  # it stays so
+                raise refusal(error) from error
+            except psycopg.Error as error:
+                # Reading again changes nothing.
+                if not is_lost(error) or not self._patience.wait(give_up_at):
+                    raise refusal(error) from error
+
+    def _read_once(self, work: Work[T]) -> T:
+        connection = self._reader()
+        try:
+            return work(connection) if isinstance(work, Separate) else self._read_snapshot(connection, work)
+        except psycopg.Error as error:
+            if is_lost(error):
+                self._forget_reader()
+            else:
+                self._end_reading(connection)
+            raise
+        except BaseException:
+            self._end_reading(connection)
+            raise
+
+    def _read_snapshot(self, connection: PostgresConnection, work: Work[T]) -> T:
+        connection.control(_BEGIN_READING)
+        result = work(connection)
+        connection.control("ROLLBACK")
+        return result
+
+    def _reader(self) -> PostgresConnection:
+        connection: PostgresConnection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = self.connect()
+            self._open_readers.append(connection)
+        return connection
+
+    def _end_reading(self, connection: PostgresConnection) -> None:
+        try:
+            connection.control("ROLLBACK")
+        except psycopg.Error:
+            self._forget_reader()
+
+    def _forget_reader(self) -> None:
+        connection: PostgresConnection = self._local.connection
+        self._local.connection = None
+        self._open_readers.remove(connection)
+        with suppress(psycopg.Error):
+            connection.close()
+
+    def _write_groups(self) -> None:
+        commit, stopping = GroupCommit(self._connect_writer, self._writing, self._lose_writer, self._patience), False
+        while not stopping:
+            group, stopping = self._next_group(None)
+            if group:
+                began = perf_counter()
+                commit.run(group)
+                self._tell_written(len(group), perf_counter() - began)
+                tell_waiting(group)
+        commit.close()
+
+    def _lose_writer(self) -> None:
+        # What the connection may have stored last is news to this process too, and is not to be taken for what it knows already.
+        self.writer = 0
+        self._lost()
+
+    def _close_connections(self) -> None:
+        for connection in self._open_readers:
+            connection.close()

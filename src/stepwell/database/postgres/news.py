@@ -1,0 +1,142 @@
+"""What other processes do, told as it happens: a thread of its own that listens to the database's notifications.
+
+| notification | sent by a trigger when | here |
+|---|---|---|
+| `thread <id>` | a thread has new events, or is gone | whoever follows it looks at the table |
+| `run <id>` | a run has ended, or is gone | whoever waits for it looks |
+| `cancel <id>` | somebody wants a run stopped that is under way | it is stopped, if it is driven here |
+| `work` | a run may have become claimable | workers look |
+| `leads` | (not sent) this process leads from now on, or no longer | it keeps the database in shape |
+| `all` | something that cannot be named | everybody looks |
+| `newer` | (not sent) a newer version has changed the tables | this process stops; nothing more is heard |
+
+A notification is a hint, and none is lost while the connection lives. Those that came while it was lost are made up for by `all`, once
+there is a new one. Every `LOOK_S` seconds workers look without being told, since runs also become due by the clock.
+
+The same connection holds the lock of the one process that keeps the database in shape (`Maintenance.leads`): it is given back when
+the process dies.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic
+
+import psycopg
+
+from stepwell.database.postgres.connection import PostgresConnection
+from stepwell.database.postgres.migrate import NewerFormError
+from stepwell.database.postgres.refusals import first_line
+
+logger = logging.getLogger(__name__)
+
+LOOK_S = 2.0
+_AGAIN_S = 0.5
+_LEADER = 0x5354574D
+"""Of the advisory lock of the process that keeps the database in shape."""
+Tell = Callable[[str, str], None]
+"""Kind and id of what happened. Called in the listening thread."""
+
+
+class News:
+    """`start()`, then `close()`. `asked` is called with each new connection, and every `LOOK_S` seconds; `own` gives who writes in
+    this process, `candidate` whether it would lead."""
+
+    def __init__(
+        self,
+        connect: Callable[[], PostgresConnection],
+        tell: Tell,
+        asked: Callable[[PostgresConnection], None],
+        own: Callable[[], int],
+        candidate: Callable[[], bool],
+    ) -> None:
+        self._connect = connect
+        self._own = own
+        self._candidate = candidate
+        self._tell = tell
+        self._asked = asked
+        self._wake_up, self._woken = os.pipe()
+        self._leads = False
+        self._thread = threading.Thread(target=self._listen, name="stepwell-news", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        os.write(self._woken, b"x")
+        self._thread.join()
+        os.close(self._wake_up)
+        os.close(self._woken)
+
+    def _listen(self) -> None:
+        closing = False
+        while not closing:
+            try:
+                connection = self._connect()
+            except NewerFormError as error:
+                self._tell("newer", first_line(error))
+                return
+            except psycopg.Error as error:
+                logger.warning("the database cannot be listened to: %s", type(error).__name__)
+                closing = self._closes_within(_AGAIN_S)
+                continue
+            try:
+                closing = self._listen_on(connection)
+            except NewerFormError as error:
+                self._tell("newer", first_line(error))
+                return
+            except psycopg.Error as error:
+                logger.warning("the database cannot be listened to any more: %s", type(error).__name__)
+                closing = self._closes_within(_AGAIN_S)
+            finally:
+                self._lead(leads=False)
+                with suppress(psycopg.Error):
+                    connection.close()
+
+    def _listen_on(self, connection: PostgresConnection) -> bool:
+        """Until the connection is lost, which is an error, or it is over, which gives True."""
+        # What comes while a statement is under way is read by psycopg, and would be dropped.
+        connection.raw.add_notify_handler(lambda heard: self._pass_on(heard.pid, heard.payload))
+        connection.control("LISTEN stepwell")
+        self._tell("all", "")
+        while True:
+            self._look(connection)
+            look_at = monotonic() + LOOK_S
+            while (left := look_at - monotonic()) > 0:
+                ready, _, _ = select.select([connection.raw.fileno(), self._wake_up], [], [], left)
+                if self._wake_up in ready:
+                    return True
+                if ready:
+                    self._hear(connection)
+
+    def _look(self, connection: PostgresConnection) -> None:
+        self._asked(connection)
+        if not self._leads and self._candidate():
+            self._lead(leads=bool(connection.execute("SELECT pg_try_advisory_lock(?)", (_LEADER,)).fetchone()[0]))
+        self._tell("work", "")
+
+    def _hear(self, connection: PostgresConnection) -> None:
+        raw = connection.raw.pgconn
+        raw.consume_input()
+        if raw.status != psycopg.pq.ConnStatus.OK:
+            raise psycopg.OperationalError("the connection was lost")
+        while (heard := raw.notifies()) is not None:
+            self._pass_on(heard.be_pid, heard.extra.decode())
+
+    def _pass_on(self, writer: int, text: str) -> None:
+        if writer == self._own():  # whoever waits in this process has been told by whoever wrote
+            return
+        kind, _, name = text.partition(" ")
+        self._tell(kind, name)
+
+    def _lead(self, *, leads: bool) -> None:
+        self._leads = leads
+        self._tell("leads", "yes" if leads else "")
+
+    def _closes_within(self, seconds: float) -> bool:
+        return bool(select.select([self._wake_up], [], [], seconds)[0])

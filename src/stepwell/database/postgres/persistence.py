@@ -1,0 +1,210 @@
+"""All seams of `stepwell.runs` over one Postgres database, opened by any number of processes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from time import monotonic
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from stepwell.clock import Clock
+from stepwell.database.queue.types import LEASE_S
+from stepwell.database.database import GroupWritten, Separate
+from stepwell.database.persistence import SqlPersistence
+from stepwell.database.postgres.clock import PostgresClock
+from stepwell.database.postgres.connection import PostgresConnection
+from stepwell.database.postgres.database import PostgresDatabase
+from stepwell.database.postgres.migrate import require_known
+from stepwell.database.postgres.news import News
+from stepwell.database.postgres.refusals import DatabaseAwayError
+from stepwell.database.postgres.shared_counts import PostgresCounts
+from stepwell.database.rows import dumps, to_time
+from stepwell.sql import Connection
+
+if TYPE_CHECKING:
+    from stepwell.database.postgres.redis_fan_out import RedisFanOut
+
+logger = logging.getLogger(__name__)
+
+_AGAIN_S = 0.5
+
+
+def _new_id() -> str:
+    return str(uuid.uuid4())
+
+
+class PostgresPersistence(SqlPersistence):
+    """`async with PostgresPersistence(url) as persistence:`. Without a `clock` of the caller's, time is the database's."""
+
+    database: PostgresDatabase
+    counts: PostgresCounts
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        clock: Clock | None = None,
+        new_id: Callable[[], str] = _new_id,
+        group_written: GroupWritten | None = None,
+        lease_s: float = LEASE_S,
+        seconds: Callable[[], float] = monotonic,
+        is_meant: bool = True,
+        wait_s: float = 0.0,
+        superseded: Callable[[str], None] | None = None,
+        redis_url: str | None = None,
+    ) -> None:
+        """`seconds` are counted by this machine; what they mean is asked of the database. `wait_s`: for how long a database that is away is
+        waited for. `superseded` is called in the event loop once a newer version has changed the tables, with a sentence: nothing can
+        be stored here any more."""
+        self._database_clock = PostgresClock(seconds)
+        super().__init__(clock or self._database_clock, new_id, lease_s)
+        self._url = url
+        self._redis_url = redis_url
+        self.fan_out: RedisFanOut | None = None
+        """How other processes hear of events; without it, by Postgres itself."""
+        self._group_written = group_written
+        self._is_meant = is_meant
+        self._wait_s = wait_s
+        self._superseded = superseded
+        self._hearing: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        database = await self._open_in_time()
+        self._assemble(database, sole=False)
+        self.counts = PostgresCounts(database, self._new_id(), lambda: to_time(self._clock.now()), self._loop, self._lease_s)
+        if self._redis_url is not None:
+            try:
+                self.fan_out = await self._open_fan_out(self._redis_url)
+            except BaseException:
+                await asyncio.to_thread(database.close)
+                raise
+        self._news = News(database.connect, self._tell, self._look, lambda: database.writer, lambda: database.candidate)
+        self._news.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.fan_out is not None:
+            await self.fan_out.close()
+        await asyncio.to_thread(self._close)
+
+    async def _open_in_time(self) -> PostgresDatabase:
+        """A server that is started together with its database is often there first."""
+        give_up_at, said = self._loop.time() + self._wait_s, False
+        while True:
+            try:
+                return await asyncio.to_thread(self._open)
+            except DatabaseAwayError as error:
+                if self._loop.time() >= give_up_at:
+                    raise
+                if not said:
+                    logger.warning("%s It is tried again for up to %g s.", error, self._wait_s)
+                    said = True
+            await asyncio.sleep(_AGAIN_S)
+
+    async def _open_fan_out(self, url: str) -> RedisFanOut:
+        from stepwell.database.postgres.redis_fan_out import RedisFanOut  # with the extra, which others do not need
+
+        installation = await installation_fact(self.database, "id", self._new_id)
+        tell, newest = partial(_tell_threads, self.database), partial(_newest_events, self.database)
+        self.counts.hears = "redis"
+        fan_out = RedisFanOut(url, installation, self.counts.process, self.events, tell, newest)
+        fan_out.start()
+        return fan_out
+
+    def _open(self) -> PostgresDatabase:
+        return PostgresDatabase(
+            self._url,
+            group_written=self._group_written,
+            opened=self._database_clock.ask,
+            lost=lambda: self._tell("all", ""),
+            is_meant=self._is_meant,
+            quiet=self._redis_url is not None,
+        )
+
+    def _look(self, connection: PostgresConnection) -> None:
+        """Now and then, in the thread that listens."""
+        require_known(connection)
+        self._database_clock.ask(connection)
+        self.database.measure(connection)
+        self.counts.capacity = self.queue.capacity
+        notify = self.counts.live(connection)
+        if self.fan_out is not None:
+            if notify and not self.fan_out.notify_too:  # it may have missed something since it came
+                connection.execute("SELECT pg_notify('stepwell', 'all')")
+            self.fan_out.notify_too = notify
+
+    def _close(self) -> None:
+        self._news.close()
+        self.counts.leave()
+        self.database.close()
+
+    def _tell(self, kind: str, name: str) -> None:
+        """In the thread that listens, or in the writer's."""
+        if kind == "leads":
+            self.database.leading = bool(name)
+            return
+        if kind == "newer":
+            self._stop_here(name)
+            return
+        if kind in ("thread", "all"):
+            self.events.look_again(name or None)
+        if kind != "thread" and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._tell_queue, kind, name)
+
+    def _stop_here(self, reason: str) -> None:
+        sentence = f"The database cannot be used any more: {reason}. This process stops; what it drove is taken over by others."
+        logger.error(sentence)
+        if self._superseded is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._superseded, sentence)
+
+    def _heard(self, hearing: asyncio.Task[None]) -> None:
+        self._hearing.discard(hearing)
+        if not hearing.cancelled() and (error := hearing.exception()) is not None:
+            # The next heartbeat of whoever drives the run looks for it too.
+            logger.warning("who wants a run stopped could not be looked up: %s", error)
+
+    def _tell_queue(self, kind: str, name: str) -> None:
+        match kind:
+            case "work":
+                self.queue.hear_of_work()
+            case "run":
+                self.queue.hear_of_end(name)
+            case "cancel":
+                hearing = self._loop.create_task(self.queue.hear_of_cancellation(name))
+                self._hearing.add(hearing)  # asyncio itself holds no task
+                hearing.add_done_callback(self._heard)
+            case "all":
+                self.queue.hear_of_work()
+                self.queue.hear_of_end(None)
+
+
+async def installation_fact(database: PostgresDatabase, name: str, make: Callable[[], str]) -> str:
+    """What all processes of the installation know under this name; made by whoever asks first."""
+
+    def work(connection: Connection) -> str:
+        known = "SELECT value FROM installation WHERE name = ?"
+        row = connection.execute(known, (name,)).fetchone()
+        if row is None:
+            connection.execute("INSERT INTO installation (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING", (name, make()))
+            row = connection.execute(known, (name,)).fetchone()
+        return str(row["value"])
+
+    return await database.read(Separate(work))
+
+
+async def _tell_threads(database: PostgresDatabase, thread_ids: Sequence[str]) -> None:
+    told = "SELECT tell_thread(value) FROM json_each(?)"
+    await database.read(Separate(lambda connection: connection.execute(told, (dumps(list(thread_ids)),)).fetchall()))
+
+
+async def _newest_events(database: PostgresDatabase, thread_ids: Sequence[str]) -> Mapping[str, int]:
+    asked = "SELECT thread_id, last_seq FROM threads WHERE thread_id IN (SELECT value FROM json_each(?))"
+    rows = await database.read(Separate(lambda connection: connection.execute(asked, (dumps(list(thread_ids)),)).fetchall()))
+    return {row["thread_id"]: row["last_seq"] for row in rows}

@@ -1,0 +1,174 @@
+"""Letting a run in: the thread, the answers it brings, and the runs that are in its way. One transaction, as functions of a
+connection. Where in the thread's past a run begins is decided in `branching`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from stepwell.errors import LimitReachedError, NotFoundError, ThreadBusyError
+from stepwell.database.queue.types import Admission, Admitted
+from stepwell.database.types import CancelAction, Run
+from stepwell.database.records import interrupts
+from stepwell.database.records.erasing import refuse_if_erasing
+from stepwell.database.rows import dumps, loads, request_from_text, request_to_text, run_from_row, to_time
+from stepwell.database.queue.branching import is_elsewhere, settle_checkpoint
+from stepwell.sql import Connection, Row
+
+
+def admit(connection: Connection, admission: Admission, now: float) -> tuple[Admitted, list[tuple[str, CancelAction]]]:
+    """Admit a run. Also gives the runs that have to be stopped for it (they are marked, not stopped yet)."""
+    _find_or_make_thread(connection, admission, now)
+    inflight = _inflight(connection, admission.run.thread_id, now) if _looks_around(admission) else []
+    run = settle_checkpoint(connection, admission.run, [row["run_id"] for row in inflight])
+    admission = replace(admission, run=run)
+    if admission.answers is not None:
+        return _admit_answers(connection, admission, inflight, now), []
+    _require_room(connection, admission)
+    to_stop = _apply_strategy(run, inflight)
+    _insert(connection, admission, run, now)
+    return Admitted(run), to_stop
+
+
+def _find_or_make_thread(connection: Connection, admission: Admission, now: float) -> None:
+    run = admission.run
+    row = connection.execute("SELECT owner, expires_at FROM threads WHERE thread_id = ?", (run.thread_id,)).fetchone()
+    if row is not None and row["owner"] == run.owner:
+        return
+    if row is not None or not admission.create_thread:
+        raise NotFoundError("thread", run.thread_id, 'Create it first, or send "if_not_exists": "create".')
+    refuse_if_erasing(connection, run.thread_id)
+    connection.execute(
+        "INSERT INTO threads (thread_id, owner, status, metadata, config, created_at, updated_at, temporary)"
+        " VALUES (?, ?, 'idle', ?, '{}', ?, ?, ?)",
+        (run.thread_id, run.owner, dumps(run.metadata), now, now, admission.temporary_thread),
+    )
+
+
+def _looks_around(admission: Admission) -> bool:
+    """Whether it matters which runs are ahead. For a run that just queues up it does not, and there may be thousands."""
+    run = admission.run
+    return admission.answers is not None or run.multitask_strategy != "enqueue" or bool(run.request.checkpoint)
+
+
+def _inflight(connection: Connection, thread_id: str, now: float) -> list[Row]:
+    """Runs that are under way or about to be; one that is to begin later is not in the way."""
+    rows = connection.execute(
+        "SELECT * FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') AND (status = 'running' OR due_at <= ?)"
+        " ORDER BY number",
+        (thread_id, now),
+    )
+    return rows.fetchall()
+
+
+def _admit_answers(connection: Connection, admission: Admission, inflight: list[Row], now: float) -> Admitted:
+    """Answers wait for the run under way, whatever the strategy, and those that wait together become one run."""
+    run = admission.run
+    assert admission.answers is not None  # noqa: S101 - the caller has looked
+    # One that was under way before and was handed back has given its answers already: what is added now would not be given.
+    untouched = (row for row in inflight if row["status"] == "pending" and row["attempt"] == 0)
+    waiting = next((row for row in untouched if loads(row["request"])["resume"]), None)
+    taker = waiting["run_id"] if waiting else run.run_id
+    situation = interrupts.AnswerSituation(
+        now,
+        sent_at=to_time(run.created_at),
+        busy=bool(inflight),
+        elsewhere=is_elsewhere(connection, run),
+        checked=admission.checked,
+    )
+    taken = interrupts.take_answers(connection, run.thread_id, admission.answers, taker, situation)
+    if isinstance(taken, interrupts.Rejoin):
+        row = connection.execute("SELECT * FROM runs WHERE run_id = ?", (taken.run_id,)).fetchone()
+        if row is None:
+            raise NotFoundError("run", taken.run_id, "The run that took this answer was deleted.")
+        return Admitted(run_from_row(row), rejoined=True)
+    if waiting:
+        return Admitted(_add_answers(connection, waiting, taken.answers, now))
+    _require_room(connection, admission)
+    resuming = replace(run, request=replace(run.request, resume=taken.answers), resumes=taken.asked_by)
+    _insert(connection, admission, resuming, now)
+    return Admitted(resuming)
+
+
+def _add_answers(connection: Connection, waiting: Row, answers: Mapping[str, Any], now: float) -> Run:
+    request = request_from_text(waiting["request"])
+    request = replace(request, resume={**(request.resume or {}), **answers})
+    connection.execute(
+        "UPDATE runs SET request = ?, updated_at = ? WHERE run_id = ?", (request_to_text(request), now, waiting["run_id"])
+    )
+    return replace(run_from_row(waiting), request=request)
+
+
+def _apply_strategy(run: Run, inflight: list[Row]) -> list[tuple[str, CancelAction]]:
+    if not inflight or run.multitask_strategy == "enqueue":
+        return []
+    if run.multitask_strategy == "reject":
+        raise ThreadBusyError(
+            f"Thread '{run.thread_id}' has a run under way ('{inflight[0]['run_id']}'). Wait for it, cancel it, "
+            "or send another multitask_strategy: enqueue, interrupt or rollback."
+        )
+    action: CancelAction = "rollback" if run.multitask_strategy == "rollback" else "interrupt"
+    return [(row["run_id"], action) for row in inflight]
+
+
+def _require_room(connection: Connection, admission: Admission) -> None:
+    _require_share(connection, admission)
+    if admission.max_active is None:
+        return
+    active = connection.execute(
+        "SELECT COUNT(*) FROM runs WHERE owner = ? AND status IN ('pending', 'running')", (admission.run.owner,)
+    ).fetchone()[0]
+    if active >= admission.max_active:
+        raise LimitReachedError(
+            f"You have {active} runs under way, which is as many as this server allows. Wait for one to end, or cancel one."
+        )
+
+
+def _require_share(connection: Connection, admission: Admission) -> None:
+    if admission.max_of_tenant is None:
+        return
+    active = connection.execute(
+        "SELECT COUNT(*) FROM runs WHERE tenant = ? AND status IN ('pending', 'running')", (admission.tenant,)
+    ).fetchone()[0]
+    if active >= admission.max_of_tenant:
+        raise LimitReachedError(
+            f"This workspace has {active} runs under way, which is its share of this server. Wait for one to end, or cancel one."
+        )
+
+
+def _insert(connection: Connection, admission: Admission, run: Run, now: float) -> None:
+    # A run without a time of its own is due at the beginning of time: then a clock that is set back cannot delay it, nor let a later
+    # run pass it.
+    due_at = to_time(run.due_at) if run.due_at else 0.0
+    connection.execute(
+        "INSERT INTO runs (run_id, thread_id, owner, assistant_id, status, request, metadata, multitask_strategy, due_at, later,"
+        " resumes, created_at, updated_at, tenant) VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            run.run_id,
+            run.thread_id,
+            run.owner,
+            run.request.assistant_id,
+            request_to_text(run.request),
+            dumps(run.metadata),
+            run.multitask_strategy,
+            due_at,
+            due_at > now,
+            run.resumes,
+            now,
+            now,
+            admission.tenant,
+        ),
+    )
+    row = connection.execute("SELECT metadata, status FROM threads WHERE thread_id = ?", (run.thread_id,)).fetchone()
+    connection.execute(
+        "UPDATE threads SET metadata = ?, status = ?, updated_at = ?, tenant = ? WHERE thread_id = ?",
+        (
+            dumps({**loads(row["metadata"]), **(admission.thread_metadata or {})}),
+            "busy" if due_at <= now else row["status"],
+            now,
+            admission.tenant,
+            run.thread_id,
+        ),
+    )

@@ -1,0 +1,226 @@
+"""How a run ends: its row, its thread, its interrupts, its last events, what it used. One transaction, as functions of a connection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stepwell.state import wire
+from stepwell.database.queue.types import HELD_UP_S
+from stepwell.database.types import CancelAction, Document, Json, Lease, NewEvent, Run, RunEvent, RunOutcome, RunStatus
+from stepwell.database import effect_journal
+from stepwell.database.checkpoints import statements
+from stepwell.database.documents.rows import forget_unneeded
+from stepwell.database.events.rows import insert_events
+from stepwell.database.records import interrupts
+from stepwell.database.records.steps import keep_steps
+from stepwell.database.records.thread_state import keep_text, keep_values, read_values
+from stepwell.database.records.usage import keep_usage
+from stepwell.database.rows import dumps, from_time, interrupts_to_text, request_to_text, run_from_row
+from stepwell.database.queue.suspects import Crash
+from stepwell.database.webhooks import insert_webhook
+from stepwell.sql import Connection
+
+TEMPORARY_THREAD_S = 60.0
+"""How long the thread of a stateless run stays after its end, for readers that are a little behind."""
+
+
+def end_event(run_id: str, status: RunStatus, *, paused: bool = False) -> NewEvent:
+    """The journal's mark that a run says nothing more. `paused`: the graph waits, for an answer or at a breakpoint."""
+    return NewEvent("end", wire.encode({"run_id": run_id, "status": status, **({"paused": True} if paused else {})}))
+
+
+def finish(connection: Connection, lease: Lease, outcome: RunOutcome, now: float) -> tuple[Run, list[RunEvent]]:
+    """End a run that was driven, and give it as it stands now, or stood last. The caller has made sure that the lease still holds."""
+    run = _run(connection, lease.run_id)
+    keep_usage(connection, lease, outcome.usage, now)
+    if outcome.rolled_back:
+        _roll_back(connection, lease, run, outcome, now)
+        forget_unneeded(connection, lease.thread_id)
+        return run, []
+    if outcome.nothing_ran:
+        statements.delete_runs(connection, lease.thread_id, [lease.run_id])
+    keep_steps(connection, lease, outcome.steps)
+    _keep_thread(connection, lease, outcome, now)
+    paused = outcome.status == "success" and outcome.thread_status == "interrupted"
+    return _end_run(connection, run, outcome.status, outcome.error, outcome.events, now, paused=paused, result=outcome.result)
+
+
+def end_pending(connection: Connection, run_id: str, action: CancelAction, reason: str | None, now: float) -> list[RunEvent]:
+    """End a run that nobody drives: it was cancelled before it began, or before it was recovered."""
+    run = _run(connection, run_id)
+    keeps_steps = action != "rollback" or effect_journal.stands_behind(connection, run)
+    if run.attempt == 0:
+        interrupts.take_back(connection, run.thread_id, run_id)
+    elif keeps_steps:
+        interrupts.abandon(connection, run)
+    if action == "rollback":
+        _forget(connection, run, keeps_steps=keeps_steps)
+        _free_thread(connection, run.thread_id, run_id, now, interrupted=keeps_steps)
+        forget_unneeded(connection, run.thread_id)
+        return []
+    connection.execute("UPDATE runs SET cancel_action = ?, cancel_reason = ? WHERE run_id = ?", (action, reason, run_id))
+    _, events = _end_run(connection, run, "interrupted", None, (), now)
+    _free_thread(connection, run.thread_id, run_id, now, interrupted=run.attempt > 0)
+    return events
+
+
+def give_up(connection: Connection, run_id: str, crashes: Sequence[Crash], now: float) -> list[RunEvent]:
+    """A run that workers died of time and again is not tried any more. `crashes` are those that count against it."""
+    held_up = (
+        f"A worker that a step keeps from everything else for {HELD_UP_S:g} s, and that is not heard of again, counts as dead. "
+    )
+    told = "; ".join(f"{crash.worker} at {from_time(crash.at):%Y-%m-%d %H:%M:%S} UTC" for crash in crashes)
+    error = {
+        "error": "RunAbandonedError",
+        "message": f"The process that drove this run died {len(crashes)} times soon after it began the same step, and no other run "
+        f"explains it, so the run is not tried again. The workers, and when each was last heard of: {told}. "
+        f"{held_up if connection.dialect.name == 'postgres' else ''}"
+        "The thread keeps all finished steps. Look at what that step does (memory, native code, os._exit) before sending it again.",
+    }
+    run = _run(connection, run_id)
+    _, events = _end_run(connection, run, "error", error, (NewEvent("error", wire.encode(error)),), now)
+    interrupts.abandon(connection, run)
+    waiting = interrupts_to_text(interrupts.open_interrupts(connection, run.thread_id))
+    connection.execute(
+        "UPDATE threads SET status = ?, interrupts = ?, error = ?, updated_at = ? WHERE thread_id = ?",
+        (
+            "busy" if _has_more(connection, run.thread_id, run_id, now) else "error",
+            waiting,
+            dumps(error),
+            now,
+            run.thread_id,
+        ),
+    )
+    return events
+
+
+def end_unread(connection: Connection, thread_id: str, run_id: str, said: NewEvent, now: float) -> list[RunEvent]:
+    """The thread of a run that ended because its row cannot be read. Answers that it brought can be given again."""
+    interrupts.settle(connection, thread_id, run_id, None, succeeded=False)
+    events = insert_events(connection, thread_id, run_id, [said, end_event(run_id, "error")], now)
+    _free_thread(connection, thread_id, run_id, now)
+    return events
+
+
+def _run(connection: Connection, run_id: str) -> Run:
+    return run_from_row(connection.execute("SELECT * FROM runs WHERE run_id = ?", (run_id,)).fetchone())
+
+
+def _end_run(
+    connection: Connection,
+    run: Run,
+    status: RunStatus,
+    error: Json | None,
+    events: Sequence[NewEvent],
+    now: float,
+    *,
+    paused: bool = False,
+    result: bytes | Document | None = None,
+) -> tuple[Run, list[RunEvent]]:
+    kept = (None, None) if result is None else keep_text(connection, run.thread_id, result)
+    row = connection.execute(
+        "UPDATE runs SET status = ?, error = ?, request = ?, result = ?, result_document = ?, updated_at = ?, finished_at = ?"
+        " WHERE run_id = ? RETURNING *",
+        (
+            status,
+            None if error is None else dumps(error),
+            # Keys that a request brought along were needed to drive it, and are not needed any more.
+            request_to_text(run.request.without_secrets()),
+            *kept,
+            now,
+            now,
+            run.run_id,
+        ),
+    ).fetchone()
+    statements.forget_replaced(connection, run.thread_id, run.run_id)
+    insert_webhook(connection, run, _webhook_body(connection, run, status, error, now))
+    if run.request.delete_thread_after:
+        connection.execute("UPDATE threads SET expires_at = ? WHERE thread_id = ?", (now + TEMPORARY_THREAD_S, run.thread_id))
+    end = end_event(run.run_id, status, paused=paused)
+    return run_from_row(row), insert_events(connection, run.thread_id, run.run_id, [*events, end], now)
+
+
+def _webhook_body(connection: Connection, run: Run, status: RunStatus, error: Json | None, now: float) -> bytes:
+    """What the caller's server is told: the run as it ended, with the thread's values."""
+    if run.request.webhook is None:
+        return b""
+    told = {
+        "run_id": run.run_id,
+        "thread_id": run.thread_id,
+        "assistant_id": run.request.assistant_id,
+        "status": status,
+        "metadata": run.metadata,
+        "created_at": run.created_at.isoformat(),
+        "updated_at": from_time(now).isoformat(),
+        "error": error,
+    }
+    # The values are JSON already.
+    return wire.encode(told)[:-1] + b',"values":' + (read_values(connection, run.thread_id) or b"null") + b"}"
+
+
+def _keep_thread(connection: Connection, lease: Lease, outcome: RunOutcome, now: float) -> None:
+    keep_values(connection, lease.thread_id, outcome.values)
+    succeeded = outcome.status == "success"
+    interrupts.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts, now=now, succeeded=succeeded)
+    waiting = interrupts.open_interrupts(connection, lease.thread_id)
+    more = _has_more(connection, lease.thread_id, lease.run_id, now)
+    # A run that never began has not changed what the thread waits for: the error is the run's alone.
+    as_before = outcome.nothing_ran and bool(waiting)
+    connection.execute(
+        "UPDATE threads SET status = ?, interrupts = ?, error = ?, updated_at = ?,"
+        " state_updated_at = ?, lease_holder = NULL, lease_run = NULL WHERE thread_id = ?",
+        (
+            "busy" if more else "interrupted" if as_before else outcome.thread_status,
+            interrupts_to_text(waiting),
+            None if outcome.error is None or as_before else dumps(outcome.error),
+            now,
+            now,
+            lease.thread_id,
+        ),
+    )
+
+
+def _free_thread(connection: Connection, thread_id: str, run_id: str, now: float, *, interrupted: bool = False) -> None:
+    """The thread stands as the last finished run left it, unless somebody else is at work on it."""
+    waiting = interrupts.open_interrupts(connection, thread_id)
+    row = connection.execute("SELECT error, lease_run FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
+    if row is None or row["lease_run"] not in (None, run_id):
+        return
+    at_rest = "interrupted" if waiting or interrupted else "error" if row["error"] else "idle"
+    connection.execute(
+        "UPDATE threads SET status = ?, interrupts = ?, updated_at = ?, lease_holder = NULL, lease_run = NULL WHERE thread_id = ?",
+        ("busy" if _has_more(connection, thread_id, "", now) else at_rest, interrupts_to_text(waiting), now, thread_id),
+    )
+
+
+def _has_more(connection: Connection, thread_id: str, but: str, now: float) -> bool:
+    row = connection.execute(
+        "SELECT 1 FROM runs WHERE thread_id = ? AND run_id <> ? AND status IN ('pending', 'running') AND status = 'pending'"
+        " AND due_at <= ?",
+        (thread_id, but, now),
+    ).fetchone()
+    return row is not None
+
+
+def _roll_back(connection: Connection, lease: Lease, run: Run, outcome: RunOutcome, now: float) -> None:
+    """End a run that was driven as if it had never been; one that an effect stands behind leaves its thread as a stopped one would."""
+    keeps_steps = effect_journal.stands_behind(connection, run)
+    if keeps_steps:
+        _keep_thread(connection, lease, outcome, now)
+    _forget(connection, run, keeps_steps=keeps_steps)
+    if not keeps_steps:
+        _free_thread(connection, lease.thread_id, lease.run_id, now)
+
+
+def _forget(connection: Connection, run: Run, *, keeps_steps: bool) -> None:
+    """The run goes, with what it said, asked and wrote. What it did outside is done: the journal of effects stays, and with
+    `keeps_steps` so do its checkpoints and the answers that it took."""
+    if keeps_steps:
+        statements.forget_replaced(connection, run.thread_id, run.run_id)
+    else:
+        interrupts.take_back(connection, run.thread_id, run.run_id)
+        statements.delete_runs(connection, run.thread_id, [run.run_id])
+        effect_journal.take_back(connection, run)
+    connection.execute("DELETE FROM events WHERE thread_id = ? AND run_id = ?", (run.thread_id, run.run_id))
+    connection.execute("DELETE FROM steps WHERE run_id = ?", (run.run_id,))
+    connection.execute("DELETE FROM runs WHERE run_id = ?", (run.run_id,))

@@ -1,0 +1,68 @@
+"""Copying a thread: its checkpoints and what stands on them, without its runs and what they said.
+
+A copy has the effect keys of its origin: a call that both hold acts on one of them, and the other gets its result.
+
+Interrupts that are open stay open on the copy, also one whose answer waits in a run that has not begun: that run is not copied. What a
+run that is under way has gone past is not open on the copy, and neither is an interrupt of such a run that LangGraph has not stored
+yet: the copy has the run's checkpoints, and nobody who will end it.
+"""
+
+from __future__ import annotations
+
+from stepwell.payments.sql import threads as paying_threads
+from stepwell.database.records import interrupts
+from stepwell.database.records.thread_state import keep_values, read_values
+from stepwell.database.rows import interrupts_to_text
+from stepwell.sql import Connection
+
+_AT_REST = """
+INSERT INTO threads (thread_id, owner, status, metadata, config, error, created_at, updated_at, state_updated_at,
+  origin)
+SELECT :new, owner, status, metadata, config, error, :now, :now, state_updated_at, origin FROM threads WHERE thread_id = :old
+"""
+
+_UNDER_WAY = """
+(SELECT run_id FROM runs WHERE thread_id = :old AND status IN ('pending', 'running')
+  UNION ALL SELECT lease_run FROM threads WHERE thread_id = :old AND lease_run IS NOT NULL)
+"""
+_OPEN_INTERRUPTS = f"""
+INSERT INTO interrupts (thread_id, interrupt_id, ordinal, state, value, namespace, task_id, response_schema, asked_by,
+  asker, created_at, owner)
+SELECT :new, interrupt_id, ordinal, 'pending', value, namespace, task_id, response_schema, asked_by, asker, created_at, owner
+FROM interrupts
+WHERE thread_id = :old AND (state = 'pending' OR (state = 'answered' AND answered_by IN
+  (SELECT run_id FROM runs WHERE thread_id = :old AND status = 'pending' AND attempt = 0)))
+  AND NOT EXISTS (SELECT 1 FROM checkpoints AS c WHERE c.thread_id = :old AND c.checkpoint_ns = '' AND c.run_id <> asked_by
+    AND c.run_id IN {_UNDER_WAY})
+  AND (asked_by NOT IN {_UNDER_WAY} OR task_id = '' OR EXISTS (SELECT 1 FROM writes AS w
+    WHERE w.thread_id = :old AND w.task_id = interrupts.task_id AND w.channel = '__interrupt__'))
+"""  # noqa: S608 - fixed text
+
+
+def copy_thread(connection: Connection, thread_id: str, new_id: str, now: float) -> None:
+    """Make `new_id` a copy. The caller has checked whose thread it is, and that the new id is free."""
+    names = {"old": thread_id, "new": new_id, "now": now}
+    connection.execute(_AT_REST, names)
+    connection.execute(_OPEN_INTERRUPTS, names)
+    # With its evidence: whatever is answered on the copy was researched, planned and audited before.
+    for table in ("checkpoints", "writes", "trail", "evidence"):
+        _copy_rows(connection, table, names)
+    paying_threads.copy(connection, thread_id, new_id)
+    keep_values(connection, new_id, read_values(connection, thread_id))  # whole: the documents of the original stay with it
+    _settle(connection, new_id)
+
+
+def _copy_rows(connection: Connection, table: str, names: dict[str, object]) -> None:
+    columns = [name for name, *_ in connection.execute(f"SELECT * FROM {table} LIMIT 0").description]  # noqa: S608 - names of ours
+    listed = ", ".join(f'"{column}"' for column in columns)
+    taken = ", ".join(":new" if column == "thread_id" else f'"{column}"' for column in columns)
+    connection.execute(f"INSERT INTO {table} ({listed}) SELECT {taken} FROM {table} WHERE thread_id = :old", names)  # noqa: S608 - names of ours
+
+
+def _settle(connection: Connection, thread_id: str) -> None:
+    """A copy has no run at work, so it cannot be busy; and it shows the interrupts that it has."""
+    waiting = interrupts.open_interrupts(connection, thread_id)
+    connection.execute(
+        "UPDATE threads SET interrupts = ?, status = CASE status WHEN 'busy' THEN ? ELSE status END WHERE thread_id = ?",
+        (interrupts_to_text(waiting), "interrupted" if waiting else "idle", thread_id),
+    )

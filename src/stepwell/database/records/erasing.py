@@ -1,0 +1,154 @@
+"""Deleting a thread whole: at once for everybody who looks, and a few rows at a time on the disk.
+
+```
+begin_erasing ─> the thread is gone: its row, in one short transaction with the note that the rest has to go
+   erase_some ─> again and again: its runs first, then everything else that hangs on it, a slice at a time
+                 the process dies in between: `list_unfinished` lists it, and housekeeping goes on after the next start
+```
+
+Each slice is a transaction of bounded size: other writers get in between, and a disk that is full needs room for one slice only.
+The id cannot be used again before the last row is gone.
+
+What a thread cost stays in the sums of its owner, without the ids of the thread and its runs, and that it acted stays in the journal
+of effects, without what it said. SQLite overwrites what is deleted (`secure_delete`), and the write-ahead log is emptied soon after
+(`write_ahead_log`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from stepwell.errors import ThreadBusyError
+from stepwell.payments.sql import threads as paying_threads
+from stepwell.database import effect_journal
+from stepwell.database.database import SqlDatabase
+from stepwell.sql import Connection
+
+SLICE_ROWS = 200
+SLICE_BYTES = 128 * 1024
+
+
+class Kept(NamedTuple):
+    """A table with a thread's rows: what tells them apart, and how large one is."""
+
+    table: str
+    key: str | None = None
+    """`None`: where a row lies, which tells it apart within a transaction."""
+    size: str = "0"
+
+
+_RUNS = Kept("runs", "run_id", "length(request) + COALESCE(length(result), 0)")
+_OF_THREAD = (
+    Kept("events", size="length(data)"),
+    Kept("documents", size="length(changes)"),
+    Kept("writes", size="length(value)"),
+    Kept("replaced_writes", size="length(value)"),
+    Kept("checkpoints", size="length(checkpoint)"),
+    Kept("evidence", size="length(content)"),
+    Kept("trail", size="length(line)"),
+    Kept("thread_values", size='length("values")'),
+    Kept("interrupts", "interrupt_id", "length(value)"),
+    Kept("steps"),
+    Kept("unreadable_runs"),
+)
+
+
+def refuse_if_busy(connection: Connection, thread_id: str) -> None:
+    """Refuse to erase a thread while a run is at work on it, or waits to be."""
+    busy = connection.execute(
+        "SELECT 1 FROM threads WHERE thread_id = :thread AND lease_run IS NOT NULL"
+        " UNION ALL SELECT 1 FROM runs WHERE thread_id = :thread AND status IN ('pending', 'running') LIMIT 1",
+        {"thread": thread_id},
+    ).fetchone()
+    if busy is not None:
+        raise ThreadBusyError(
+            f"Thread '{thread_id}' has a run under way. Cancel it, or wait for it to end, then delete the thread."
+        )
+
+
+def refuse_if_erasing(connection: Connection, thread_id: str) -> None:
+    """A new thread must not find rows of an old one."""
+    if connection.execute("SELECT 1 FROM erasing WHERE thread_id = ?", (thread_id,)).fetchone():
+        raise ThreadBusyError(f"Thread '{thread_id}' is just being deleted. Try again in a moment, or choose another id.")
+
+
+def begin_erasing(connection: Connection, thread_id: str) -> None:
+    """From here on the thread is gone. The caller has checked whose it is, and that nothing is at work on it."""
+    row = connection.execute("SELECT temporary FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
+    paying_threads.detach(connection, thread_id)  # its money stays, and is settled when no other thread draws on it
+    connection.execute(
+        "INSERT INTO erasing (thread_id, temporary) VALUES (?, ?) ON CONFLICT DO NOTHING", (thread_id, row["temporary"])
+    )
+    connection.execute("DELETE FROM threads WHERE thread_id = ?", (thread_id,))
+
+
+async def finish_erasing(database: SqlDatabase, thread_ids: Iterable[str], new_id: Callable[[], str]) -> None:
+    """Delete what is left of threads that are gone. May be broken off, and done by several at once."""
+    for thread_id in thread_ids:
+        while await database.write(partial(erase_some, thread_id=thread_id, new_id=new_id), frees=True):
+            pass
+    await database.give_back_space(only_if_low=True)
+
+
+def list_unfinished(connection: Connection) -> list[str]:
+    """Threads that are gone and still have rows."""
+    return [row[0] for row in connection.execute("SELECT thread_id FROM erasing")]
+
+
+def erase_some(connection: Connection, thread_id: str, new_id: Callable[[], str]) -> bool:
+    """One slice. Gives whether there may be more."""
+    gone = connection.execute("SELECT temporary FROM erasing WHERE thread_id = ?", (thread_id,)).fetchone()
+    if gone is None:
+        return False
+    # First of all: so that nobody is told of them any more.
+    if runs := delete_slice(connection, _RUNS, "thread_id = ?", (thread_id,)):
+        _forget_webhooks(connection, runs, keep_due=bool(gone["temporary"]))
+        return True
+    if _forget_whose_usage(connection, thread_id, new_id) or effect_journal.strip(connection, thread_id, SLICE_ROWS):
+        return True
+    if any(delete_slice(connection, kept, "thread_id = ?", (thread_id,)) for kept in _OF_THREAD):
+        return True
+    connection.execute("DELETE FROM erasing WHERE thread_id = ?", (thread_id,))
+    return False
+
+
+def delete_slice(connection: Connection, kept: Kept, where: str, bound: Sequence[object]) -> list[str | int]:
+    """Delete as many rows as make a slice, one at least if there is one. Gives their keys."""
+    key, is_row = kept.key or connection.dialect.row_address, f"{kept.key} = ?" if kept.key else connection.dialect.row_is
+    found = connection.execute(
+        f"SELECT {key}, {kept.size} FROM {kept.table} WHERE {where} LIMIT {SLICE_ROWS}",  # noqa: S608 - names of ours
+        bound,
+    )
+    keys: list[str | int] = []
+    size = 0
+    for row, bytes_ in found:
+        if keys and size + bytes_ > SLICE_BYTES:
+            break
+        keys.append(row)
+        size += bytes_
+    found.close()
+    connection.executemany(
+        f"DELETE FROM {kept.table} WHERE {where} AND {is_row}",  # noqa: S608 - names of ours
+        [(*bound, key) for key in keys],
+    )
+    return keys
+
+
+def _forget_whose_usage(connection: Connection, thread_id: str, new_id: Callable[[], str]) -> bool:
+    runs = connection.execute(
+        "SELECT DISTINCT run_id FROM usage WHERE thread_id = ? LIMIT ?", (thread_id, SLICE_ROWS)
+    ).fetchall()
+    # One key per run, not one for all: how many runs there were is still counted.
+    connection.executemany(
+        "UPDATE usage SET run_id = ?, thread_id = NULL WHERE run_id = ?", [(f"erased-{new_id()}", row[0]) for row in runs]
+    )
+    return bool(runs)
+
+
+def _forget_webhooks(connection: Connection, runs: Sequence[str | int], *, keep_due: bool) -> None:
+    """`keep_due`: the thread of a stateless run goes by itself, soon; what is still to be told of it stays until it was told."""
+    connection.executemany(
+        "DELETE FROM webhooks WHERE run_id = ? AND NOT (state = 'due' AND ? = 1)", [(run_id, keep_due) for run_id in runs]
+    )

@@ -1,0 +1,40 @@
+"""Callers' own keys for what they start: the same key with the same request gives what it gave before.
+
+Functions of a connection. `remember` stands in the transaction that makes the thing, so that a key is known exactly when what it started
+is: after a kill, too. A row holds ids and a hash, and nothing of the request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stepwell.errors import RequestKeyError
+from stepwell.database.types import RequestKey
+from stepwell.database.rows import dumps, loads
+from stepwell.sql import Connection
+
+KEPT_S = 2 * 24 * 3600.0
+"""How long a key is known."""
+
+
+def recall(connection: Connection, key: RequestKey) -> list[str] | None:
+    """The ids of what the key has started; `None` if it is new. `RequestKeyError` if that was another request."""
+    row = connection.execute(
+        "SELECT fingerprint, made FROM request_keys WHERE owner = ? AND key = ?", (key.owner, key.key)
+    ).fetchone()
+    if row is None:
+        return None
+    if row["fingerprint"] != key.fingerprint:
+        raise RequestKeyError(
+            "This Idempotency-Key was sent before, with another request. Send each request with a key of its own, and only a "
+            "repetition, unchanged, with the same one."
+        )
+    return list(loads(row["made"]))
+
+
+def remember(connection: Connection, key: RequestKey, made: Sequence[str], now: float) -> None:
+    connection.execute(
+        "INSERT INTO request_keys (owner, key, fingerprint, made, created_at) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (owner, key) DO UPDATE SET made = excluded.made",
+        (key.owner, key.key, key.fingerprint, dumps(list(made)), now),
+    )

@@ -1,0 +1,103 @@
+"""Runs as records: found, listed, forgotten. Admitting, driving and ending them is the queue's."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from stepwell.errors import NotFoundError, ThreadBusyError
+from stepwell.database.types import Run, RunStatus
+from stepwell.database.records.types import Page
+from stepwell.database.database import Separate
+from stepwell.database.documents.rows import DocumentReader, forget_unneeded, read_text
+from stepwell.database.records.base import RecordsPart
+from stepwell.database.records.erasing import Kept, delete_slice
+from stepwell.database.records.searching import Clause, Order, all_of, order_by, owned_by
+from stepwell.database.records.threads import owned_thread
+from stepwell.database.rows import run_from_row
+from stepwell.sql import Connection
+
+_EVENTS = Kept("events", size="length(data)")
+# `number` is the order of admission: exact where two runs were made in the same moment.
+_ORDER: Order = {"created_at": "number", "updated_at": "updated_at", "status": "status", "run_id": "run_id"}
+
+
+class RunRecords(RecordsPart):
+    """The part of the repository that is about runs."""
+
+    async def get_run(self, owner: str | None, thread_id: str, run_id: str) -> Run:
+        return await self._database.read(Separate(lambda connection: _run(connection, owner, thread_id, run_id)))
+
+    async def list_runs(self, owner: str | None, thread_id: str, status: RunStatus | None, page: Page) -> list[Run]:
+        chosen = [Clause("thread_id = ?", (thread_id,)), owned_by(owner)]
+        if status is not None:
+            chosen.append(Clause("status = ?", (status,)))
+        where, tail = all_of(*chosen), order_by(page, _ORDER, then="number")
+        sql = f"SELECT * FROM runs WHERE {where.sql}{tail.sql}"  # noqa: S608 - clauses of ours
+
+        def work(connection: Connection) -> list[Run]:
+            owned_thread(connection, owner, thread_id)
+            return [run_from_row(row) for row in connection.execute(sql, where.bound + tail.bound)]
+
+        return await self._database.read(work)
+
+    async def delete_run(self, owner: str | None, thread_id: str, run_id: str) -> None:
+        def work(connection: Connection) -> bool:
+            """What it said goes in slices, the run itself at the end. Gives whether there may be more."""
+            if not _run(connection, owner, thread_id, run_id).finished:
+                raise ThreadBusyError(f"Run '{run_id}' has not ended. Cancel it, or wait for it, then delete it.")
+            if delete_slice(connection, _EVENTS, "run_id = ?", (run_id,)):
+                return True
+            for table in ("webhooks", "steps", "runs"):
+                connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608 - names of ours
+            forget_unneeded(connection, thread_id)
+            return False
+
+        while await self._database.write(work, frees=True):
+            pass
+
+    async def open_runs(
+        self, owner: str | None, thread_id: str | None, status: Literal["pending", "running"] | None
+    ) -> list[str]:
+        chosen = [owned_by(owner), Clause("status IN ('pending', 'running')")]
+        if thread_id is not None:
+            chosen.append(Clause("thread_id = ?", (thread_id,)))
+        if status is not None:
+            chosen.append(Clause("status = ?", (status,)))
+        where = all_of(*chosen)
+        sql = f"SELECT run_id FROM runs WHERE {where.sql} ORDER BY number"  # noqa: S608 - clauses of ours
+
+        def work(connection: Connection) -> list[str]:
+            if thread_id is not None:
+                owned_thread(connection, owner, thread_id)
+            return [row["run_id"] for row in connection.execute(sql, where.bound)]
+
+        return await self._database.read(work)
+
+    async def count_active_runs(self, owner: str) -> int:
+        sql = "SELECT COUNT(*) FROM runs WHERE owner = ? AND status IN ('pending', 'running')"
+        return int(await self._database.read(lambda connection: connection.execute(sql, (owner,)).fetchone()[0]))
+
+
+def _run(connection: Connection, owner: str | None, thread_id: str, run_id: str) -> Run:
+    # A thread that is being erased is gone, whatever is still there of its runs.
+    there = Clause("EXISTS (SELECT 1 FROM threads WHERE threads.thread_id = runs.thread_id)")
+    where = all_of(Clause("run_id = ?", (run_id,)), Clause("thread_id = ?", (thread_id,)), owned_by(owner), there)
+    row = connection.execute(f"SELECT * FROM runs WHERE {where.sql}", where.bound).fetchone()  # noqa: S608 - clauses of ours
+    if row is None:
+        raise NotFoundError("run", run_id, "List the thread's runs to see which there are.")
+    return run_from_row(row)
+
+
+def read_result(connection: Connection, run_id: str) -> bytes | None:
+    """What a run gave, as JSON: kept with it, or the last values that it journaled."""
+    run = connection.execute("SELECT thread_id, result, result_document FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+    if run is None or run["result"] is not None:
+        return run and bytes(run["result"])
+    if run["result_document"] is not None:
+        return read_text(connection, run["thread_id"], run["result_document"])
+    event = connection.execute(
+        "SELECT data, document FROM events WHERE run_id = ? AND event = 'values' ORDER BY seq DESC LIMIT 1", (run_id,)
+    ).fetchone()
+    if event is None or event["document"] is None:
+        return event and bytes(event["data"])
+    return DocumentReader(run["thread_id"]).event_text(connection, event["document"], event["data"])

@@ -1,0 +1,150 @@
+"""Pieces of SQL for a search: whose things, which of them, in what order.
+
+Rule to keep: what a user wrote is only ever a bound parameter. The SQL itself is put together from text in this program.
+
+JSON containment: an object contains another when every key of that one is there with the same value, objects inside by the same
+rule. Lists are compared whole, and an object inside a list with its keys in order. `1` and `1.0` are the same, `1` and `true` are
+not, `null` is not the same as missing. In Postgres an object inside a list may have its keys in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from stepwell.errors import InvalidRequestError
+from stepwell.database.types import SYSTEM
+from stepwell.database.records.types import Page
+from stepwell.database.rows import dumps, loads
+from stepwell.sql import Clause, Dialect
+
+_DEEPEST = 20  # SQLite joins 64 tables at most
+_MOST_LEAVES = 100
+_LARGEST = 2**63 - 1
+
+__all__ = [
+    "EVERYTHING",
+    "Clause",
+    "Leaf",
+    "Order",
+    "all_of",
+    "contains",
+    "holds",
+    "leaves_of",
+    "order_by",
+    "owned_by",
+    "shown_to",
+]
+
+Order = Mapping[str, str]
+"""What a caller may sort by -> the column."""
+
+
+EVERYTHING = Clause("1 = 1")
+
+
+def all_of(*clauses: Clause) -> Clause:
+    sql = " AND ".join(f"({clause.sql})" for clause in clauses) or "1 = 1"
+    return Clause(sql, tuple(value for clause in clauses for value in clause.bound))
+
+
+def owned_by(owner: str | None) -> Clause:
+    """What this user may see and change; `None` is the program itself."""
+    return EVERYTHING if owner is None else Clause("owner = ?", (owner,))
+
+
+def shown_to(owner: str | None) -> Clause:
+    """What this user may see: also what belongs to the server."""
+    return EVERYTHING if owner is None else Clause("owner IN (?, ?)", (owner, SYSTEM))
+
+
+def order_by(page: Page, order: Order, *, then: str = "rowid") -> Clause:
+    """The end of a SELECT: sorted, cut to the page. Equals come in the order they were made in: by the column `then`."""
+    column = order.get(page.sort_by)
+    if column is None:
+        raise InvalidRequestError(f"Cannot sort by '{page.sort_by}'. Sort by one of: {', '.join(sorted(order))}.")
+    way = "DESC" if page.descending else "ASC"
+    bounds = (max(0, min(page.limit, _LARGEST)), max(0, min(page.offset, _LARGEST)))
+    return Clause(f" ORDER BY {column} {way}, {then} {way} LIMIT ? OFFSET ?", bounds)
+
+
+def contains(dialect: Dialect, column: str, wanted: Mapping[str, Any]) -> Clause:
+    """The JSON object in `column` contains `wanted`."""
+    return all_of(*(dialect.has_member(column, path, value) for path, value in leaves_of(wanted)))
+
+
+class Leaf(NamedTuple):
+    """What a filter asks for at one path. An empty object stands for any object."""
+
+    path: tuple[str, ...]
+    value: Any
+
+
+def leaves_of(wanted: Mapping[str, Any]) -> list[Leaf]:
+    """What a filter asks for, if it can be asked for."""
+    leaves = [Leaf(path, _comparable(value)) for path, value in _leaves(wanted, ())]
+    if len(leaves) > _MOST_LEAVES:
+        raise InvalidRequestError(f"The filter has {len(leaves)} values; at most {_MOST_LEAVES} can be asked for at once.")
+    return leaves
+
+
+def holds(document: Any, leaves: Iterable[Leaf]) -> bool:
+    """The same as `contains`, for a document that is not in a column."""
+    return all(_holds(document, leaf) for leaf in leaves)
+
+
+def _holds(document: Any, leaf: Leaf) -> bool:
+    for key in leaf.path:
+        if not isinstance(document, dict) or key not in document:
+            return False
+        document = document[key]
+    return isinstance(document, dict) if isinstance(leaf.value, Mapping) else _same(document, leaf.value)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, list) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_same(value, other[key]) for key, value in one.items())
+    return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)
+
+
+def _leaves(wanted: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if len(path) >= _DEEPEST:
+        raise InvalidRequestError(f"The filter is nested more than {_DEEPEST} deep. Ask for fewer levels.")
+    for key, value in wanted.items():
+        if isinstance(value, Mapping) and value:
+            yield from _leaves(value, (*path, _text(key)))
+        else:
+            yield (*path, _text(key)), value
+
+
+def _comparable(value: Any) -> Any:
+    match value:
+        case str():
+            return _text(value)
+        case bool():
+            return value
+        case int() | float():
+            return _number(value)
+        case Mapping() | None:
+            return value
+        case _:
+            return loads(dumps(value))  # refuses what is no JSON
+
+
+def _number(value: float) -> float:
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        try:
+            return float(value)  # as SQLite reads it in JSON
+        except OverflowError as error:
+            raise InvalidRequestError("The filter holds a number too large to compare with. Ask for a smaller one.") from error
+    return value
+
+
+def _text(value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidRequestError("The filter holds text that is no valid Unicode (half of a surrogate pair).") from error
+    return value

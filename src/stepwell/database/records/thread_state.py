@@ -1,0 +1,83 @@
+"""What a thread's record shows of its state: its values, and what was written by somebody who held the thread without a run. Functions of
+a connection, for use inside a transaction.
+
+```
+hold ──> checkpoints and writes, step by step ──> save_thread_state: the record shows them, the hold ends
+                        │
+                        └── crash ──> forget_unsaved: as if nothing had been written
+```
+
+What a hold writes counts only when it is saved, because LangGraph stores an update in several steps, and the first of them
+alone would look like the outcome of the task that is next.
+
+Values have a table of their own: the thread's row is written with every event, and values may be large. They are JSON, or the number of a
+document (`database/documents/book`), and then they are put together when somebody asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from stepwell.database.types import Document, Lease, PendingInterrupt, Thread, ThreadStatus
+from stepwell.database import fence
+from stepwell.database.checkpoints import statements
+from stepwell.database.documents.rows import insert_documents, read_text
+from stepwell.database.records.interrupts import open_interrupts, settle
+from stepwell.database.rows import interrupts_to_text, thread_from_row
+from stepwell.sql import Connection, Row
+
+
+def save_thread_state(
+    connection: Connection,
+    lease: Lease,
+    values: bytes | Document,
+    interrupts: Sequence[PendingInterrupt],
+    status: ThreadStatus,
+    now: float,
+) -> Thread:
+    """Keep values, interrupts and status, and end the hold. Interrupts the thread went on without are dropped."""
+    fence.require(connection, lease)
+    settle(connection, lease.thread_id, lease.run_id, interrupts, now=now)
+    waiting = open_interrupts(connection, lease.thread_id)
+    statements.forget_replaced(connection, lease.thread_id, lease.run_id)
+    keep_values(connection, lease.thread_id, values)
+    connection.execute(
+        "UPDATE threads SET status = ?, interrupts = ?, error = NULL, updated_at = ?, state_updated_at = ?,"
+        " lease_holder = NULL, lease_run = NULL WHERE thread_id = ?",
+        (status, interrupts_to_text(waiting), now, now, lease.thread_id),
+    )
+    row = connection.execute("SELECT * FROM threads WHERE thread_id = ?", (lease.thread_id,)).fetchone()
+    return thread_from_row(row, read_values(connection, lease.thread_id))
+
+
+def forget_unsaved(connection: Connection, held: Iterable[Row]) -> None:
+    """Whoever held these threads is gone: drop what they had written and not saved."""
+    for row in held:
+        statements.delete_runs(connection, row["thread_id"], [row["lease_run"]])
+
+
+def keep_values(connection: Connection, thread_id: str, values: bytes | Document | None) -> None:
+    """Keep values. `None` leaves what is there."""
+    if values is None:
+        return
+    text, number = keep_text(connection, thread_id, values)
+    connection.execute(
+        'INSERT INTO thread_values (thread_id, "values", document) VALUES (?, ?, ?)'
+        ' ON CONFLICT (thread_id) DO UPDATE SET "values" = excluded."values", document = excluded.document',
+        (thread_id, text or b"", number),
+    )
+
+
+def keep_text(connection: Connection, thread_id: str, text: bytes | Document) -> tuple[bytes | None, int | None]:
+    """What two columns hold for a text: itself, or the number of its document, which is put into its table."""
+    if not isinstance(text, Document):
+        return text, None
+    insert_documents(connection, [(thread_id, text)])
+    return None, text.number
+
+
+def read_values(connection: Connection, thread_id: str) -> bytes | None:
+    row = connection.execute('SELECT "values", document FROM thread_values WHERE thread_id = ?', (thread_id,)).fetchone()
+    if row is None or row["document"] is None:
+        return row and bytes(row["values"])
+    return read_text(connection, thread_id, row["document"])

@@ -1,0 +1,219 @@
+"""Threads as records: made, found, changed, copied and erased. Their status and values are written by the queue, when a run ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Literal
+
+from stepwell.errors import AlreadyExistsError, NotFoundError
+from stepwell.database.types import Document, Lease, PendingInterrupt, RequestKey, Thread, ThreadStatus
+from stepwell.database.records.types import Page, ThreadFilter
+from stepwell.database.records import copying, request_keys, thread_state
+from stepwell.database.records.base import RecordsPart
+from stepwell.database.records.erasing import begin_erasing, refuse_if_busy, refuse_if_erasing
+from stepwell.database.records.searching import Clause, Leaf, Order, all_of, contains, holds, leaves_of, order_by, owned_by
+from stepwell.database.records.thread_state import keep_values, read_values
+from stepwell.database.rows import dumps, interrupts_to_text, loads, thread_from_row, to_time
+from stepwell.sql import Connection, Row
+
+_ALL = 2**63 - 1
+_ORDER: Order = {name: name for name in ("thread_id", "status", "created_at", "updated_at", "state_updated_at")}
+
+
+def _made_before(connection: Connection, key: RequestKey | None) -> Thread | None:
+    """The thread that a key has made, if it is still there; one that was deleted since is made again."""
+    made = request_keys.recall(connection, key) if key else None
+    row = _row(connection, None, made[0]) if made else None
+    return None if row is None else _whole(connection, row)
+
+
+class ThreadRecords(RecordsPart):
+    """The part of the repository that is about threads."""
+
+    async def create_thread(
+        self, thread: Thread, *, if_exists: Literal["raise", "do_nothing"], key: RequestKey | None = None
+    ) -> Thread:
+        now = to_time(self._clock.now())
+
+        def work(connection: Connection) -> Thread:
+            if (before := _made_before(connection, key)) is not None:
+                return before
+            found = _row(connection, None, thread.thread_id)
+            if found is None:
+                refuse_if_erasing(connection, thread.thread_id)
+                _insert(connection, thread)
+                if key:
+                    request_keys.remember(connection, key, [thread.thread_id], now)
+                return thread
+            if if_exists == "do_nothing" and found["owner"] == thread.owner:
+                return _whole(connection, found)
+            raise _taken_error(thread.thread_id)
+
+        return await self._database.write(work)
+
+    async def get_thread(self, owner: str | None, thread_id: str, *, with_values: bool = True) -> Thread:
+        def work(connection: Connection) -> Thread:
+            row = owned_thread(connection, owner, thread_id)
+            return _whole(connection, row) if with_values else thread_from_row(row, None)
+
+        return await self._database.read(work)
+
+    async def merge_thread_metadata(self, owner: str | None, thread_id: str, metadata: Mapping[str, Any]) -> Thread:
+        now = to_time(self._clock.now())
+
+        def work(connection: Connection) -> Thread:
+            before = owned_thread(connection, owner, thread_id)
+            merged = dumps({**loads(before["metadata"]), **metadata})
+            connection.execute("UPDATE threads SET metadata = ?, updated_at = ? WHERE thread_id = ?", (merged, now, thread_id))
+            return _whole(connection, owned_thread(connection, owner, thread_id))
+
+        return await self._database.write(work)
+
+    async def save_thread_state(
+        self, lease: Lease, *, values: bytes | Document, interrupts: Sequence[PendingInterrupt], status: ThreadStatus
+    ) -> Thread:
+        now = to_time(self._clock.now())
+        return await self._database.write(
+            lambda connection: thread_state.save_thread_state(connection, lease, values, interrupts, status, now)
+        )
+
+    async def search_threads(
+        self, owner: str | None, wanted: ThreadFilter, page: Page, *, with_values: bool = True
+    ) -> list[Thread]:
+        where = self._matching(owner, wanted)
+        leaves, first, last = leaves_of(wanted.values), page.offset, page.offset + page.limit
+        # Values are put together thread by thread. Where something is asked of them, they are looked at here, and so is the page.
+        tail = order_by(replace(page, offset=0, limit=_ALL) if leaves else page, _ORDER)
+        sql = f"SELECT * FROM threads WHERE {where.sql}{tail.sql}"  # noqa: S608 - clauses of ours
+
+        def work(connection: Connection) -> list[Thread]:
+            rows = connection.execute(sql, where.bound + tail.bound).fetchall()
+            if leaves:
+                rows = list(islice((row for row in rows if _has_values(connection, row, leaves)), max(0, first), max(0, last)))
+            return [_whole(connection, row) if with_values else thread_from_row(row, None) for row in rows]
+
+        return await self._database.read(work, patient=with_values or bool(leaves))
+
+    async def count_threads(self, owner: str | None, wanted: ThreadFilter) -> int:
+        where, leaves = self._matching(owner, wanted), leaves_of(wanted.values)
+        columns = "thread_id" if leaves else "COUNT(*)"
+        sql = f"SELECT {columns} FROM threads WHERE {where.sql}"  # noqa: S608 - clauses of ours
+
+        def work(connection: Connection) -> int:
+            found = connection.execute(sql, where.bound)
+            if leaves:
+                return sum(_has_values(connection, row, leaves) for row in found.fetchall())
+            return int(found.fetchone()[0])
+
+        return await self._database.read(work, patient=bool(leaves))
+
+    async def copy_thread(self, owner: str | None, thread_id: str, new_id: str, key: RequestKey | None = None) -> Thread:
+        now = to_time(self._clock.now())
+
+        def work(connection: Connection) -> Thread:
+            if (before := _made_before(connection, key)) is not None:
+                return before
+            owned_thread(connection, owner, thread_id)
+            if _row(connection, None, new_id) is not None:
+                raise _taken_error(new_id)
+            refuse_if_erasing(connection, new_id)
+            copying.copy_thread(connection, thread_id, new_id, now)
+            if key:
+                request_keys.remember(connection, key, [new_id], now)
+            return _whole(connection, owned_thread(connection, owner, new_id))
+
+        return await self._database.write(work)
+
+    async def delete_thread(self, owner: str | None, thread_id: str) -> None:
+        def work(connection: Connection) -> None:
+            owned_thread(connection, owner, thread_id)
+            refuse_if_busy(connection, thread_id)
+            begin_erasing(connection, thread_id)
+
+        await self._database.write(work, frees=True)
+        await self._erase([thread_id])
+
+    async def delete_expired_threads(self, limit: int = 100) -> list[str]:
+        """Erase threads that were only kept for a while, such as those of stateless runs. Gives which; call again when full."""
+        now = to_time(self._clock.now())
+
+        def work(connection: Connection) -> list[str]:
+            rows = connection.execute(
+                "SELECT thread_id FROM threads WHERE expires_at <= ? AND lease_run IS NULL AND NOT EXISTS (SELECT 1 FROM runs"
+                " WHERE runs.thread_id = threads.thread_id AND status IN ('pending', 'running')) ORDER BY expires_at LIMIT ?",
+                (now, limit),
+            ).fetchall()
+            for row in rows:
+                begin_erasing(connection, row["thread_id"])
+            return [row["thread_id"] for row in rows]
+
+        gone = await self._database.write(work, frees=True)
+        await self._erase(gone)
+        return gone
+
+    def _matching(self, owner: str | None, wanted: ThreadFilter) -> Clause:
+        listed = Clause("temporary = 0")
+        clauses = [owned_by(owner), listed, contains(self._database.dialect, "metadata", wanted.metadata)]
+        if wanted.status is not None:
+            clauses.append(Clause("status = ?", (wanted.status,)))
+        if wanted.ids:
+            clauses.append(Clause("thread_id IN (SELECT value FROM json_each(?))", (dumps(list(wanted.ids)),)))
+        return all_of(*clauses)
+
+
+def _has_values(connection: Connection, row: Row, leaves: Sequence[Leaf]) -> bool:
+    return holds(loads(read_values(connection, row["thread_id"])), leaves)
+
+
+def owned_thread(connection: Connection, owner: str | None, thread_id: str) -> Row:
+    """The thread's row, if it is this owner's."""
+    row = _row(connection, owner, thread_id)
+    if row is None:
+        raise NotFoundError("thread", thread_id, "Search the threads to see which there are, or create it.")
+    return row
+
+
+def threads_of_assistant(connection: Connection, owner: str | None, assistant_id: str) -> list[str]:
+    """The owner's threads whose last run was of this assistant."""
+    where = all_of(owned_by(owner), contains(connection.dialect, "metadata", {"assistant_id": assistant_id}))
+    rows = connection.execute(f"SELECT thread_id FROM threads WHERE {where.sql}", where.bound)  # noqa: S608 - clauses of ours
+    return [row["thread_id"] for row in rows]
+
+
+def _row(connection: Connection, owner: str | None, thread_id: str) -> Row | None:
+    where = all_of(Clause("thread_id = ?", (thread_id,)), owned_by(owner))
+    row: Row | None = connection.execute(
+        f"SELECT * FROM threads WHERE {where.sql}",  # noqa: S608 - clauses of ours
+        where.bound,
+    ).fetchone()
+    return row
+
+
+def _whole(connection: Connection, row: Row) -> Thread:
+    return thread_from_row(row, read_values(connection, row["thread_id"]))
+
+
+def _taken_error(thread_id: str) -> AlreadyExistsError:
+    return AlreadyExistsError(f"There is a thread '{thread_id}' already. Choose another id, or leave it out.")
+
+
+def _insert(connection: Connection, thread: Thread) -> None:
+    connection.execute(
+        "INSERT INTO threads (thread_id, owner, status, metadata, config, interrupts, error, created_at, updated_at,"
+        " state_updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            thread.thread_id,
+            thread.owner,
+            thread.status,
+            dumps(thread.metadata),
+            dumps(thread.config),
+            interrupts_to_text(thread.interrupts),
+            None if thread.error is None else dumps(thread.error),
+            to_time(thread.created_at),
+            to_time(thread.updated_at),
+            None if thread.state_updated_at is None else to_time(thread.state_updated_at),
+        ),
+    )
+    keep_values(connection, thread.thread_id, None if thread.values is None else dumps(thread.values).encode())

@@ -1,0 +1,66 @@
+"""What runs used of models, summed. Rows are written when a run ends, and when an attempt at it ends; a thread that is erased leaves its
+sums, without its id. What an attempt used before the process was killed is not known.
+
+A sum is of one key and one model. Its cost adds up the prices that are known, and is `None` where none is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from stepwell.database.types import Lease, ModelUsage
+from stepwell.database.records.types import UsageGroup, UsageRow
+from stepwell.database.records.base import RecordsPart
+from stepwell.database.records.searching import Clause, all_of, owned_by
+from stepwell.database.rows import to_time
+from stepwell.sql import Connection, Row
+
+_KEYS: Mapping[UsageGroup, str] = {
+    "run": "run_id",
+    "thread": "COALESCE(thread_id, '')",  # '' gathers what is left of erased threads
+    "owner": "owner",
+    "model": "model",
+}
+
+
+class UsageRecords(RecordsPart):
+    """The part of the repository that is about usage."""
+
+    async def usage(
+        self, owner: str | None, group_by: UsageGroup, *, thread_id: str | None = None, since: datetime | None = None
+    ) -> list[UsageRow]:
+        chosen = [owned_by(owner)]
+        if since is not None:
+            chosen.append(Clause("finished_at >= ?", (to_time(since),)))
+        if thread_id is not None:
+            chosen.append(Clause("thread_id = ?", (thread_id,)))
+        where, day = all_of(*chosen), self._database.dialect.day("finished_at")
+        sql = (
+            f"SELECT {_KEYS.get(group_by, day)} AS key, model, COUNT(DISTINCT run_id) AS runs, SUM(calls) AS calls,"  # noqa: S608 - names of ours
+            " SUM(input_tokens) AS input_tokens, SUM(output_tokens) AS output_tokens, SUM(cost_usd) AS cost_usd,"
+            " COUNT(DISTINCT run_id) FILTER (WHERE cost_usd IS NULL) AS unpriced"
+            f" FROM usage WHERE {where.sql} GROUP BY key, model ORDER BY key, model"
+        )
+        return await self._database.read(lambda connection: [_sum(row) for row in connection.execute(sql, where.bound)])
+
+
+def keep_usage(connection: Connection, lease: Lease, usage: Sequence[ModelUsage], now: float) -> None:
+    """Add what an attempt used to what earlier ones of its run did. A price that is unknown once is unknown for the sum."""
+    for used in usage:
+        connection.execute(
+            "INSERT INTO usage (run_id, thread_id, owner, model, calls, input_tokens, output_tokens, cost_usd, finished_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id, model) DO UPDATE SET calls = usage.calls + excluded.calls,"
+            " input_tokens = usage.input_tokens + excluded.input_tokens, output_tokens = usage.output_tokens + excluded.output_tokens,"
+            " cost_usd = usage.cost_usd + excluded.cost_usd, finished_at = excluded.finished_at",
+            (
+                *(lease.run_id, lease.thread_id, lease.owner),
+                *(used.model, used.calls, used.input_tokens, used.output_tokens, used.cost_usd),
+                now,
+            ),
+        )
+
+
+def _sum(row: Row) -> UsageRow:
+    used = ModelUsage(row["model"], row["calls"], row["input_tokens"], row["output_tokens"], row["cost_usd"])
+    return UsageRow(row["key"], row["runs"], used, row["unpriced"])

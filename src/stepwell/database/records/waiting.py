@@ -1,0 +1,80 @@
+"""What waits for a person: the open questions of one thread or of all that a user has, those that have waited longest first."""
+
+from __future__ import annotations
+
+from stepwell.errors import InvalidRequestError
+from stepwell.database.records.types import Waiting
+from stepwell.database.records.base import RecordsPart
+from stepwell.database.records.interrupts import claim_in, question_from_row
+from stepwell.database.records.searching import Clause, all_of
+from stepwell.database.records.threads import owned_thread
+from stepwell.database.rows import from_time, loads, to_time
+from stepwell.sql import Connection, Row
+
+# Those whose time is not known were asked before it was kept: they are the oldest.
+_FIND = """
+SELECT i.*, t.metadata, r.assistant_id FROM interrupts AS i CROSS JOIN threads AS t LEFT JOIN runs AS r ON r.run_id = i.asked_by
+WHERE {where} AND t.thread_id = i.thread_id ORDER BY {order} LIMIT ?
+"""
+# Not of a stateless run, whose thread is nobody's to find, nor of a thread that is just being erased.
+_LISTED = "EXISTS (SELECT 1 FROM threads AS l WHERE l.thread_id = i.thread_id AND l.temporary = 0)"
+_ORDER = "i.created_at NULLS FIRST, i.thread_id, i.ordinal"
+
+
+class WaitingRecords(RecordsPart):
+    """The part of the repository that is about open questions."""
+
+    async def waiting(
+        self, owner: str | None, *, thread_id: str | None = None, after: str | None = None, limit: int = 100
+    ) -> list[Waiting]:
+        chosen = [_of(owner, thread_id), *([_behind(after, thread_id)] if after else [])]
+        where = all_of(*chosen)
+        sql = _FIND.format(where=where.sql, order="i.ordinal" if thread_id else _ORDER)
+
+        now = to_time(self._clock.now())
+
+        def work(connection: Connection) -> list[Waiting]:
+            if thread_id is not None:
+                owned_thread(connection, owner, thread_id)
+            return [_waiting(row, now) for row in connection.execute(sql, (*where.bound, limit))]
+
+        return await self._database.read(work)
+
+    async def count_waiting(self, owner: str | None, *, thread_id: str | None = None) -> int:
+        where = _of(owner, thread_id)
+        sql = f"SELECT COUNT(*) FROM interrupts AS i WHERE {where.sql}"  # noqa: S608 - clauses of ours
+        return int(await self._database.read(lambda connection: connection.execute(sql, where.bound).fetchone()[0]))
+
+
+def _of(owner: str | None, thread_id: str | None) -> Clause:
+    """A thread's are found by the thread, whose owner is looked at first; a user's by the user."""
+    if thread_id is not None:
+        return Clause("i.thread_id = ? AND i.state = 'pending'", (thread_id,))
+    if owner is None:
+        return Clause(f"i.state = 'pending' AND {_LISTED}")
+    return Clause(f"i.owner = ? AND i.state = 'pending' AND {_LISTED}", (owner,))
+
+
+def _behind(cursor: str, thread_id: str | None) -> Clause:
+    time, _, rest = cursor.partition("~")
+    thread, _, ordinal = rest.partition("~")
+    try:
+        place = (float(time), thread, int(ordinal))
+    except ValueError as error:
+        raise InvalidRequestError("'after' is not where a page ended. Send 'next' of the page before.") from error
+    if thread_id is not None:
+        return Clause("i.ordinal > ?", place[2:])
+    return Clause("(COALESCE(i.created_at, 0), i.thread_id, i.ordinal) > (?, ?, ?)", place)
+
+
+def _waiting(row: Row, now: float) -> Waiting:
+    return Waiting(
+        question=question_from_row(row),
+        thread_id=row["thread_id"],
+        thread_metadata=loads(row["metadata"]),
+        run_id=row["asked_by"],
+        assistant_id=row["assistant_id"] or loads(row["metadata"]).get("assistant_id", ""),
+        created_at=None if row["created_at"] is None else from_time(row["created_at"]),
+        cursor=f"{row['created_at'] or 0!r}~{row['thread_id']}~{row['ordinal']}",
+        claim=claim_in(row, now),
+    )

@@ -1,0 +1,184 @@
+"""Copies of the database: made while a server works on it, checked, and put back while none does.
+
+```
+back_up   one snapshot, page by page -> FILE.partial -> integrity check, flushed -> renamed to FILE
+restore   FILE -> checked copy beside the database -> the old file gets a second name -> renamed over it
+```
+
+A copy that was not finished never has the final name, and at no moment is there no database. Files are readable by their
+owner only: everything users wrote is in them.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from stepwell.errors import ConfigurationError
+from stepwell.database.sqlite.migrate import migrations, version_of
+from stepwell.database.sqlite.opening import opening
+from stepwell.database.sqlite.process_lock import ProcessLock
+
+ReportProgress = Callable[[int, int], None]
+"""Pages copied so far, and pages in all."""
+
+_PAGES = 256
+_BUSY_S = 10.0
+
+
+@dataclass(frozen=True)
+class Backup:
+    file: Path
+    size_bytes: int
+    form: int
+
+
+def back_up(database: Path, file: Path, *, force: bool = False, progress: ReportProgress | None = None) -> Backup:
+    """Copy the database as it stands now. It may be in use."""
+    _require_database(database)
+    if file.exists() and not force:
+        raise ConfigurationError(f"There is a file '{file.name}' already. Choose another name, or overwrite it with --force.")
+    if not file.parent.is_dir():
+        raise ConfigurationError(f"There is no folder '{file.parent.name}' for the backup. Make it first.")
+    partial = file.with_name(file.name + ".partial")
+    with writing_file(file, partial):
+        _copy(database, partial, progress)
+        made = Backup(file, partial.stat().st_size, check_copy(partial))
+        publish(partial, file, force=force)
+    return made
+
+
+def restore(file: Path, database: Path, *, kept_as: str, progress: ReportProgress | None = None) -> Path | None:
+    """Put a backup in the database's place. Gives where the earlier database lies now, if there was one.
+
+    Refused with `ConfigurationError` while a server holds the database, and when the file is not a sound backup.
+    """
+    _require_database(file)
+    if check_copy(file) == 0:
+        raise ConfigurationError(f"'{file.name}' is a database, but not one of Stepwell's.")
+    lock = ProcessLock(database.with_name(database.name + ".lock"))
+    lock.acquire()
+    try:
+        partial = database.with_name(database.name + ".restoring")
+        with writing_file(database, partial):
+            _copy(file, partial, progress)
+            check_copy(partial)
+            aside = _set_aside(database, database.with_name(f"{database.name}.{kept_as}")) if database.exists() else None
+            os.replace(partial, database)
+            flush_folder(database.parent)
+            return aside
+    finally:
+        lock.release()
+
+
+@contextmanager
+def writing_file(file: Path, partial: Path) -> Iterator[None]:
+    """Say which file could not be written, and leave nothing half done behind."""
+    try:
+        yield
+    except (OSError, sqlite3.OperationalError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ConfigurationError(
+            f"'{file.name}' cannot be written: {reason}. Nothing has changed. Make room, or choose another place."
+        ) from error
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def check_copy(file: Path) -> int:
+    """Raise `ConfigurationError` unless the file is a whole database of ours that this version can read. Gives its form."""
+    try:
+        with closing(_open(file, write=False)) as connection:
+            found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+            form = version_of(connection)
+            ours = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'checkpoints'").fetchone()
+    except sqlite3.DatabaseError as error:
+        raise ConfigurationError(f"'{file.name}' is not a sound database: {error}. Use another backup.") from error
+    newest = migrations()[-1].number
+    if found != "ok":
+        raise ConfigurationError(f"'{file.name}' is damaged: {found}. Use another backup.")
+    if form > newest:
+        raise ConfigurationError(f"'{file.name}' has form {form}, and this version of Stepwell knows forms up to {newest}.")
+    if form and not ours:
+        raise ConfigurationError(f"'{file.name}' is a database, but not one of Stepwell's.")
+    return form
+
+
+def _copy(source: Path, target: Path, progress: ReportProgress | None) -> None:
+    make_private(target)
+    with closing(_open(source, write=False)) as reading, closing(sqlite3.connect(target, isolation_level=None)) as writing:
+        # One snapshot for the whole copy: without it SQLite would begin anew whenever somebody writes.
+        with opening(source):
+            reading.execute("BEGIN")
+            reading.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+        reading.backup(
+            writing,
+            pages=_PAGES,
+            sleep=0,
+            progress=(lambda _, left, total: progress(total - left, total)) if progress else None,
+        )
+        reading.execute("ROLLBACK")
+        # One file, without a log beside it.
+        writing.execute("PRAGMA journal_mode = DELETE")
+    descriptor = os.open(target, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_private(file: Path) -> None:
+    file.unlink(missing_ok=True)
+    os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def publish(partial: Path, file: Path, *, force: bool) -> None:
+    if force:
+        os.replace(partial, file)
+    else:
+        try:
+            # Unlike a rename, a link fails when somebody else has made the file meanwhile.
+            os.link(partial, file)
+        except FileExistsError as error:
+            raise ConfigurationError(f"Somebody has just made a file '{file.name}'. Choose another name.") from error
+    flush_folder(file.parent)
+
+
+def _set_aside(database: Path, aside: Path) -> Path:
+    """Give the old database a second name; it keeps its first until the new one takes it."""
+    # Too damaged to be opened may be why there is a restore: then its log is kept beside it as it is.
+    with suppress(sqlite3.DatabaseError), closing(_open(database, write=True)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    os.link(database, aside)
+    for end in ("-wal", "-shm"):
+        beside = database.with_name(database.name + end)
+        if beside.exists():  # else SQLite would lay the old log over the new file
+            os.replace(beside, aside.with_name(aside.name + end))
+    return aside
+
+
+def _open(file: Path, *, write: bool) -> sqlite3.Connection:
+    mode = "rw" if write else "ro"
+    return sqlite3.connect(f"{file.absolute().as_uri()}?mode={mode}", uri=True, timeout=_BUSY_S, isolation_level=None)
+
+
+def _require_database(file: Path) -> None:
+    if not file.is_file():
+        raise ConfigurationError(
+            f"There is no database '{file.name}'. Give the path of one, or start `stepwell serve` once to make one."
+        )
+
+
+def flush_folder(folder: Path) -> None:
+    if os.name == "nt":
+        return  # has no such thing
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,46 @@
+"""A report on a database file: its form, its size, what is in it. It only reads, and a server may be at work on the file."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from stepwell.database.condition import Condition, count_contents
+from stepwell.database.sqlite.database import free_bytes
+from stepwell.database.sqlite.migrate import migrations, version_of
+from stepwell.database.sqlite.opening import opening
+from stepwell.database.sqlite.process_lock import ProcessLock
+from stepwell.sql import SqliteConnection
+
+
+def inspect_database(database: Path) -> Condition:
+    """`ConfigurationError` says why the file cannot be read."""
+    with opening(database), closing(_connect(database)) as connection:
+        connection.execute("BEGIN")
+        form = version_of(connection)
+        return Condition(
+            form=form,
+            missing=tuple(step for step in migrations() if step.number > form),
+            size_bytes=sum(file.stat().st_size for file in (database, _log(database)) if file.exists()),
+            free_bytes=free_bytes(connection),
+            contents=count_contents(connection, form),
+            in_use="by a server" if is_in_use(database) else "no",
+        )
+
+
+def _connect(database: Path) -> SqliteConnection:
+    return sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, factory=SqliteConnection)
+
+
+def is_in_use(database: Path) -> bool:
+    """A server holds the database."""
+    lock = ProcessLock(database.with_name(database.name + ".lock"))
+    if not lock.try_acquire():
+        return True
+    lock.release()
+    return False
+
+
+def _log(database: Path) -> Path:
+    return database.with_name(database.name + "-wal")

@@ -1,0 +1,133 @@
+"""Which items a search finds, and in which order. Nothing here knows SQL.
+
+- A *filter* names keys of the value. A plain value must be equal; an object is compared key by key; `{"$gt": 3}` compares
+  (`$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`), numbers with numbers and texts with texts, and anything else does not match.
+- A *query* is words. An item is found when its value holds at least one of them, in any text or number at any depth; whole
+  words, without regard to case. Its score is the share of the query's words that it holds, from 0 to 1; more words come first,
+  then more mentions, then what was changed last. There is no knowledge of meaning: whoever needs that uses a vector store.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from heapq import nsmallest
+from itertools import islice
+from typing import Any
+
+from langgraph.store.base import ListNamespacesOp, MatchCondition, SearchItem, SearchOp
+
+from stepwell.errors import InvalidRequestError
+from stepwell.database.store.statements import ItemRow
+
+_WORD = re.compile(r"\w+")
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "$eq": lambda held, asked: bool(held == asked),
+    "$ne": lambda held, asked: bool(held != asked),
+    "$gt": lambda held, asked: _are_comparable(held, asked) and bool(held > asked),
+    "$gte": lambda held, asked: _are_comparable(held, asked) and bool(held >= asked),
+    "$lt": lambda held, asked: _are_comparable(held, asked) and bool(held < asked),
+    "$lte": lambda held, asked: _are_comparable(held, asked) and bool(held <= asked),
+}
+
+
+def search(rows: Iterable[ItemRow], op: SearchOp) -> list[tuple[ItemRow, SearchItem]]:
+    """The page of items that is asked for, from rows that come newest first."""
+    matching = ((row, value) for row in rows if matches(value := row.parse(), op.filter))
+    window = slice(op.offset, op.offset + op.limit)
+    if not op.query:
+        return [(row, _item(row, value, None)) for row, value in islice(matching, window.start, window.stop)]
+    words = set(_words(op.query))
+    best = nsmallest(window.stop, _score(matching, words), key=lambda found: found[0])
+    return [(row, _item(row, value, -rank[0] / len(words))) for rank, row, value in best[window]]
+
+
+def matches(value: Mapping[str, Any], condition: Mapping[str, Any] | None) -> bool:
+    return not condition or all(_fits(value.get(key), asked) for key, asked in condition.items())
+
+
+def namespace_matches(labels: tuple[str, ...], condition: MatchCondition) -> bool:
+    """`*` in a condition stands for any one label."""
+    path = condition.path
+    if len(labels) < len(path):
+        return False
+    part = labels[: len(path)] if condition.match_type == "prefix" else labels[len(labels) - len(path) :]
+    return all(asked in ("*", label) for label, asked in zip(part, path, strict=True))
+
+
+def known_prefix(op: ListNamespacesOp) -> tuple[str, ...]:
+    """What every namespace that is asked for begins with."""
+    longest: tuple[str, ...] = ()
+    for condition in op.match_conditions or ():
+        if condition.match_type == "prefix":
+            path = tuple(condition.path)
+            fixed = path[: path.index("*")] if "*" in path else path
+            longest = max(longest, fixed, key=len)
+    return longest
+
+
+def page_of_namespaces(found: Iterable[tuple[str, ...]], op: ListNamespacesOp) -> list[tuple[str, ...]]:
+    """Those that fit, cut at the depth asked for, in order and each once."""
+    conditions = op.match_conditions or ()
+    fitting = (labels for labels in found if all(namespace_matches(labels, condition) for condition in conditions))
+    cut = sorted({labels[: op.max_depth] for labels in fitting})
+    return cut[op.offset : op.offset + op.limit]
+
+
+def _fits(held: Any, asked: Any) -> bool:
+    if isinstance(asked, Mapping):
+        if any(key.startswith("$") for key in asked):
+            return all(_compare(held, operator, value) for operator, value in asked.items())
+        return isinstance(held, Mapping) and all(_fits(held.get(key), value) for key, value in asked.items())
+    if isinstance(asked, list | tuple):
+        same_length = isinstance(held, list) and len(held) == len(asked)
+        return same_length and all(_fits(one, other) for one, other in zip(held, asked, strict=True))
+    return bool(held == asked)
+
+
+def _compare(held: Any, operator: str, asked: Any) -> bool:
+    if operator not in _COMPARISONS:
+        known = ", ".join(_COMPARISONS)
+        raise InvalidRequestError(f"A filter cannot compare with '{operator}'. It knows {known}.")
+    return _COMPARISONS[operator](held, asked)
+
+
+def _are_comparable(held: Any, asked: Any) -> bool:
+    numbers = isinstance(held, int | float) and isinstance(asked, int | float)
+    return numbers or (isinstance(held, str) and isinstance(asked, str))
+
+
+def _score(
+    found: Iterable[tuple[ItemRow, dict[str, object]]], words: set[str]
+) -> Iterator[tuple[tuple[int, int], ItemRow, dict[str, object]]]:
+    for row, value in found:
+        mentions = Counter(word for text in _texts(value) for word in _words(text) if word in words)
+        if mentions:
+            yield (-len(mentions), -mentions.total()), row, value
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _texts(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case bool() | None:
+            return
+        case int() | float():
+            yield str(value)
+        case Mapping():
+            for each in value.values():
+                yield from _texts(each)
+        case list():
+            for each in value:
+                yield from _texts(each)
+
+
+def _item(row: ItemRow, value: dict[str, object], score: float | None) -> SearchItem:
+    return SearchItem(
+        namespace=row.labels, key=row.key, value=value, created_at=row.created_at, updated_at=row.updated_at, score=score
+    )

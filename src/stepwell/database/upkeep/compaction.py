@@ -1,0 +1,192 @@
+"""Shrinking the history of a thread that is at rest, without holding up anybody who writes.
+
+```
+plan      a reader works out, on a snapshot, which checkpoints become whole and which go; this may take long
+rewrite   the writer stores the whole ones, in one transaction, if nobody has touched the thread since
+delete    the others go a slice at a time, newest first: whatever is still there has all of its ancestors
+```
+
+Nothing is held in between, so that a process that dies leaves no thread locked. It leaves a history that is longer than wanted, and
+the next time goes on. The thread's fence tells whether somebody came in between: every claim and every hold raises it.
+
+Rule to keep: what is rewritten was read *faithfully*. The serializer leaves a class it is not told of as plain data; writing that
+back would lose the class for ever. So everything read here must give the same bytes when it is written again, or nothing happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from stepwell.backends.steps import Steps, run_steps
+from stepwell.clock import Clock
+from stepwell.errors import ConfigurationError
+from stepwell.database.checkpoints.serializer import strict_serializer
+from stepwell.database.types import Lease
+from stepwell.database.checkpoints.history import DatabaseHistory
+from stepwell.database.checkpoints.saver import SqlSaver
+from stepwell.database.database import SqlDatabase
+from stepwell.database.records.erasing import SLICE_BYTES, SLICE_ROWS
+from stepwell.database.rows import to_time
+from stepwell.database.queue import leases
+from stepwell.database.upkeep.trimming import is_at_rest
+from stepwell.runs.upkeep.maintenance import Graph
+from stepwell.sql import Connection
+from stepwell.state.compact import CompactReport, acompact
+from stepwell.state.history import Delete, Key, Measure, Request, Stored, ThreadHistory
+from stepwell.state.history_sql import SqlStatement, executor
+
+T = TypeVar("T")
+_HOLDER = "hold:retention"
+_SIZE = """
+SELECT COALESCE((SELECT length(checkpoint) FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns = :ns AND checkpoint_id = :id), 0)
+  + (SELECT COALESCE(SUM(length(value)), 0) FROM writes WHERE thread_id = :thread AND checkpoint_ns = :ns AND checkpoint_id = :id)
+"""
+
+
+class _NotAtRestError(Exception):
+    """Somebody has begun to work on the thread."""
+
+
+async def compact_at_rest(
+    database: SqlDatabase,
+    clock: Clock,
+    thread_id: str,
+    keep_last: int,
+    *,
+    graph: Graph | None = None,
+    serde: SerializerProtocol | None = None,
+) -> CompactReport | None:
+    """Shrink the thread, or give `None` when it is not at rest."""
+    saver = _SaverAtRest(database, clock, FaithfulSerializer(serde or strict_serializer()))
+    try:
+        report = await acompact(saver, thread_id, keep_last=keep_last, graph=graph)
+    except _NotAtRestError:
+        return None
+    return replace(report, after=await saver.history_at_rest(thread_id).measure())
+
+
+class FaithfulSerializer(SerializerProtocol):
+    """Refuses to read what it could not write again as it was."""
+
+    def __init__(self, inner: SerializerProtocol) -> None:
+        self._inner = inner
+
+    def dumps_typed(self, value: Any) -> tuple[str, bytes]:
+        return self._inner.dumps_typed(value)
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        value = self._inner.loads_typed(data)
+        if self._inner.dumps_typed(value) != (data[0], bytes(data[1])):
+            raise ConfigurationError(
+                "The thread holds values of classes that only its graph knows, and they would be lost. "
+                "Serve its graph, or give the langgraph.json that names it with --graphs."
+            )
+        return value
+
+
+class _SaverAtRest(SqlSaver):
+    def __init__(self, database: SqlDatabase, clock: Clock, serde: SerializerProtocol) -> None:
+        super().__init__(database, clock=clock)
+        self._faithful = serde
+
+    def thread_history(self, thread_id: str) -> ThreadHistory:
+        return self.history_at_rest(thread_id)
+
+    def history_at_rest(self, thread_id: str) -> _HistoryAtRest:
+        return _HistoryAtRest(self._database, thread_id, self._faithful, to_time(self._clock.now()))
+
+
+@dataclass
+class _Plan(Generic[T]):
+    fence: int
+    """The thread's, when it was read."""
+    rewrites: list[SqlStatement] = field(default_factory=list)
+    goes: list[Key] = field(default_factory=list)
+    outcome: T | None = None
+
+
+class _HistoryAtRest(DatabaseHistory):
+    def __init__(self, database: SqlDatabase, thread_id: str, serde: SerializerProtocol, now: float) -> None:
+        super().__init__(database, Lease(thread_id, _HOLDER, 0, ""), serde)
+        self._now = now
+
+    async def arun(self, steps: Steps[Request, T]) -> T:
+        plan = await self._database.read(lambda connection: self._plan(connection, steps))
+        if plan.goes or plan.rewrites:
+            fence = await self._database.write(lambda connection: self._rewrite_whole(connection, plan), frees=True)
+            await self._delete(plan.goes, fence)
+        return plan.outcome  # type: ignore[return-value]  # set by `_plan`
+
+    async def measure(self) -> Stored:
+        def work(connection: Connection) -> Stored:
+            measured: Stored = run_steps(self.statements(Measure()), executor(connection))
+            return measured
+
+        return await self._database.read(work)
+
+    def _plan(self, connection: Connection, steps: Steps[Request, T]) -> _Plan[T]:
+        """Take the steps without writing: what they want written is noted."""
+        plan = _Plan[T](self._fence_at_rest(connection))
+        read = executor(connection)
+
+        def execute(statement: SqlStatement) -> Sequence[Any]:
+            if statement.sql.lstrip().startswith("SELECT"):
+                return read(statement)
+            plan.rewrites.append(statement)
+            return ()
+
+        def perform(request: Request) -> Any:
+            if isinstance(request, Delete):
+                plan.goes = sorted(request.keys, key=lambda key: key.checkpoint_id, reverse=True)
+                return None
+            return run_steps(self.statements(request), execute)
+
+        plan.outcome = run_steps(steps, perform)
+        return plan
+
+    def _rewrite_whole(self, connection: Connection, plan: _Plan[Any]) -> int:
+        """Gives the new fence, with which whoever might still hold an older lease cannot write any more."""
+        if self._fence_at_rest(connection) != plan.fence:
+            raise _NotAtRestError
+        lease = leases.hold(connection, None, self._thread_id, _HOLDER, self._now)
+        write = executor(connection)
+        for statement in plan.rewrites:
+            write(statement)
+        leases.release(connection, lease)
+        return lease.fence
+
+    async def _delete(self, goes: Sequence[Key], fence: int) -> None:
+        """As far as nobody begins to work on the thread meanwhile."""
+        done = 0
+        while done < len(goes):
+            left = goes[done : done + SLICE_ROWS]
+            deleted = await self._database.write(partial(self._delete_some, goes=left, fence=fence), frees=True)
+            if not deleted:
+                return
+            done += deleted
+
+    def _delete_some(self, connection: Connection, goes: Sequence[Key], fence: int) -> int:
+        try:
+            if self._fence_at_rest(connection) != fence:
+                return 0
+        except _NotAtRestError:
+            return 0
+        size, count = 0, 0
+        while count < len(goes) and size < SLICE_BYTES:
+            namespace, checkpoint_id = goes[count]
+            place = {"thread": self._thread_id, "ns": namespace, "id": checkpoint_id}
+            size += connection.execute(_SIZE, place).fetchone()[0]
+            count += 1
+        run_steps(self.statements(Delete(goes[:count])), executor(connection))
+        return count
+
+    def _fence_at_rest(self, connection: Connection) -> int:
+        if not is_at_rest(connection, self._thread_id):
+            raise _NotAtRestError
+        row = connection.execute("SELECT fence FROM threads WHERE thread_id = ?", (self._thread_id,)).fetchone()
+        return int(row["fence"])

@@ -1,0 +1,142 @@
+"""Keeping the SQLite file in shape: what `runs/upkeep` asks of a database. Each step is one short transaction of the writer.
+
+A second process may use it on the file of a running server: SQLite lets one writer in at a time, and whether a thread is at rest is
+checked again inside the transaction that changes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from stepwell.clock import Clock
+from stepwell.database.queue.types import LEASE_S
+from stepwell.database.database import SqlDatabase
+from stepwell.database.events.log import SqlEventLog
+from stepwell.database.records import erasing
+from stepwell.database.records.repository import SqlRepository
+from stepwell.database.rows import loads, to_time
+from stepwell.database.store.statements import sweep_expired
+from stepwell.database.upkeep import trimming
+from stepwell.database.upkeep.compaction import compact_at_rest
+from stepwell.database.upkeep.trimming import AT_REST, is_at_rest
+from stepwell.runs.upkeep.maintenance import Backlog, Figures, Graph, LongThread
+from stepwell.sql import Connection
+from stepwell.state.compact import CompactReport
+
+_AT_ONCE = 100
+
+_BACKLOG = """
+SELECT COUNT(*) FILTER (WHERE status = 'pending' AND due_at <= :now) AS pending, COUNT(*) FILTER (WHERE status = 'running') AS running,
+  MIN(MAX(due_at, created_at)) FILTER (WHERE status = 'pending' AND due_at <= :now) AS oldest,
+  (SELECT COUNT(*) FROM unreadable_runs) AS unreadable,
+  (SELECT COUNT(*) FROM processes WHERE capacity > 0 AND alive_until > :now) AS workers,
+  (SELECT MIN(alive_until) FROM workers WHERE worker IN (SELECT lease_holder FROM threads WHERE lease_run IS NOT NULL)) AS alive_until
+FROM runs WHERE status IN ('pending', 'running')
+"""
+_OLD = f"""
+SELECT thread_id FROM threads WHERE thread_id > ? AND updated_at < ? AND {AT_REST} ORDER BY thread_id LIMIT ?
+"""  # noqa: S608 - fixed text
+_LONG = f"""
+SELECT * FROM (
+  SELECT thread_id, owner, metadata, (SELECT COUNT(*) FROM checkpoints
+    WHERE checkpoints.thread_id = threads.thread_id AND checkpoint_ns = '') AS checkpoints
+  FROM threads WHERE thread_id > ? AND {AT_REST}) AS counted
+WHERE checkpoints > ? ORDER BY thread_id LIMIT ?
+"""  # noqa: S608 - fixed text
+
+
+class SqlMaintenance:
+    """`Maintenance` over one SQLite file."""
+
+    def __init__(
+        self,
+        database: SqlDatabase,
+        records: SqlRepository,
+        events: SqlEventLog,
+        clock: Clock,
+        *,
+        new_id: Callable[[], str],
+        lease_s: float = LEASE_S,
+    ) -> None:
+        self._database = database
+        self._records = records
+        self._events = events
+        self._clock = clock
+        self._new_id = new_id
+        self._lease_s = lease_s
+
+    def leads(self) -> bool:
+        return self._database.leads()
+
+    async def backlog(self) -> Backlog:
+        now = to_time(self._clock.now())
+        row = await self._database.read(lambda connection: connection.execute(_BACKLOG, {"now": now}).fetchone())
+        oldest_s = 0.0 if row["oldest"] is None else max(now - row["oldest"], 0.0)
+        lease_age_s = 0.0 if row["alive_until"] is None else max(now - (row["alive_until"] - self._lease_s), 0.0)
+        # Whoever has a file to itself is not written down.
+        workers = row["workers"] if self._database.dialect.name == "postgres" else 1
+        return Backlog(row["pending"], row["running"], oldest_s, row["unreadable"], workers, lease_age_s)
+
+    def figures(self) -> Figures:
+        return Figures(self._events.written, self._database.waiting, self._database.size_bytes())
+
+    async def sweep(self) -> int:
+        # First what a process that is gone has left half done.
+        await erasing.finish_erasing(self._database, await self._database.read(erasing.list_unfinished), self._new_id)
+        gone = await sweep_expired(self._database, self._clock)
+        gone += await trimming.forget_expired_sessions(self._database, self._now())
+        gone += await trimming.forget_request_keys(self._database, self._now())
+        while erased := await self._records.delete_expired_threads(_AT_ONCE):
+            gone += len(erased)
+        return gone
+
+    async def old_threads(self, before: datetime, *, after: str = "", limit: int = 100) -> list[str]:
+        wanted = (after, to_time(before), limit)
+        return await self._database.read(lambda connection: [row[0] for row in connection.execute(_OLD, wanted)])
+
+    async def erase(self, thread_id: str, before: datetime) -> bool:
+        def work(connection: Connection) -> bool:
+            if not is_at_rest(connection, thread_id, untouched_since=to_time(before)):
+                return False
+            erasing.begin_erasing(connection, thread_id)
+            return True
+
+        gone = await self._database.write(work, frees=True)
+        if gone:
+            self._events.announce(thread_id)
+            await erasing.finish_erasing(self._database, [thread_id], self._new_id)
+        return gone
+
+    async def long_threads(self, keep_last: int, *, after: str = "", limit: int = 100) -> list[LongThread]:
+        wanted = (after, keep_last, limit)
+        rows = await self._database.read(lambda connection: connection.execute(_LONG, wanted).fetchall())
+        return [
+            LongThread(row["thread_id"], row["owner"], loads(row["metadata"]).get("graph_id"), row["checkpoints"])
+            for row in rows
+        ]
+
+    async def compact(
+        self, thread_id: str, keep_last: int, *, graph: Graph | None, serde: SerializerProtocol | None
+    ) -> CompactReport | None:
+        return await compact_at_rest(self._database, self._clock, thread_id, keep_last, graph=graph, serde=serde)
+
+    async def trim_events(self, before: datetime, *, dry_run: bool = False) -> int:
+        return await trimming.trim_events(self._database, to_time(before), dry_run=dry_run)
+
+    async def forget_settled(self, before: datetime, *, dry_run: bool = False) -> int:
+        return await trimming.forget_settled(self._database, to_time(before), dry_run=dry_run)
+
+    async def give_back_space(self) -> int:
+        return await self._database.give_back_space()
+
+    def _now(self) -> float:
+        return to_time(self._clock.now())
+
+
+def maintenance_of(database: SqlDatabase, clock: Clock, new_id: Callable[[], str]) -> SqlMaintenance:
+    """For a database without a server around it."""
+    events = SqlEventLog(database, clock)
+    return SqlMaintenance(database, SqlRepository(database, clock, new_id=new_id), events, clock, new_id=new_id)
