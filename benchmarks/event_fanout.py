@@ -25,9 +25,9 @@ from tests.support.postgres import PostgresCluster
 from tests.support.redis import RedisServer
 
 from benchmarks.bench import ROOT, Bench, Row
+from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.database.queue.types import ClaimedRun
 from stepwell.database.types import NewEvent
-from stepwell.database.postgres.persistence import PostgresPersistence
 
 THREADS = 50
 CALM_S = 10.0

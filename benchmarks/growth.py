@@ -151,10 +151,10 @@ class _Thread:
 @asynccontextmanager
 async def _open(file: Path, graph: str) -> AsyncIterator[_Thread]:
     from stepwell.clock import SystemClock
+    from stepwell.database.sqlite.persistence import EmbeddedPersistence
     from stepwell.runs.assistants import Assistants
     from stepwell.runs.engine import Engine
     from stepwell.runs.graphs.registry import GraphRegistry
-    from stepwell.database.sqlite.persistence import EmbeddedPersistence
     from stepwell.runs.threads.operations import Threads
 
     clock = SystemClock()

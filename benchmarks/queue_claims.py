@@ -22,9 +22,9 @@ from tests.support.postgres import PostgresCluster
 
 from benchmarks.bench import Bench, Row
 from benchmarks.environments import EnvironmentFailure, procrastinate_python
-from stepwell.database.queue.types import Admission
 from stepwell.database.postgres.database import PostgresDatabase
 from stepwell.database.queue import admission, leases
+from stepwell.database.queue.types import Admission
 
 RUNS = 2_000
 WORKERS = 2

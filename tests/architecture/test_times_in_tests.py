@@ -2,7 +2,8 @@
 
 A machine that is slow or shared fails such a test, and a fast one hides what it was written for. How time grows is a ratio of two
 measurements (`tests/support/growth.py`), a wait ends with what it waits for (`tests/support/waiting.py`), and a time-out is a minute or
-more: it only tells an end from a hang. What something takes in seconds is asked in `make prove`, behind `effort.long`, and in `benchmarks/`.
+more: it only tells an end from a hang. What something takes in seconds is asked in `make prove`, behind `effort.long`, and in
+`benchmarks/`.
 """
 
 from __future__ import annotations

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from tests.support.driven_runs import OWNER, driving, new_id
 
+from stepwell.database import fence
+from stepwell.database.persistence import Persistence
+from stepwell.database.postgres.persistence import PostgresPersistence
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.payments.ledger import Session
 from stepwell.payments.wallet import Wallet
-from stepwell.database import fence
-from stepwell.database.persistence import SqlPersistence
-from stepwell.database.postgres.persistence import PostgresPersistence
-from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.sql import Connection
 from stepwell.testing import MemoryMint
 
@@ -24,7 +24,7 @@ KEY = "thread:call"
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-async def persistence(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqlPersistence]:
+async def persistence(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Persistence]:
     async with AsyncExitStack() as opened:
         if request.param == "sqlite":
             yield await opened.enter_async_context(EmbeddedPersistence(tmp_path / "stepwell.db"))
@@ -33,7 +33,7 @@ async def persistence(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIt
 
 
 @pytest.fixture
-async def session(persistence: SqlPersistence) -> Session:
+async def session(persistence: Persistence) -> Session:
     mint = MemoryMint()
     wallet = Wallet(persistence.ledger(), [mint], bytes(32), pause_s=0)
     funding = await wallet.fund(OWNER, mint.issue(100))
@@ -41,7 +41,7 @@ async def session(persistence: SqlPersistence) -> Session:
     return await wallet.session(OWNER, funding.session_id)
 
 
-async def test_whoever_was_overtaken_neither_charges_nor_confirms(persistence: SqlPersistence, session: Session):
+async def test_whoever_was_overtaken_neither_charges_nor_confirms(persistence: Persistence, session: Session):
     """It would confirm the charge of an answer that it could not store, and the run that goes on would pay for the same call again."""
     async with driving(persistence) as runs:
         old = await runs.begin(new_id())
@@ -64,7 +64,7 @@ async def test_whoever_was_overtaken_neither_charges_nor_confirms(persistence: S
     assert (await persistence.ledger().session(OWNER, session.session_id)).spent == 10
 
 
-async def test_nothing_is_confirmed_behind_a_checkpoint_that_could_not_be_stored(persistence: SqlPersistence, session: Session):
+async def test_nothing_is_confirmed_behind_a_checkpoint_that_could_not_be_stored(persistence: Persistence, session: Session):
     def refuse(connection: Connection) -> None:
         connection.execute("INSERT INTO no_such_table VALUES (1)")
 

@@ -12,11 +12,10 @@ from tests.contract.suites.event_log.conformance import EventLogConformance
 from tests.support.driven_runs import DrivenRuns
 from tests.support.redis import RedisServer
 
-from stepwell.database.events.types import EventLog
-from stepwell.database.persistence_types import Persistence
-from stepwell.database.queue.types import ClaimedRun
-from stepwell.database.events.log import SqlEventLog
+from stepwell.database.events.log import EventLog
+from stepwell.database.persistence import Persistence
 from stepwell.database.postgres.persistence import PostgresPersistence
+from stepwell.database.queue.types import ClaimedRun
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 
 
@@ -37,7 +36,7 @@ class TestPostgresEventLog(EventLogConformance):
 class FollowedElsewhere:
     """A log that is written by one process and read by another."""
 
-    def __init__(self, written: SqlEventLog, read: SqlEventLog) -> None:
+    def __init__(self, written: EventLog, read: EventLog) -> None:
         self.append, self.documents, self.trim = written.append, written.documents, written.trim
         self.read, self.newest, self.follow_run, self.follow_thread = (
             *(read.read, read.newest, read.follow_run, read.follow_thread),

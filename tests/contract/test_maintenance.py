@@ -9,7 +9,7 @@ import pytest
 from tests.contract.suites.maintenance import MaintenanceConformance
 
 from stepwell.clock import Clock
-from stepwell.database.persistence_types import Persistence
+from stepwell.database.persistence import Persistence
 from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 

@@ -15,11 +15,11 @@ from tests.contract.suites.queue.clocks import ClockCases
 from tests.contract.suites.queue.pipeline import PipelineCases
 from tests.support.driven_runs import new_id
 
-from stepwell.errors import LeaseLostError
-from stepwell.database.queue.types import LEASE_S
-from stepwell.database.types import Lease
 from stepwell.database.postgres.persistence import PostgresPersistence
+from stepwell.database.queue.types import LEASE_S
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.types import Lease
+from stepwell.errors import LeaseLostError
 
 LATE_S = 0.2
 

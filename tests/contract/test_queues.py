@@ -11,7 +11,7 @@ from tests.contract.suites.queue.clocks import ClockCases, Opened
 from tests.contract.suites.queue.conformance import QueueConformance
 
 from stepwell.clock import Clock
-from stepwell.database.persistence_types import Persistence
+from stepwell.database.persistence import Persistence
 from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 

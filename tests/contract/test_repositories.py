@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.contract.suites.repository.conformance import RepositoryConformance
 
-from stepwell.database.persistence_types import Persistence
+from stepwell.database.persistence import Persistence
 from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 

@@ -12,11 +12,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from tests.contract.suites.saver.conformance import FencedSaverConformance, SaverConformance
 
 from stepwell.clock import SystemClock
-from stepwell.database.checkpoints.serializer import strict_serializer
-from stepwell.database.types import Lease
 from stepwell.database.checkpoints.saver import SqlSaver
+from stepwell.database.checkpoints.serializer import strict_serializer
 from stepwell.database.postgres.database import PostgresDatabase
 from stepwell.database.sqlite.database import Database
+from stepwell.database.types import Lease
 
 # As the queue does when it claims a run: the fence goes up with every new holder.
 _TAKE = """

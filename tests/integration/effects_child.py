@@ -16,10 +16,10 @@ from langchain_core.messages import ToolMessage
 
 from stepwell import create_deep_agent
 from stepwell.clock import SystemClock
-from stepwell.database.types import Lease
 from stepwell.database.checkpoints.saver import SqlSaver
 from stepwell.database.effect_journal import SqlEffects
 from stepwell.database.sqlite.database import Database
+from stepwell.database.types import Lease
 from stepwell.testing import ScriptedModel, call, say
 from stepwell.tools.effect_journal import JOURNAL
 from stepwell.tools.effects import with_effect

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from stepwell.database.persistence_types import Persistence
+from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import Admission, ClaimedRun
 from stepwell.database.types import Run, RunOutcome, RunRequest, Thread
 

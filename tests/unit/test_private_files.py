@@ -13,8 +13,8 @@ from stepwell.apps.workspace.places import InFolder
 from stepwell.audit.folder_vault import FolderVault
 from stepwell.backends import FilesystemBackend
 from stepwell.clock import SystemClock
-from stepwell.private_files import close_to_others, make_private_folder, open_private
 from stepwell.database.sqlite.database import Database
+from stepwell.private_files import close_to_others, make_private_folder, open_private
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 

@@ -8,11 +8,12 @@ import logging
 import pytest
 
 from stepwell.clock import SystemClock
+from stepwell.database.webhooks import Webhook, WebhookState
 from stepwell.errors import StorageUnavailableError
-from stepwell.supervision import LONGEST_S, Duty, Supervisor, stop
-from stepwell.runs.upkeep.maintenance import Housekeeping
+from stepwell.runs.upkeep.housekeeping import Housekeeping
 from stepwell.runs.webhooks.rules import WebhookRules
-from stepwell.runs.webhooks.sender import Webhook, WebhookSender, WebhookState
+from stepwell.runs.webhooks.sender import WebhookSender
+from stepwell.supervision import LONGEST_S, Duty, Supervisor, stop
 
 
 async def until(supervisor: Supervisor, *failing: str) -> None:

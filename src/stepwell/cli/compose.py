@@ -28,6 +28,9 @@ from stepwell.audit.signing import SigningKey
 from stepwell.cli.database_place import PostgresPlace
 from stepwell.cli.demo import DESCRIPTIONS, available_demos
 from stepwell.clock import Clock
+from stepwell.database.persistence import Persistence
+from stepwell.database.sqlite.disk_space import MB
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.errors import ConfigurationError
 from stepwell.evidence.policy.file import load_policy
 from stepwell.models import DEFAULT_LOCAL_MODEL, ModelChoice, choose_model
@@ -38,11 +41,8 @@ from stepwell.private_files import close_to_others
 from stepwell.runs.graphs.langgraph_json import read_langgraph_json
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource, GraphSpec
-from stepwell.database.persistence import SqlPersistence
-from stepwell.database.sqlite.disk_space import MB
-from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.telemetry import open_telemetry
-from stepwell.runs.upkeep.maintenance import Housekeeping, RetentionRules
+from stepwell.runs.upkeep.housekeeping import Housekeeping, RetentionRules
 from stepwell.runs.upkeep.retention import Retention
 from stepwell.runs.webhooks.sender import WebhookSender
 from stepwell.server.app import create_app
@@ -50,7 +50,7 @@ from stepwell.server.assembly import Services, open_services
 from stepwell.server.facades import RESEARCH, ArgumentForms, Facade
 from stepwell.server.knowledge import KnowledgeAid
 from stepwell.server.model_loading import ModelLoading
-from stepwell.server.monitoring.metrics import CountedOutbox, Metrics
+from stepwell.server.monitoring.metrics import Metrics
 from stepwell.server.settings import ServerSettings
 from stepwell.server.workspace.place import Workspace
 from stepwell.server.workspace.shares import Shares
@@ -60,8 +60,8 @@ from stepwell.tools.web.fetch import PageFetcher
 from stepwell.tools.web.search.choice import public_web
 
 if TYPE_CHECKING:
-    from stepwell.models import LocalModels
     from stepwell.database.postgres.signing_key import InstallationKey
+    from stepwell.models import LocalModels
 
 
 logger = logging.getLogger(__name__)
@@ -142,9 +142,14 @@ async def open_server(
         if not isinstance(signer, SigningKey):
             await signer.check()
         _show_fan_out(persistence, metrics)
-        outbox = CountedOutbox(persistence.webhooks, metrics.webhook_tried)
         await stack.enter_async_context(
-            WebhookSender(outbox, clock, server_settings.webhook_rules, supervisor=services.supervisor)
+            WebhookSender(
+                persistence.webhooks,
+                clock,
+                server_settings.webhook_rules,
+                supervisor=services.supervisor,
+                tried=metrics.webhook_tried,
+            )
         )
         await stack.enter_async_context(_make_housekeeping(services, server_settings))
         forms = ArgumentForms("argument", export_data) if graphs.ours else None
@@ -157,7 +162,7 @@ def _make_persistence(
     server_settings: ServerSettings,
     metrics: Metrics,
     superseded: Callable[[str], None] | None,
-) -> SqlPersistence:
+) -> Persistence:
     redis_url = settings.redis_url.reveal() if settings.redis_url else None
     if isinstance(database, PostgresPlace):
         from stepwell.database.postgres.persistence import (
@@ -182,7 +187,7 @@ def _make_persistence(
     )
 
 
-def _make_signer(settings: Settings, persistence: SqlPersistence) -> SigningKey | InstallationKey:
+def _make_signer(settings: Settings, persistence: Persistence) -> SigningKey | InstallationKey:
     """One key for an installation: in the data folder of the one server, or in the database that several share."""
     key = SigningKey(settings.data_folder, settings.signing_key_file)
     if isinstance(persistence, EmbeddedPersistence):
@@ -192,7 +197,7 @@ def _make_signer(settings: Settings, persistence: SqlPersistence) -> SigningKey 
     return InstallationKey(lambda: persistence.database, key)
 
 
-def _show_fan_out(persistence: SqlPersistence, metrics: Metrics) -> None:
+def _show_fan_out(persistence: Persistence, metrics: Metrics) -> None:
     """How events reach other processes, where that is by Redis."""
     if (fan_out := getattr(persistence, "fan_out", None)) is None:
         return
@@ -202,7 +207,7 @@ def _show_fan_out(persistence: SqlPersistence, metrics: Metrics) -> None:
     metrics.show("stepwell_redis_entries_heard", "Batches of others that somebody follows here", lambda: fan_out.heard)
 
 
-def _open_workspace(settings: Settings, server_settings: ServerSettings, persistence: SqlPersistence) -> Workspace | None:
+def _open_workspace(settings: Settings, server_settings: ServerSettings, persistence: Persistence) -> Workspace | None:
     """Files up and down beside the workspace's graph; without them where the bucket's settings cannot be used, which the graph will say."""
     try:
         place, table = open_place(settings), GrantTable.load(settings.workspace_grants)

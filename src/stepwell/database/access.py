@@ -1,17 +1,68 @@
-"""API keys, sessions and sign-ins in the database: what `database/access_types` asks of one."""
+"""API keys, sessions and sign-ins in the database. The server decides what a key looks like and how it is checked.
+
+Only hashes are stored, so that nobody can sign in with what the database holds.
+"""
 
 from __future__ import annotations
 
-from stepwell.backends.objects.grants import Grants
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from stepwell.backends.objects.grants import NO_ROOTS, Grants
 from stepwell.clock import Clock
-from stepwell.database.access_types import ApiKey, SignIn, SignInSession
 from stepwell.database.database import SqlDatabase
 from stepwell.database.rows import dumps, from_time, loads, to_time
 from stepwell.sql import Connection, Row
 
+SIGN_IN_LASTS = timedelta(minutes=10)
+"""From leaving for the identity provider to coming back."""
 
-class SqlAccess:
-    """`AccessRecords` over a database."""
+
+@dataclass(frozen=True)
+class ApiKey:
+    """A key somebody may use. `key_id` is the part of it that is not secret."""
+
+    key_id: str
+    owner: str
+    name: str
+    hash: str
+    is_operator: bool
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    grants: Grants = NO_ROOTS
+    """The workspaces that it opens."""
+
+    def usable(self, now: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+@dataclass(frozen=True)
+class SignInSession:
+    """Somebody signed in with a browser. It ends with the key it was opened with."""
+
+    hash: str
+    owner: str
+    is_operator: bool
+    expires_at: datetime
+    key_id: str | None = None
+    grants: Grants = NO_ROOTS
+
+
+@dataclass(frozen=True)
+class SignIn:
+    """Somebody on the way to an identity provider: what must come back with them. Good for one use."""
+
+    hash: str
+    state: str
+    nonce: str
+    verifier: str
+    expires_at: datetime
+    go_to: str = "/"
+
+
+class AccessRecords:
+    """Keys, sessions and sign-ins. Nothing is cached: a revoked key is gone for the next request."""
 
     def __init__(self, database: SqlDatabase, clock: Clock) -> None:
         self._database = database
@@ -37,6 +88,7 @@ class SqlAccess:
         return [_key(row) for row in rows]
 
     async def revoke_key(self, key_id: str) -> bool:
+        """Whether there was such a key that was not revoked yet. Its sessions end too."""
         now = self._now()
 
         def work(connection: Connection) -> bool:
@@ -72,6 +124,7 @@ class SqlAccess:
         await self._database.write(work)
 
     async def find_session(self, hash: str) -> SignInSession | None:
+        """A session that is open now: not expired, and its key still usable."""
         now = self._now()
         # The key is asked for in the same query: a session does not outlive it.
         row = await self._database.read(
@@ -109,6 +162,7 @@ class SqlAccess:
         await self._database.write(work)
 
     async def take_sign_in(self, hash: str) -> SignIn | None:
+        """Give it once, and not when it has expired."""
         now = self._now()
         row = await self._database.write(
             lambda c: c.execute("DELETE FROM sign_ins WHERE hash = ? AND expires_at > ? RETURNING *", (hash, now)).fetchone()

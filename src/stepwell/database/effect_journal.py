@@ -20,10 +20,10 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 
 from stepwell.clock import Clock
-from stepwell.database.types import Lease, Run
 from stepwell.database.database import SqlDatabase
 from stepwell.database.fence import fenced, in_order, require
 from stepwell.database.rows import to_time
+from stepwell.database.types import Lease, Run
 from stepwell.sql import Connection, Row
 from stepwell.tools.effect_journal import Begun, Done, NotedCall, OtherArguments, Settled, Standing, Unknown
 

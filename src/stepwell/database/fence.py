@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from stepwell.errors import LeaseLostError
-from stepwell.database.types import Lease
 from stepwell.database.database import OrderedWork, Work
+from stepwell.database.types import Lease
+from stepwell.errors import LeaseLostError
 from stepwell.sql import Connection
 
 T = TypeVar("T")

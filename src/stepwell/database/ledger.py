@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import TypeVar
 
 from stepwell.clock import Clock, SystemClock
-from stepwell.payments.sql.ledger import SqlLedger, Work
-from stepwell.database.types import Lease
 from stepwell.database import fence
 from stepwell.database.database import SqlDatabase
+from stepwell.database.types import Lease
+from stepwell.payments.sql.ledger import SqlLedger, Work
 from stepwell.sql import Connection
 
 T = TypeVar("T")

@@ -1,7 +1,7 @@
-"""All seams of `stepwell.runs` over a database, put together once it is open (`sqlite/persistence`, `postgres/persistence`).
+"""Everything that must outlive the process, opened and closed together (`sqlite/persistence`, `postgres/persistence`).
 
-Here is also what concerns several of them: what an earlier attempt of a run has left in its thread (`RunTraces`), which interrupts are
-open, whether anything can be written.
+A saver is bound to a lease: what it writes is fenced and carries the run's id. A saver without a lease only reads. A store is bound to an
+owner: nothing of another owner can be reached through it.
 """
 
 from __future__ import annotations
@@ -17,23 +17,22 @@ from langgraph.store.base import BaseStore
 
 from stepwell.audit.vault import EvidenceVault
 from stepwell.clock import Clock, SystemClock
-from stepwell.payments.states import CHARGED
-from stepwell.database.persistence_types import ChargesStored, RunTraces
-from stepwell.database.types import Lease, PendingInterrupt, Run
-from stepwell.database.shared_counts import SharedCounts
-from stepwell.database.access import SqlAccess
+from stepwell.database.access import AccessRecords
 from stepwell.database.checkpoints.saver import SqlSaver
 from stepwell.database.database import SqlDatabase
 from stepwell.database.effect_journal import SqlEffects, stands_behind
-from stepwell.database.events.log import SqlEventLog
+from stepwell.database.events.log import EventLog
+from stepwell.database.queue.run_queue import RunQueue
 from stepwell.database.records import interrupts
-from stepwell.database.records.repository import SqlRepository
+from stepwell.database.records.repository import Repository
 from stepwell.database.records.runs import read_result
-from stepwell.database.queue.run_queue import SqlQueue
+from stepwell.database.shared_counts import SharedCounts
 from stepwell.database.store.items import SqlStore
-from stepwell.database.upkeep.maintenance import SqlMaintenance
+from stepwell.database.types import Lease, PendingInterrupt, Run
+from stepwell.database.upkeep.maintenance import Maintenance
 from stepwell.database.vault import SqlVault
-from stepwell.database.webhooks import SqlWebhooks
+from stepwell.database.webhooks import WebhookOutbox
+from stepwell.payments.states import CHARGED
 from stepwell.sql import Connection
 
 if TYPE_CHECKING:
@@ -50,19 +49,31 @@ WHERE thread_id = ? AND run_id = ? AND channel = '__resume__' AND task_id <> '00
 
 
 @dataclass(frozen=True)
-class SqlTraces:
-    """`RunTraces`: a run's checkpoints, and the tasks that have taken an answer of it."""
+class ChargesStored:
+    """What a thread knows of charges."""
+
+    kept: frozenset[str]
+    """Of a thread that is gone, all: what it owes stays."""
+    at_rest: bool
+    """No run of it is under way or waits: what is not kept is lost."""
+
+
+@dataclass(frozen=True)
+class RunTraces:
+    """What an earlier attempt of a run left behind."""
 
     checkpointed: bool
+    """The root graph has a checkpoint of this run: continue from there, do not give the input again."""
     resumed_tasks: frozenset[str]
+    """Tasks that have already taken their answer in this run: do not give it to them twice."""
 
 
-async def run_wrote(database: SqlDatabase, thread_id: str, run_id: str) -> SqlTraces:
+async def run_wrote(database: SqlDatabase, thread_id: str, run_id: str) -> RunTraces:
     """Look for a run's checkpoints and for the answers that were taken."""
 
-    def work(connection: Connection) -> SqlTraces:
+    def work(connection: Connection) -> RunTraces:
         run = (thread_id, run_id)
-        return SqlTraces(
+        return RunTraces(
             checkpointed=connection.execute(_CHECKPOINTED, run).fetchone() is not None,
             resumed_tasks=frozenset(task_id for (task_id,) in connection.execute(_RESUMED, run)),
         )
@@ -70,11 +81,12 @@ async def run_wrote(database: SqlDatabase, thread_id: str, run_id: str) -> SqlTr
     return await database.read(work)
 
 
-class SqlPersistence(ABC):
-    """All seams over a database, once it is open; a subclass opens it and says `_assemble`."""
+class Persistence(ABC):
+    """Records, queue, events, checkpoints and store over one database. A subclass opens it and calls `_assemble`."""
 
     database: SqlDatabase
     counts: SharedCounts
+    """What is limited for all servers together."""
 
     def __init__(self, clock: Clock | None, new_id: Callable[[], str], lease_s: float) -> None:
         self._clock = clock or SystemClock()
@@ -97,14 +109,14 @@ class SqlPersistence(ABC):
     def _assemble(self, database: SqlDatabase, *, sole: bool) -> None:
         """`sole`: no other process has the database open."""
         self.database = database
-        self.events = SqlEventLog(database, self._clock)
-        self.records = SqlRepository(database, self._clock, new_id=self._new_id, erased=self.events.announce)
-        self.access = SqlAccess(database, self._clock)
-        self.queue = SqlQueue(database, self.events, self._clock, self._new_id, lease_s=self._lease_s, sole=sole)
-        self.maintenance = SqlMaintenance(
+        self.events = EventLog(database, self._clock)
+        self.records = Repository(database, self._clock, new_id=self._new_id, erased=self.events.announce)
+        self.access = AccessRecords(database, self._clock)
+        self.queue = RunQueue(database, self.events, self._clock, self._new_id, lease_s=self._lease_s, sole=sole)
+        self.maintenance = Maintenance(
             database, self.records, self.events, self._clock, new_id=self._new_id, lease_s=self._lease_s
         )
-        self.webhooks = SqlWebhooks(database)
+        self.webhooks = WebhookOutbox(database)
 
     def saver(self, lease: Lease | None = None) -> BaseCheckpointSaver[Any]:
         return SqlSaver(self.database, lease, clock=self._clock)
@@ -116,9 +128,12 @@ class SqlPersistence(ABC):
         return SqlEffects(self.database, lease, self._clock)
 
     def vault(self, thread_id: str, lease: Lease | None = None) -> EvidenceVault:
+        """A thread's evidence; without a lease for reading only."""
         return SqlVault(self.database, thread_id, lease, self._clock)
 
     def ledger(self, lease: Lease | None = None) -> DatabaseLedger:
+        """The money, which is nobody's thread: opened where somebody is paid, with the extra `payments`. With a lease, what is reserved,
+        charged and confirmed is refused to whoever has lost it, and comes after everything that was stored under it before."""
         from stepwell.database.ledger import (
             DatabaseLedger,  # with the extra, which a server without payments does not need
         )
@@ -126,6 +141,7 @@ class SqlPersistence(ABC):
         return DatabaseLedger(self.database, self._clock, lease)
 
     async def stored_charges(self, thread_id: str, keys: Sequence[str]) -> ChargesStored:
+        """Which of these charges stand in the thread with their answers (`payment_charged`), and whether it is at rest."""
         saver = self.saver()
         load = saver.serde.loads_typed
 
@@ -146,9 +162,12 @@ class SqlPersistence(ABC):
         return replace(charges, kept=charges.kept | {key for key in keys if key == last})
 
     async def run_wrote(self, thread_id: str, run_id: str) -> RunTraces:
+        """What a run that is driven again has already left in the thread's checkpoints."""
         return await run_wrote(self.database, thread_id, run_id)
 
     async def interrupt_tasks(self, thread_id: str) -> Mapping[str, str]:
+        """Interrupt id -> the task that asked, for every interrupt but those the thread went on without."""
+
         def work(connection: Connection) -> dict[str, str]:
             rows = connection.execute(
                 "SELECT interrupt_id, task_id FROM interrupts WHERE thread_id = ? AND state <> 'dropped'", (thread_id,)
@@ -158,9 +177,12 @@ class SqlPersistence(ABC):
         return await self.database.read(work)
 
     async def keeps_steps(self, run: Run) -> bool:
+        """Whether the run's steps stay when it is rolled back: an effect began in them that the thread must go on telling of."""
         return await self.database.read(lambda connection: stands_behind(connection, run))
 
     async def open_interrupts(self, owner: str | None, thread_id: str) -> Sequence[PendingInterrupt]:
+        """What waits for an answer on the owner's thread, in the order in which it was first seen."""
+
         def work(connection: Connection) -> list[PendingInterrupt]:
             row = connection.execute("SELECT owner FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
             mine = row is not None and owner in (None, row["owner"])
@@ -169,7 +191,9 @@ class SqlPersistence(ABC):
         return await self.database.read(work)
 
     async def run_result(self, run_id: str) -> bytes | None:
+        """The final values of a finished run as JSON, if any are kept."""
         return await self.database.read(lambda connection: read_result(connection, run_id))
 
     async def check(self) -> None:
+        """Raise `StorageUnavailableError` when nothing can be written now (readiness)."""
         await self.database.check()

@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from stepwell.errors import InvalidRequestError
 from stepwell.database.types import Assistant, PendingInterrupt, Run, RunRequest, Thread
+from stepwell.errors import InvalidRequestError
 from stepwell.sql import Row
 
 

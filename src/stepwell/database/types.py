@@ -277,3 +277,14 @@ class RunOutcome:
     thread stands as before, with its open interrupts."""
     rolled_back: bool = False
     """The run is to be forgotten, with its checkpoints. If an effect stands behind it they stay, and the rest of this says how."""
+
+
+@dataclass(frozen=True)
+class BareAnswer:
+    """An answer that names no interrupt. It is taken when exactly one is open, nothing runs, and it can only be meant for that one:
+    the checkpoint it comes with, if any, is the one that asks; and where that checkpoint has asked before, the question had been shown to
+    somebody (`note_shown`) when the answer came, so that it is no repetition of the one before."""
+
+    answer: Any
+    refused: bool = False
+    """The server takes no bare answers at all."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from stepwell.audit.canonical import sha256 as hash_of
 from stepwell.audit.trail import GENESIS, Entry, NewEntry, from_line, match_stored, seal, to_line
 from stepwell.clock import Clock, timestamp
-from stepwell.errors import ConfigurationError, EvidenceDamagedError, EvidenceMissingError
-from stepwell.database.types import Lease
 from stepwell.database import fence
 from stepwell.database.database import SqlDatabase
+from stepwell.database.types import Lease
+from stepwell.errors import ConfigurationError, EvidenceDamagedError, EvidenceMissingError
 from stepwell.sql import Connection
 
 

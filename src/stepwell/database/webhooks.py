@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
+from typing import Literal
 
-from stepwell.database.types import Run
 from stepwell.database.database import SqlDatabase
-from stepwell.runs.webhooks.sender import Webhook, WebhookState
+from stepwell.database.types import Run
 from stepwell.sql import Connection, Row
 
 _log = logging.getLogger(__name__)
+
+WebhookState = Literal["due", "delivered", "refused", "given_up"]
+
+
+@dataclass(frozen=True)
+class Webhook:
+    """A message that is to be delivered. `attempts` counts the one that is under way."""
+
+    run_id: str
+    url: str
+    body: bytes
+    attempts: int
 
 
 def insert_webhook(connection: Connection, run: Run, body: bytes) -> None:
@@ -23,14 +36,15 @@ def insert_webhook(connection: Connection, run: Run, body: bytes) -> None:
     )
 
 
-class SqlWebhooks:
-    """`WebhookOutbox` over a database."""
+class WebhookOutbox:
+    """Messages that are due, in the database."""
 
     def __init__(self, database: SqlDatabase) -> None:
         self._database = database
 
     async def claim(self, now: float, hold_s: float, most: int) -> list[Webhook]:
         # Asked of a reader first: an idle server writes nothing.
+        """Those that are due. They are not due again before `hold_s` has passed."""
         if not await self._database.read(
             lambda c: c.execute("SELECT 1 FROM webhooks WHERE state = 'due' AND due_at <= ? LIMIT 1", (now,)).fetchone()
         ):
@@ -54,6 +68,7 @@ class SqlWebhooks:
         return None
 
     async def settle(self, run_id: str, state: WebhookState, due_at: float | None = None) -> None:
+        """What became of one. Unless it is due again, its body is forgotten."""
         await self._database.write(
             lambda c: c.execute(
                 "UPDATE webhooks SET state = ?, due_at = COALESCE(?, due_at),"

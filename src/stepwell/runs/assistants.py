@@ -21,12 +21,13 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore
 
 from stepwell.clock import Clock
+from stepwell.database.records.repository import Repository
+from stepwell.database.records.types import AssistantFilter, Page
+from stepwell.database.types import SYSTEM, Assistant, Json
 from stepwell.errors import InvalidRequestError, NotFoundError
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.schemas import AnyGraph, graph_drawing, graph_schemas, subgraph_schemas
 from stepwell.runs.paying import refuse_token
-from stepwell.database.types import SYSTEM, Assistant, Json
-from stepwell.database.records.types import AssistantFilter, Page, Repository
 
 _NAMESPACE = UUID("5f0c1f3e-6f6b-4b8e-9d53-2b1f6f0a7c41")
 """Drawn once. Changing it would give every default assistant another id."""

@@ -27,17 +27,8 @@ from langgraph.types import StateSnapshot
 
 from stepwell.audit.vault import VAULT
 from stepwell.clock import Clock, SystemClock
-from stepwell.errors import InterruptAnsweredError, InvalidRequestError, StorageUnavailableError, find_infrastructure
-from stepwell.payments.states import PAYMENTS
-from stepwell.state import wire
 from stepwell.database.documents.book import VALUES, DocumentBook
-from stepwell.runs.driving import checkpoint_asked_for, keep_open_answers, make_config, make_input
-from stepwell.runs.failures import describe_failure
-from stepwell.runs.graphs.inputs import input_fault, input_fields
-from stepwell.runs.graphs.registry import GraphRegistry
-from stepwell.runs.interrupts import has_breakpoints, pending_interrupts
-from stepwell.runs.paying import Cashier
-from stepwell.database.persistence_types import Persistence
+from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import ClaimedRun
 from stepwell.database.types import (
     CancelAction,
@@ -49,12 +40,21 @@ from stepwell.database.types import (
     RunStatus,
     ThreadStatus,
 )
-from stepwell.runs.run_config import SECRETS_KEY
+from stepwell.errors import InterruptAnsweredError, InvalidRequestError, StorageUnavailableError, find_infrastructure
+from stepwell.payments.states import PAYMENTS
+from stepwell.runs.driving import checkpoint_asked_for, keep_open_answers, make_config, make_input
+from stepwell.runs.failures import describe_failure
+from stepwell.runs.graphs.inputs import input_fault, input_fields
+from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.interrupts import has_breakpoints, pending_interrupts
+from stepwell.runs.paying import Cashier
 from stepwell.runs.steps import StepJournal, StepRecorder
 from stepwell.runs.stopping import PartialText, close_open_calls, ended_by, stop_streaming
 from stepwell.runs.streaming.graph import Progress, stream_graph
 from stepwell.runs.streaming.journal import Journal
 from stepwell.runs.usage import RunMeter, model_usage
+from stepwell.secrets.values import SECRETS_KEY
+from stepwell.state import wire
 from stepwell.tools.effect_journal import JOURNAL
 
 logger = logging.getLogger(__name__)

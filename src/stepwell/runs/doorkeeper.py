@@ -26,9 +26,10 @@ from stepwell.backends.objects.grants import (
     tenant_of,
 )
 from stepwell.backends.objects.root import check_root
-from stepwell.errors import AccessError, InvalidRequestError, NotFoundError
+from stepwell.database.records.repository import Repository
+from stepwell.database.records.types import Page
 from stepwell.database.types import Assistant, Run
-from stepwell.database.records.types import Page, Repository
+from stepwell.errors import AccessError, InvalidRequestError, NotFoundError
 from stepwell.runs.starting import Place, RunOrder, root_asked_for
 
 

@@ -20,9 +20,9 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, Send
 
-from stepwell.errors import InterruptAnsweredError
-from stepwell.database.persistence_types import RunTraces
+from stepwell.database.persistence import RunTraces
 from stepwell.database.types import Run
+from stepwell.errors import InterruptAnsweredError
 from stepwell.runs.run_config import describe_user
 
 

@@ -25,22 +25,22 @@ from langchain_core.callbacks import BaseCallbackHandler
 from stepwell.answers import AnswerShapes
 from stepwell.backends.objects.grants import Grants
 from stepwell.clock import Clock
+from stepwell.database.events.reading import BEGINNING
+from stepwell.database.persistence import Persistence
+from stepwell.database.queue.types import Admission, Admitted, ClaimedRun
+from stepwell.database.types import SYSTEM, CancelAction, Lease, RequestKey, Run, RunEvent, RunOutcome
 from stepwell.errors import InfrastructureError, InvalidRequestError, NotFoundError, StorageUnavailableError
-from stepwell.state import wire
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.attempt import Attempt
 from stepwell.runs.doorkeeper import Doorkeeper
-from stepwell.database.events.types import BEGINNING
 from stepwell.runs.failures import describe_failure
 from stepwell.runs.graphs.inputs import input_fault
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.paying import Cashier, without_token
-from stepwell.database.persistence_types import Persistence
-from stepwell.database.queue.types import Admission, Admitted, ClaimedRun
-from stepwell.database.types import SYSTEM, CancelAction, Lease, RequestKey, Run, RunEvent, RunOutcome
 from stepwell.runs.starting import RunOrder, check_answers, make_admission
-from stepwell.supervision import Duty, Supervisor, stop
 from stepwell.runs.webhooks.rules import WebhookRules, check_webhook_url
+from stepwell.state import wire
+from stepwell.supervision import Duty, Supervisor, stop
 
 logger = logging.getLogger(__name__)
 

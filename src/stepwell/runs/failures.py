@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from stepwell.state import wire
 from stepwell.database.types import NewEvent, RunOutcome
 from stepwell.secrets.errors import words_of
 from stepwell.secrets.text import hide_secrets
+from stepwell.state import wire
 
 
 def describe_failure(error: BaseException, secrets: Collection[str] = (), *, interrupts: Any = None, **left: Any) -> RunOutcome:

@@ -17,8 +17,8 @@ from typing import Any
 from langgraph.pregel import Pregel
 from langgraph.types import Interrupt, StateSnapshot
 
-from stepwell.state import wire
 from stepwell.database.types import PendingInterrupt, RunRequest
+from stepwell.state import wire
 
 
 def has_breakpoints(graph: Pregel[Any, Any, Any, Any], request: RunRequest) -> bool:

@@ -24,12 +24,12 @@ from stepwell.supervision import Supervisor, stop
 
 if TYPE_CHECKING:  # what needs the extra `payments` is handed in, or imported where somebody is paid
     from stepwell.clock import Clock
+    from stepwell.database.persistence import ChargesStored, Persistence
+    from stepwell.database.types import Lease, Run
     from stepwell.payments.configuration import Charging
     from stepwell.payments.ledger import HandedOut, Reservation, Session
     from stepwell.payments.meter import RunPayments, WalletMeter
     from stepwell.payments.wallet import Wallet
-    from stepwell.database.persistence_types import ChargesStored, Persistence
-    from stepwell.database.types import Lease, Run
     from stepwell.runs.starting import RunOrder
 
 logger = logging.getLogger(__name__)

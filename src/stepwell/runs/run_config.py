@@ -31,9 +31,6 @@ from typing_extensions import is_typeddict
 from stepwell.secrets.values import without_secrets
 
 USER_PREFIX = "langgraph_auth_"
-SECRETS_KEY = "__stepwell_secrets"
-"""The name in `configurable` under which a run's own secrets are known to its saver; no caller can set it."""
-
 _CHECKPOINT_KEYS = ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map")
 _INTERNAL_PREFIXES = ("__", USER_PREFIX, "langgraph_request_")
 _INTERNAL = frozenset({"langgraph_path", "lc_versions", "writes", "counters_since_delta_snapshot", "lease", "fence"})

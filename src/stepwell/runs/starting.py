@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 from stepwell.answers import AnswerShapes
 from stepwell.backends.objects.grants import ROOT_KEY
+from stepwell.database.queue.types import Admission
+from stepwell.database.types import Assistant, BareAnswer, Durability, MultitaskStrategy, PendingInterrupt, Run, RunRequest
 from stepwell.errors import AnswerShapeError, InvalidRequestError
-from stepwell.database.queue.types import Admission, BareAnswer
-from stepwell.database.types import Assistant, Durability, MultitaskStrategy, PendingInterrupt, Run, RunRequest
 from stepwell.runs.run_config import USER_PREFIX
 
 _OURS = frozenset(

@@ -29,9 +29,9 @@ from langchain_core.callbacks import BaseCallbackHandler
 
 from stepwell.clock import Clock
 from stepwell.control_flow import find_passing
+from stepwell.database.types import Lease, PendingInterrupt, Step, StepKind, StepStatus
 from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.models.pricing import TokenUse
-from stepwell.database.types import Lease, PendingInterrupt, Step, StepKind, StepStatus
 from stepwell.secrets.errors import words_of
 from stepwell.secrets.text import hide_secrets
 

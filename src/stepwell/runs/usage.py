@@ -12,9 +12,9 @@ from uuid import UUID
 
 from langchain_core.messages import BaseMessage
 
+from stepwell.database.types import ModelUsage
 from stepwell.models.pricing import TokenUse
 from stepwell.models.usage import CallUsage, UsageMeter
-from stepwell.database.types import ModelUsage
 
 
 class ModelCalls(Protocol):

@@ -10,6 +10,8 @@ from typing import Any
 from stepwell.secrets.names import is_secret
 from stepwell.secrets.text import hide_secrets, secrets_of_address
 
+SECRETS_KEY = "__stepwell_secrets"
+"""The name in `configurable` under which a run's own secrets are known to its saver; no caller can set it."""
 _SHORTEST_VALUE = 6
 """A shorter value is not looked for in texts: hiding it would blot out parts of ordinary words."""
 

@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from stepwell.clock import Clock
-from stepwell.database.access_types import AccessRecords
+from stepwell.database.access import AccessRecords
 from stepwell.database.shared_counts import ProcessCounts, SharedCounts
 from stepwell.server.assembly import Services
 from stepwell.server.facades import ArgumentForms, Facade

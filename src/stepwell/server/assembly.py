@@ -20,18 +20,17 @@ from stepwell.audit.apart import BundleChecker
 from stepwell.audit.signing import Signer
 from stepwell.backends.objects.grants import nothing_more
 from stepwell.clock import Clock
+from stepwell.database.checkpoints.serializer import check_strict
+from stepwell.database.persistence import Persistence
+from stepwell.database.types import SYSTEM
 from stepwell.errors import ConfigurationError, StorageUnavailableError
 from stepwell.payments.configuration import Charging
 from stepwell.payments.states import CHARGED
 from stepwell.runs.assistants import Assistants
-from stepwell.database.checkpoints.serializer import check_strict
 from stepwell.runs.doorkeeper import Doorkeeper
 from stepwell.runs.engine import MOST_AT_ONCE, Engine, RunWatcher
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.paying import Cashier, open_cashier
-from stepwell.database.persistence_types import Persistence
-from stepwell.database.types import SYSTEM
-from stepwell.supervision import Duty, Supervisor, stop
 from stepwell.runs.threads.operations import Threads
 from stepwell.server.knowledge import KnowledgeAid
 from stepwell.server.model_loading import ModelLoading
@@ -40,6 +39,7 @@ from stepwell.server.monitoring.run_log import RunLog
 from stepwell.server.settings import ServerSettings, require_sign_in
 from stepwell.server.sse import LiveStreams
 from stepwell.server.workspace.place import Workspace
+from stepwell.supervision import Duty, Supervisor, stop
 
 _log = logging.getLogger("stepwell.server")
 

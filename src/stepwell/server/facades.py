@@ -23,9 +23,9 @@ from typing import Annotated, Any
 import orjson
 from fastapi import Depends, Request
 
-from stepwell.errors import NotFoundError
-from stepwell.database.types import PendingInterrupt, Run, RunEvent
 from stepwell.database.records.types import Page
+from stepwell.database.types import PendingInterrupt, Run, RunEvent
+from stepwell.errors import NotFoundError
 from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal
 

@@ -19,9 +19,9 @@ from typing import Annotated
 import orjson
 from fastapi import Depends, Header
 
+from stepwell.database.types import Run
 from stepwell.errors import PaymentError
 from stepwell.runs.paying import Cashier, with_session
-from stepwell.database.types import Run
 from stepwell.runs.starting import RunOrder
 from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal

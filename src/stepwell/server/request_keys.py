@@ -12,8 +12,8 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Request
 
-from stepwell.errors import InvalidRequestError
 from stepwell.database.types import RequestKey
+from stepwell.errors import InvalidRequestError
 from stepwell.server.login.principal import Principal
 
 MAX_CHARS = 255

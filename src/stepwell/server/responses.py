@@ -16,14 +16,14 @@ from typing import Annotated, Any
 from fastapi import Header
 from starlette.responses import Response
 
-from stepwell.errors import InvalidRequestError, StorageUnavailableError
 from stepwell.database.types import Run
-from stepwell.state.wire import encode
+from stepwell.errors import InvalidRequestError, StorageUnavailableError
 from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal
 from stepwell.server.paying_in_band import CHANGE_HEADER, Change, then_change
 from stepwell.server.schemas.runs import RunCreate, run_wire
 from stepwell.server.sse import EventStream, Gone, PatientJson, frames
+from stepwell.state.wire import encode
 
 LastEventId = Annotated[str | None, Header(json_schema_extra={"pattern": "^(-1|[0-9]{1,18})?$"})]
 

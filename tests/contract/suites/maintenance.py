@@ -25,11 +25,11 @@ from tests.support.driven_runs import OWNER, DrivenRuns, a_run, driving, new_id
 from typing_extensions import TypedDict
 
 from stepwell.clock import Clock
-from stepwell.errors import NotFoundError
-from stepwell.database.persistence_types import Persistence
+from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import Admission, ClaimedRun
 from stepwell.database.types import ModelUsage, NewEvent, PendingInterrupt, RunOutcome
-from stepwell.runs.upkeep.maintenance import Maintenance
+from stepwell.database.upkeep.maintenance import Maintenance
+from stepwell.errors import NotFoundError
 from stepwell.tools.effect_journal import Done
 
 Graph = Pregel[Any, Any, Any, Any]

@@ -15,8 +15,7 @@ from typing import Any
 from tests.integration.durability.clients import AGENTS, Book, Client, Event, Said
 from tests.integration.durability.oracle import Oracle
 
-from stepwell.database.events.types import BEGINNING
-from stepwell.database.events.reading import events_after
+from stepwell.database.events.reading import BEGINNING, events_after
 
 STEPS = {
     "chat": ("{mark}",),

@@ -15,6 +15,8 @@ from tests.integration.payments.mints import MintProcess, buy
 from tests.support.fault_proxy import Fault, FaultProxy
 
 from stepwell import CashuPaymentMiddleware, create_deep_agent
+from stepwell.database.ledger import DatabaseLedger
+from stepwell.database.sqlite.database import Database
 from stepwell.errors import MintUnavailableError, RefundUnavailableError, TokenSpentError
 from stepwell.payments.cashu.curve import sign
 from stepwell.payments.cashu.locks import unlock
@@ -23,8 +25,6 @@ from stepwell.payments.meter import WalletMeter
 from stepwell.payments.mint import HttpMint
 from stepwell.payments.pricing import FlatPrice
 from stepwell.payments.wallet import Wallet
-from stepwell.database.ledger import DatabaseLedger
-from stepwell.database.sqlite.database import Database
 from stepwell.testing import ScriptedModel, call, say
 
 G = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"

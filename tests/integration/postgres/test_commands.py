@@ -12,9 +12,9 @@ import pytest
 from tests.integration.operations.conftest import Place
 from tests.support.driven_runs import a_run, driving, new_id
 
-from stepwell.database.queue.types import Admission
 from stepwell.database.postgres.database import PostgresDatabase
 from stepwell.database.postgres.persistence import PostgresPersistence
+from stepwell.database.queue.types import Admission
 
 PAYMENTS = {"STEPWELL_MINTS": "https://mint.test", "STEPWELL_SATS_PER_CALL": "5", "STEPWELL_WALLET_SEED": "0f" * 32}
 

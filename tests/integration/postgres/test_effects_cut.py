@@ -20,14 +20,14 @@ from tests.support.postgres import PostgresCluster
 
 from stepwell.agent import create_deep_agent
 from stepwell.clock import SystemClock
+from stepwell.database.postgres import patience
+from stepwell.database.postgres.persistence import PostgresPersistence
+from stepwell.database.types import Run, RunOutcome
 from stepwell.errors import StorageUnavailableError
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine, RunWatcher
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
-from stepwell.database.types import Run, RunOutcome
-from stepwell.database.postgres import patience
-from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.runs.starting import RunOrder
 from stepwell.testing import Asked, ScriptedModel, call, say
 from stepwell.tools.effects import with_effect

@@ -13,10 +13,10 @@ from psycopg import errors
 from tests.integration.postgres.statement_proxy import Lost, StatementProxy
 from tests.support.postgres import PostgresCluster
 
-from stepwell.errors import InvalidRequestError, NotFoundError, StorageUnavailableError
 from stepwell.database.database import OrderedWork
 from stepwell.database.postgres import patience
 from stepwell.database.postgres.database import PostgresDatabase
+from stepwell.errors import InvalidRequestError, NotFoundError, StorageUnavailableError
 from stepwell.sql import Connection
 
 PATIENCE_S = 120.0

@@ -11,12 +11,12 @@ from tests.integration.postgres.chaos.proxy import DatabaseProxy
 from tests.support.driven_runs import OWNER, a_run, driving, new_id
 from tests.support.postgres import PostgresCluster
 
-from stepwell.errors import StorageUnavailableError
-from stepwell.database.queue.types import Admission, ClaimedRun
-from stepwell.database.types import RunOutcome
 from stepwell.database.postgres import database as database_module
 from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.database.queue import leases
+from stepwell.database.queue.types import Admission, ClaimedRun
+from stepwell.database.types import RunOutcome
+from stepwell.errors import StorageUnavailableError
 from stepwell.sql import Connection
 
 PATIENCE_S = 60.0

@@ -10,10 +10,10 @@ import pytest
 from tests.support.driven_runs import DONE, a_run, driving, new_id
 from tests.support.redis import RedisServer
 
-from stepwell.errors import ConfigurationError
+from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.database.queue.types import Admission
 from stepwell.database.types import NewEvent
-from stepwell.database.postgres.persistence import PostgresPersistence
+from stepwell.errors import ConfigurationError
 
 PATIENCE_S = 60.0
 

@@ -18,9 +18,9 @@ from tests.integration.served.process import Server, serve
 from tests.integration.served.warm import run_warm
 from tests.support.driven_runs import a_run, new_id
 
-from stepwell.errors import LimitReachedError
-from stepwell.database.queue.types import Admission, Admitted
 from stepwell.database.postgres.persistence import PostgresPersistence
+from stepwell.database.queue.types import Admission, Admitted
+from stepwell.errors import LimitReachedError
 from stepwell.server.login.throttle import CredentialThrottle
 from stepwell.server.workspace.shares import Shares
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from stepwell.audit.signing import Signature, SigningKey
-from stepwell.errors import ConfigurationError, SigningKeyError
 from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.database.postgres.signing_key import InstallationKey, kept_key
+from stepwell.errors import ConfigurationError, SigningKeyError
 
 
 def key_of(persistence: PostgresPersistence, folder: Path, chosen: Path | None = None) -> InstallationKey:

@@ -10,12 +10,12 @@ from time import time
 import pytest
 from tests.support.driven_runs import DONE, OWNER, a_run, a_thread, driving, new_id
 
-from stepwell.errors import LeaseLostError, ThreadBusyError
-from stepwell.database.queue.types import Admission, ClaimedRun
-from stepwell.database.types import NewEvent
 from stepwell.database.postgres.database import PostgresDatabase
 from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.database.queue import admission, heartbeat, leases
+from stepwell.database.queue.types import Admission, ClaimedRun
+from stepwell.database.types import NewEvent
+from stepwell.errors import LeaseLostError, ThreadBusyError
 from stepwell.sql import Connection
 
 PATIENCE_S = 60.0

@@ -27,6 +27,11 @@ from stepwell.audit.exchanges.recording import count_requests
 from stepwell.audit.trail import Entry, NewEntry
 from stepwell.audit.verify import verify_bundle
 from stepwell.clock import SystemClock
+from stepwell.database.checkpoints.saver import SqlSaver
+from stepwell.database.records.types import Page
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.types import Lease
+from stepwell.database.vault import SqlVault
 from stepwell.evidence.equipment import make_equipment
 from stepwell.evidence.policy.file import default_policy
 from stepwell.evidence.policy.rules import Limits
@@ -36,11 +41,6 @@ from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
-from stepwell.database.types import Lease
-from stepwell.database.records.types import Page
-from stepwell.database.checkpoints.saver import SqlSaver
-from stepwell.database.sqlite.persistence import EmbeddedPersistence
-from stepwell.database.vault import SqlVault
 from stepwell.runs.starting import RunOrder
 from stepwell.settings import Settings
 from stepwell.testing import ScriptedModel

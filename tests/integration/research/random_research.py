@@ -23,6 +23,7 @@ from stepwell.audit.signing import SigningKey
 from stepwell.audit.story import evidence_of, story_of
 from stepwell.audit.verify import verify_bundle
 from stepwell.clock import SystemClock
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.errors import RunError
 from stepwell.evidence.equipment import Equipment
 from stepwell.models.routing import ModelRoutes
@@ -30,7 +31,6 @@ from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
-from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.starting import RunOrder
 from stepwell.runs.threads.operations import Threads
 from stepwell.testing import Asked, ScriptedModel

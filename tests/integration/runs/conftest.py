@@ -13,11 +13,11 @@ import orjson
 import pytest
 
 from stepwell.clock import Clock, SystemClock
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.types import Run, RunEvent, Thread
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine
 from stepwell.runs.graphs.registry import GraphRegistry
-from stepwell.database.types import Run, RunEvent, Thread
-from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.starting import RunOrder
 
 GRAPHS = (

@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from stepwell.clock import SystemClock
+from stepwell.database.records.types import EffectFilter, Page, ThreadFilter
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.types import PendingInterrupt, Thread
 from stepwell.errors import InterruptAnsweredError, NotFoundError, ResumeError, ThreadBusyError
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
-from stepwell.database.types import PendingInterrupt, Thread
-from stepwell.database.records.types import EffectFilter, Page, ThreadFilter
-from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.starting import RunOrder
 from stepwell.runs.threads.operations import Threads
 

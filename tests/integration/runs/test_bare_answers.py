@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from stepwell.clock import Clock
-from stepwell.errors import AnswerShapeError, InterruptAnsweredError, ResumeError
 from stepwell.database.types import PendingInterrupt
+from stepwell.errors import AnswerShapeError, InterruptAnsweredError, ResumeError
 
 from .conftest import OpenRuns, Runs
 

@@ -14,14 +14,14 @@ import pytest
 
 from stepwell.agent import create_deep_agent
 from stepwell.clock import SystemClock
+from stepwell.database.records.types import EffectFilter, EffectRecord, Page
+from stepwell.database.sqlite import database as sqlite_database
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.types import Run
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
-from stepwell.database.types import Run
-from stepwell.database.records.types import EffectFilter, EffectRecord, Page
-from stepwell.database.sqlite import database as sqlite_database
-from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.threads.operations import Threads
 from stepwell.testing import Asked, ScriptedModel, call, calls, say
 from stepwell.tools.effects import with_effect

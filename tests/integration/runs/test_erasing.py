@@ -13,11 +13,11 @@ import pytest
 from tests.support.driven_runs import OWNER, a_run, a_thread, driving, new_id
 
 from stepwell.clock import SystemClock
-from stepwell.errors import NotFoundError, ThreadBusyError
 from stepwell.database.queue.types import Admission
-from stepwell.database.types import NewEvent
 from stepwell.database.records.types import Page, ThreadFilter
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.types import NewEvent
+from stepwell.errors import NotFoundError, ThreadBusyError
 
 DAY = timedelta(days=1)
 

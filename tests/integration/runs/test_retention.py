@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 
 from stepwell.clock import SystemClock
-from stepwell.errors import ConfigurationError, NotFoundError
-from stepwell.database.checkpoints.serializer import strict_serializer
-from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.database.checkpoints.saver import SqlSaver
+from stepwell.database.checkpoints.serializer import strict_serializer
 from stepwell.database.sqlite.database import Database, free_bytes
 from stepwell.database.upkeep.compaction import FaithfulSerializer
 from stepwell.database.upkeep.maintenance import maintenance_of
+from stepwell.errors import ConfigurationError, NotFoundError
+from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.threads.operations import Threads
-from stepwell.runs.upkeep.maintenance import Housekeeping, RetentionRules
+from stepwell.runs.upkeep.housekeeping import Housekeeping, RetentionRules
 from stepwell.runs.upkeep.retention import Retention, RetentionReport
 
 from .conftest import GRAPHS, OWNER, OpenRuns, Runs, new_id

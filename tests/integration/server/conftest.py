@@ -21,12 +21,12 @@ from tests.integration.server.graphs import GRAPHS
 
 from stepwell.answers import AnswerShapes
 from stepwell.clock import Clock, SystemClock
+from stepwell.database.persistence import Persistence
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.models import DEFAULT_LOCAL_MODEL, LocalModels
 from stepwell.payments.configuration import Charging
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
-from stepwell.database.persistence_types import Persistence
-from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.server.app import create_app
 from stepwell.server.assembly import Services, open_services
 from stepwell.server.knowledge import KnowledgeAid

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from stepwell.clock import SystemClock
-from stepwell.database.types import Run, RunRequest
 from stepwell.database.sqlite.database import Database
-from stepwell.database.webhooks import SqlWebhooks, insert_webhook
+from stepwell.database.types import Run, RunRequest
+from stepwell.database.webhooks import WebhookOutbox, insert_webhook
 from stepwell.runs.webhooks import verify_signature
 from stepwell.runs.webhooks.rules import WebhookRules
 from stepwell.runs.webhooks.sender import DELAYS_S, HOLD_S, MAX_DELIVERY_ATTEMPTS, WebhookSender
@@ -100,7 +100,7 @@ def row(database: Database, run_id: str = "run-1"):
 
 
 def sender(database: Database, clock, rules: WebhookRules = LOCAL) -> WebhookSender:
-    return WebhookSender(SqlWebhooks(database), clock, rules, poll_s=0.02)
+    return WebhookSender(WebhookOutbox(database), clock, rules, poll_s=0.02)
 
 
 async def until(condition, seconds: float = 60) -> None:
@@ -174,7 +174,7 @@ async def test_what_was_not_delivered_survives_a_restart(database, receiver, tmp
     clock = MovableClock()
     finish(database, clock, receiver.url)
     # A process that dies in the middle of a try: claimed, never settled.
-    assert len(await SqlWebhooks(database).claim(clock.now().timestamp(), HOLD_S, 10)) == 1
+    assert len(await WebhookOutbox(database).claim(clock.now().timestamp(), HOLD_S, 10)) == 1
     database.close()
     again = Database(tmp_path / "stepwell.db")
     try:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from stepwell.clock import SystemClock
-from stepwell.errors import LeaseLostError, StorageUnavailableError
-from stepwell.database.types import Lease
 from stepwell.database.effect_journal import SqlEffects
 from stepwell.database.sqlite.database import Database
+from stepwell.database.types import Lease
+from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.tools.effect_journal import Begun, Done, Unknown
 
 LEASE = Lease(thread_id="t", run_id="r1", fence=1, owner="me", worker="worker")

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from tests.support.driven_runs import OWNER, a_thread
 
-from stepwell.payments.wallet import Wallet
 from stepwell.database.ledger import DatabaseLedger
 from stepwell.database.sqlite.database import Database
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
+from stepwell.payments.wallet import Wallet
 from stepwell.testing import MemoryMint
 
 SYNCED, USUAL = 2, 1

@@ -16,12 +16,12 @@ from langgraph.types import Command, interrupt
 
 from stepwell import StateBackend, create_deep_agent, default_stack
 from stepwell.clock import SystemClock
-from stepwell.errors import ConfigurationError, StorageUnavailableError
-from stepwell.middleware.effects import EffectsMiddleware
-from stepwell.database.types import Lease
 from stepwell.database.effect_journal import SqlEffects
 from stepwell.database.sqlite import database as sqlite_database
 from stepwell.database.sqlite.database import Database
+from stepwell.database.types import Lease
+from stepwell.errors import ConfigurationError, StorageUnavailableError
+from stepwell.middleware.effects import EffectsMiddleware
 from stepwell.testing import ScriptedModel, call, calls, say
 from stepwell.tools.effect_journal import JOURNAL, effect_key, settled, settled_now
 from stepwell.tools.effects import with_effect

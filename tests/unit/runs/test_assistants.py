@@ -14,14 +14,14 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
+from stepwell.database.records.repository import Repository
+from stepwell.database.records.types import AssistantFilter, Page
+from stepwell.database.sqlite.database import Database
+from stepwell.database.types import SYSTEM
 from stepwell.errors import AccessError, AlreadyExistsError, InvalidRequestError, NotFoundError
 from stepwell.runs.assistants import Assistants, default_assistant_id
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
-from stepwell.database.types import SYSTEM
-from stepwell.database.records.types import AssistantFilter, Page
-from stepwell.database.records.repository import SqlRepository
-from stepwell.database.sqlite.database import Database
 
 
 class Words(TypedDict, total=False):
@@ -54,7 +54,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 def serving(database: Database, *graphs: str) -> Assistants:
     registry = GraphRegistry({name: GraphSource.of(_make, f"does {name}") for name in graphs})
     clock = Ticking()
-    return Assistants(SqlRepository(database, clock), registry, clock, lambda: str(uuid4()))
+    return Assistants(Repository(database, clock), registry, clock, lambda: str(uuid4()))
 
 
 @pytest.fixture

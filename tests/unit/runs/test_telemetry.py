@@ -15,8 +15,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 from stepwell import create_deep_agent
-from stepwell.errors import ConfigurationError
 from stepwell.database.types import Run, RunOutcome, RunRequest
+from stepwell.errors import ConfigurationError
 from stepwell.runs.telemetry import NoTelemetry, open_telemetry
 from stepwell.runs.telemetry.otel import OtelTelemetry, parse_headers, traces_address
 from stepwell.settings import Secret, Settings, TelemetrySettings

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from stepwell import create_deep_agent
-from stepwell.models.usage import UsageMeter
 from stepwell.database.types import ModelUsage
+from stepwell.models.usage import UsageMeter
 from stepwell.runs.usage import model_usage
 from stepwell.testing import ScriptedModel, call, say
 

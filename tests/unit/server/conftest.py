@@ -13,7 +13,7 @@ import pytest
 from fastapi import Depends, FastAPI, Request
 from starlette.responses import StreamingResponse
 
-from stepwell.database.access import SqlAccess
+from stepwell.database.access import AccessRecords
 from stepwell.database.sqlite.database import Database
 from stepwell.server.app import install_sign_in
 from stepwell.server.limits.layers import limit_layers
@@ -53,7 +53,7 @@ class Site:
     """The application and what it stands on."""
 
     app: FastAPI
-    records: SqlAccess
+    records: AccessRecords
     clock: HeldClock
     random_bytes: Counting
     database: Database
@@ -69,7 +69,7 @@ class Site:
         return key
 
 
-def build(settings: ServerSettings, records: SqlAccess, clock: HeldClock, random_bytes: Counting) -> FastAPI:
+def build(settings: ServerSettings, records: AccessRecords, clock: HeldClock, random_bytes: Counting) -> FastAPI:
     app = FastAPI(middleware=limit_layers(settings), docs_url=None, redoc_url=None)
     install_sign_in(app, settings, records, clock, random_bytes=random_bytes)
     install_problems(app)
@@ -106,7 +106,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 def site_of(database: Database) -> Callable[..., Site]:
     """Makes a site from settings; all of a test's sites share the records."""
     clock, random_bytes = HeldClock(), Counting()
-    records = SqlAccess(database, clock)
+    records = AccessRecords(database, clock)
 
     def make(settings: ServerSettings | None = None, **changes: Any) -> Site:
         chosen = settings or ServerSettings(**changes)

@@ -28,9 +28,9 @@ from pydantic.alias_generators import to_camel
 from stepwell.apps.research.answers import PLAN_APPROVAL, SEARCH_RETRY, SOURCE_REVIEW
 from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, ResearchPlan
 from stepwell.apps.research.state import MAX_REASONING_ENTRIES
+from stepwell.database.types import PendingInterrupt, RunEvent
 from stepwell.errors import InvalidRequestError, ResumeError
 from stepwell.evidence.policy.rules import Violation
-from stepwell.database.types import PendingInterrupt, RunEvent
 from stepwell.validation import describe_first_fault
 
 GRAPH: Final = "research"

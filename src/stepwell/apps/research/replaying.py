@@ -26,6 +26,7 @@ from stepwell.audit.bundle import BundleReader
 from stepwell.audit.exchanges.replay import Replay
 from stepwell.audit.story import Story, story_of
 from stepwell.audit.trail import Entry
+from stepwell.database.checkpoints.serializer import strict_serializer
 from stepwell.errors import BundleError, NotRecordedError
 from stepwell.evidence.equipment import Equipment
 from stepwell.evidence.policy.file import parse_policy
@@ -33,7 +34,6 @@ from stepwell.evidence.recorded.replay_stand_ins import NoModel, NoWeb, ReplayVa
 from stepwell.models.embedding.embedder import Embedder, choose_embedder
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
-from stepwell.database.checkpoints.serializer import strict_serializer
 from stepwell.runs.graphs.binding import AnyGraph, allowed_classes, bind
 from stepwell.settings import Settings
 from stepwell.tools.web.search.choice import search_chain

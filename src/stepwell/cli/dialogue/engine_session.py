@@ -17,15 +17,15 @@ import orjson
 
 from stepwell.cli.dialogue.session import CLAIM_S, TERMINAL, OpenInterrupt, RunFailedError, StreamPart, read_part
 from stepwell.clock import SystemClock
+from stepwell.database.records.types import Page
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.types import Thread
 from stepwell.errors import NotFoundError
 from stepwell.private_files import make_private_folder
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
-from stepwell.database.types import Thread
-from stepwell.database.records.types import Page
-from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.starting import RunOrder
 
 _OWNER = "you"

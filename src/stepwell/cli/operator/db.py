@@ -16,7 +16,6 @@ from stepwell.cli.database_place import PostgresPlace
 from stepwell.cli.operator.database_file import database_file, require_database, require_file, with_database
 from stepwell.cli.own_command import spell_command
 from stepwell.clock import SystemClock
-from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.database.checkpoints.saver import SqlSaver
 from stepwell.database.condition import Condition
 from stepwell.database.database import SqlDatabase
@@ -27,7 +26,8 @@ from stepwell.database.sqlite.disk_space import DiskSpace
 from stepwell.database.sqlite.migrate import refuse_newer
 from stepwell.database.sqlite.process_lock import ProcessLock
 from stepwell.database.upkeep.maintenance import maintenance_of
-from stepwell.runs.upkeep.maintenance import RetentionRules
+from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.upkeep.housekeeping import RetentionRules
 from stepwell.runs.upkeep.retention import Retention, RetentionReport
 from stepwell.settings import Settings
 from stepwell.sql import SqliteConnection

@@ -14,8 +14,8 @@ from stepwell.cli.operator.server_request import ask_server
 from stepwell.cli.operator.tables import align, short_time
 from stepwell.cli.own_command import spell_command
 from stepwell.clock import SystemClock
+from stepwell.database.records.repository import Repository
 from stepwell.database.records.types import EffectFilter, Page
-from stepwell.database.records.repository import SqlRepository
 from stepwell.settings import Settings
 
 T = TypeVar("T")
@@ -67,9 +67,9 @@ def _path(more: str, *, everybody: bool) -> str:
     return f"/api/effects/all{more}" if everybody else f"/api/effects{more}"
 
 
-def _with_records(database_url: str | None, settings: Settings, work: Callable[[SqlRepository], Awaitable[T]]) -> T:
+def _with_records(database_url: str | None, settings: Settings, work: Callable[[Repository], Awaitable[T]]) -> T:
     file = require_database(database_url, settings)
-    return with_database(file, lambda opened: work(SqlRepository(opened, SystemClock())))
+    return with_database(file, lambda opened: work(Repository(opened, SystemClock())))
 
 
 def _table(lines: Sequence[Line]) -> list[str]:

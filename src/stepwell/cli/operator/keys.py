@@ -13,8 +13,7 @@ from stepwell.cli.database_place import database_place
 from stepwell.cli.operator.database_file import with_database
 from stepwell.cli.own_command import spell_command
 from stepwell.clock import Clock, SystemClock
-from stepwell.database.access_types import AccessRecords, ApiKey
-from stepwell.database.access import SqlAccess
+from stepwell.database.access import AccessRecords, ApiKey
 from stepwell.server.login.api_keys import make_key
 from stepwell.settings import Settings
 
@@ -69,7 +68,7 @@ def revoke(*, key_id: str, database_url: str | None) -> int:
 def _with_records(database_url: str | None, clock: Clock, work: Callable[[AccessRecords], Awaitable[T]]) -> T:
     """Makes the database if there is none: a server that others can reach needs a key before its first start."""
     place = database_place(database_url, Settings.load())
-    return with_database(place, lambda opened: work(SqlAccess(opened, clock)))
+    return with_database(place, lambda opened: work(AccessRecords(opened, clock)))
 
 
 def _state(key: ApiKey, now: datetime) -> str:

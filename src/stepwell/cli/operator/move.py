@@ -11,10 +11,10 @@ from typing import TextIO
 
 from stepwell.cli.database_place import PostgresPlace, database_place
 from stepwell.cli.operator.tables import align
-from stepwell.errors import ConfigurationError
 from stepwell.database.moving.move import Moved, Source, Target, Told
 from stepwell.database.moving.move import move as move_all
 from stepwell.database.moving.sqlite_side import SqliteSource, SqliteTarget
+from stepwell.errors import ConfigurationError
 from stepwell.settings import Settings
 
 _OFTEN_S = 0.1

@@ -10,9 +10,9 @@ from stepwell.cli.operator.database_file import require_database, with_database
 from stepwell.cli.operator.server_request import ask_server
 from stepwell.cli.operator.tables import align
 from stepwell.clock import SystemClock
-from stepwell.errors import ConfigurationError
+from stepwell.database.records.repository import Repository
 from stepwell.database.records.types import UsageGroup
-from stepwell.database.records.repository import SqlRepository
+from stepwell.errors import ConfigurationError
 from stepwell.settings import Settings
 
 Line = Mapping[str, Any]
@@ -35,7 +35,7 @@ def run(
 
 def _read(database_url: str | None, settings: Settings, by: UsageGroup, thread: str | None) -> list[Line]:
     file = require_database(database_url, settings)
-    rows = with_database(file, lambda opened: SqlRepository(opened, SystemClock()).usage(None, by, thread_id=thread))
+    rows = with_database(file, lambda opened: Repository(opened, SystemClock()).usage(None, by, thread_id=thread))
     return [row.as_json() for row in rows]
 
 

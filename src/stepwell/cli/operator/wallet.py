@@ -27,10 +27,10 @@ from stepwell.payments import bookkeeping
 from stepwell.settings import Settings
 
 if TYPE_CHECKING:
+    from stepwell.database.database import SqlDatabase
     from stepwell.payments.ledger import Ledger
     from stepwell.payments.states import SessionState
     from stepwell.payments.wallet import Wallet
-    from stepwell.database.database import SqlDatabase
 
 T = TypeVar("T")
 
@@ -60,8 +60,8 @@ class Place:
 
     def work(self, work: Callable[[Wallet], Awaitable[T]], *, moves_money: bool = True) -> T:
         """Ask mints, and do something with the money. What moves it wants no server beside."""
-        from stepwell.payments.configuration import load_charging, open_wallet
         from stepwell.database.ledger import DatabaseLedger
+        from stepwell.payments.configuration import load_charging, open_wallet
 
         charging = load_charging(self.settings.payments)
         if charging is None:

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from stepwell.backends.steps import Steps, run_steps
-from stepwell.errors import StorageUnavailableError
-from stepwell.database.types import Lease
 from stepwell.database import fence
 from stepwell.database.database import SqlDatabase
+from stepwell.database.types import Lease
+from stepwell.errors import StorageUnavailableError
 from stepwell.sql import Connection
 from stepwell.state.history import Request
 from stepwell.state.history_sql import SqlHistory, executor

@@ -30,18 +30,17 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import ERROR
 
 from stepwell.clock import Clock
-from stepwell.errors import ConfigurationError
-from stepwell.database.checkpoints.serializer import strict_serializer
-from stepwell.database.types import Lease
-from stepwell.runs.run_config import SECRETS_KEY
 from stepwell.database.checkpoints import statements as sql
 from stepwell.database.checkpoints.delta_channels import Lineage, read_lineage
 from stepwell.database.checkpoints.history import DatabaseHistory
 from stepwell.database.checkpoints.places import CheckpointPlace, Pages, config_of, listing_of, place_of
+from stepwell.database.checkpoints.serializer import strict_serializer
 from stepwell.database.database import SqlDatabase, Work
 from stepwell.database.fence import fenced
+from stepwell.database.types import Lease
+from stepwell.errors import ConfigurationError
 from stepwell.secrets.text import hide_secrets
-from stepwell.secrets.values import without_secrets
+from stepwell.secrets.values import SECRETS_KEY, without_secrets
 from stepwell.sql import Connection
 from stepwell.state.compact import acompact, compact
 from stepwell.state.history import ThreadHistory

@@ -1,5 +1,4 @@
-"""The table of documents (`database/documents/book`: JSON that is kept as what changes of it): writing them, putting them together again, and
-forgetting those that nothing names any more. Functions of a connection.
+"""The table of documents (see `book`): write them, put them together again, and delete those that nothing refers to any more.
 
 Reading is a walk from a document down to the whole one that its chain begins with, in one statement. Whoever reads many documents of a
 chain in a row keeps a `DocumentReader`, which goes on from where it stands.
@@ -9,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stepwell.errors import StorageUnavailableError
 from stepwell.database.documents.book import Texts, apply, join
 from stepwell.database.types import Document, StoredDocument
+from stepwell.errors import StorageUnavailableError
 from stepwell.sql import Connection
 
 _INSERT = "INSERT INTO documents (thread_id, number, base, changes) VALUES (?, ?, ?, ?)"

@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 import orjson
 
-from stepwell.errors import LeaseLostError, StorageUnavailableError
-from stepwell.database.types import Lease, NewEvent, RunEvent
 from stepwell.database import fence
 from stepwell.database.database import SqlDatabase
 from stepwell.database.events.rows import insert_rows, number_events
+from stepwell.database.types import Lease, NewEvent, RunEvent
+from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.sql import Connection
 
 # Each takes a list of [thread, fence, run, worker, number of events], raises the counter of every thread that is still leased so, and gives

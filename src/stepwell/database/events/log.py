@@ -1,4 +1,7 @@
-"""The event log in SQLite: a table that is appended to under a lease, and followers who are handed what was appended.
+"""The event log: what runs said, in order. An event is in the log before any reader receives it.
+
+`seq` grows within a thread without gaps (trimming removes from the front). A reader sends the last `seq` it has seen and gets what came
+after, so a reload, a reconnect and a second tab all work the same way.
 
 `threads.last_seq` is the counter: whoever adds events raises it in the same transaction, so that numbers have no gap. The queue
 adds events inside transactions of its own with `insert_events`, and calls `announce` when they are committed; without that
@@ -15,26 +18,25 @@ import threading
 from collections.abc import AsyncIterator, Sequence
 
 from stepwell.clock import Clock
-from stepwell.database.documents.book import DocumentBook, Texts
-from stepwell.database.events.types import BEGINNING
-from stepwell.database.types import Lease, NewEvent, RunEvent
 from stepwell.database.database import SqlDatabase
+from stepwell.database.documents.book import DocumentBook, Texts
 from stepwell.database.documents.rows import forget_unneeded, newest_number, read_fields
 from stepwell.database.events.appending import Appends, HandOver
 from stepwell.database.events.followers import Followers
-from stepwell.database.events.reading import LARGEST_SEQ, Reader, events_after, last_seq
+from stepwell.database.events.reading import BEGINNING, LARGEST_SEQ, Reader, events_after, last_seq
 from stepwell.database.events.rows import insert_events
 from stepwell.database.rows import to_time
+from stepwell.database.types import Lease, NewEvent, RunEvent
 from stepwell.sql import Connection
 
-__all__ = ["END", "SqlEventLog", "insert_events"]
+__all__ = ["END", "EventLog", "insert_events"]
 
 END = "end"
 """The event after which a run says nothing more."""
 
 
-class SqlEventLog:
-    """`stepwell.database.events.types.EventLog` over a `SqlDatabase`."""
+class EventLog:
+    """Appends under a lease, and lets any number of readers follow."""
 
     def __init__(self, database: SqlDatabase, clock: Clock) -> None:
         self._database = database
@@ -55,6 +57,8 @@ class SqlEventLog:
         return self.followers.given
 
     def append(self, lease: Lease, events: Sequence[NewEvent]) -> asyncio.Future[list[RunEvent]]:
+        """Write all or none; refused with `LeaseLostError` when the lease is not the newest. Appends of one caller are written in
+        the order of the calls, and every error comes from awaiting."""
         return self._appends().append(lease, events, to_time(self._clock.now()))
 
     def announce(self, thread_id: str, ended_run: str | None = None, *, events: Sequence[RunEvent] = ()) -> None:
@@ -74,6 +78,8 @@ class SqlEventLog:
         self.followers.look_again(thread_id)
 
     async def documents(self, thread_id: str) -> DocumentBook:
+        """For whoever holds the thread's lease: numbers go on from the newest document, and the thread's values are the first
+        base. An event that is stored as a document is read and followed as its whole text, like any other."""
         newest, values = await self._database.read(lambda connection: _standing_documents(connection, thread_id))
         return DocumentBook(newest, values, wants_text=lambda: self.followers.any(thread_id))
 
@@ -83,9 +89,11 @@ class SqlEventLog:
         return await self._database.read(lambda connection: list(events_after(connection, thread_id, run_id, after, limit)))
 
     async def newest(self, thread_id: str) -> int:
+        """The number of the thread's newest event; `BEGINNING` where there is none."""
         return await self._database.read(lambda connection: last_seq(connection, thread_id)) or BEGINNING
 
     async def follow_run(self, thread_id: str, run_id: str, *, after: int = BEGINNING) -> AsyncIterator[list[RunEvent]]:
+        """What there is after `after`, then what comes, in batches, until the run has ended and all of it was given."""
         with self.followers.join(thread_id) as follower:
             reader = Reader(self._database, follower, thread_id, run_id, after)
             while (events := await reader.next()) is not None:
@@ -107,6 +115,8 @@ class SqlEventLog:
                     yield events
 
     async def trim(self, thread_id: str, *, before: int) -> int:
+        """Forget events below `before`. Gives how many."""
+
         def work(connection: Connection) -> int:
             bound = min(before, LARGEST_SEQ)
             gone = connection.execute("DELETE FROM events WHERE thread_id = ? AND seq < ?", (thread_id, bound)).rowcount

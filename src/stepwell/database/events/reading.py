@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stepwell.database.types import FINISHED, RunEvent
 from stepwell.database.database import SqlDatabase
 from stepwell.database.documents.rows import DocumentReader
 from stepwell.database.events.followers import Follower
+from stepwell.database.types import FINISHED, RunEvent
 from stepwell.sql import Connection
 
+BEGINNING = 0
+"""Before the first event of any thread."""
 LARGEST_SEQ = 2**63 - 1
 
 _PORTION = 500

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from stepwell.errors import NotFoundError
-from stepwell.database.types import NewEvent, RunEvent, StoredDocument
 from stepwell.database.documents.rows import insert_documents, row_data
+from stepwell.database.types import NewEvent, RunEvent, StoredDocument
+from stepwell.errors import NotFoundError
 from stepwell.sql import Connection
 
 _INSERT = "INSERT INTO events (thread_id, seq, run_id, event, data, document, created_at) VALUES "

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, Protocol, cast
 
-from stepwell.errors import ConfigurationError
 from stepwell.database.sqlite.migrate import migrate, migrations
+from stepwell.errors import ConfigurationError
 
 Kind = Literal["TEXT", "INTEGER", "REAL", "BLOB", "ANY"]
 """`ANY`: what was set aside because it could not be read. It is kept as text, for a person to look at."""

@@ -11,13 +11,13 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, Self
 
-from stepwell.errors import ConfigurationError
 from stepwell.database.moving.move import Table, Values, known_tables
 from stepwell.database.postgres import psycopg
 from stepwell.database.postgres.connection import PostgresConnection, connect
 from stepwell.database.postgres.in_use import have_alone
 from stepwell.database.postgres.migrate import apply_missing, version_of
 from stepwell.database.postgres.refusals import first_line, reaching
+from stepwell.errors import ConfigurationError
 
 _TYPES = {"TEXT": "text", "INTEGER": "int8", "REAL": "float8", "BLOB": "bytea", "ANY": "text"}
 # Reading may take long between two statements, and so may a single one.

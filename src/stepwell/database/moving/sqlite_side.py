@@ -14,13 +14,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from stepwell.errors import ConfigurationError
 from stepwell.database.moving.move import Kind, Table, Values
 from stepwell.database.sqlite.backup import check_copy, make_private, publish, writing_file
 from stepwell.database.sqlite.database import APPLICATION_ID, INCREMENTAL
 from stepwell.database.sqlite.migrate import migrate
 from stepwell.database.sqlite.opening import opening
 from stepwell.database.sqlite.process_lock import ProcessLock
+from stepwell.errors import ConfigurationError
 
 _PAGES_IN_MEMORY = "PRAGMA cache_size = -16000"
 

@@ -1,4 +1,4 @@
-"""All seams of `stepwell.runs` in a Postgres database, for many servers and workers at once.
+"""A Postgres database, for many servers and workers at once.
 
 ```
 connection   SQL as it is written for both databases -> psycopg      group_commit   a group of work in one transaction, tried again

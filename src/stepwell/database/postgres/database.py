@@ -17,7 +17,6 @@ from typing import TypeVar
 
 import psycopg
 
-from stepwell.errors import OutcomeUnknownError, StorageUnavailableError
 from stepwell.database.database import GroupWritten, Job, Separate, SqlDatabase, Work, tell_waiting
 from stepwell.database.postgres.connection import PostgresConnection, connect
 from stepwell.database.postgres.group_commit import LOOK_FIRST, GroupCommit, is_lost, refusal
@@ -25,6 +24,7 @@ from stepwell.database.postgres.in_use import have_alone, join
 from stepwell.database.postgres.migrate import NewerFormError, migrate, migrations, require_known
 from stepwell.database.postgres.patience import Patience
 from stepwell.database.postgres.refusals import place_of, reaching
+from stepwell.errors import OutcomeUnknownError, StorageUnavailableError
 from stepwell.sql import POSTGRES, Connection
 
 __all__ = ["PostgresDatabase"]

@@ -30,13 +30,13 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
-from stepwell.errors import InvalidRequestError, OutcomeUnknownError, StorageUnavailableError
 from stepwell.database.database import BrokenLanes, Job, unavailable
 from stepwell.database.postgres.connection import PostgresConnection
 from stepwell.database.postgres.in_use import HeldAloneError
 from stepwell.database.postgres.migrate import NewerFormError
 from stepwell.database.postgres.patience import Patience
 from stepwell.database.postgres.refusals import first_line
+from stepwell.errors import InvalidRequestError, OutcomeUnknownError, StorageUnavailableError
 
 logger = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ from time import monotonic, sleep
 import psycopg
 from psycopg import errors
 
-from stepwell.errors import ConfigurationError
 from stepwell.database.postgres.connection import PostgresConnection
+from stepwell.errors import ConfigurationError
 
 _IN_USE = 0x5354574E
 _LIVING = "SELECT COUNT(*) FROM workers WHERE alive_until > EXTRACT(EPOCH FROM clock_timestamp())"

@@ -21,10 +21,10 @@ from importlib import resources
 
 import psycopg
 
-from stepwell.errors import ConfigurationError
 from stepwell.database.condition import Migration
 from stepwell.database.postgres.connection import PostgresConnection
 from stepwell.database.postgres.in_use import cut_off_others, refuse_if_alone
+from stepwell.errors import ConfigurationError
 
 _LOCK = 0x5354574C
 """`STWL`: of the advisory lock under which tables are made and changed."""

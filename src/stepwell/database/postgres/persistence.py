@@ -1,4 +1,4 @@
-"""All seams of `stepwell.runs` over one Postgres database, opened by any number of processes."""
+"""One Postgres database, opened by any number of processes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from stepwell.clock import Clock
-from stepwell.database.queue.types import LEASE_S
 from stepwell.database.database import GroupWritten, Separate
-from stepwell.database.persistence import SqlPersistence
+from stepwell.database.persistence import Persistence
 from stepwell.database.postgres.clock import PostgresClock
 from stepwell.database.postgres.connection import PostgresConnection
 from stepwell.database.postgres.database import PostgresDatabase
@@ -22,6 +21,7 @@ from stepwell.database.postgres.migrate import require_known
 from stepwell.database.postgres.news import News
 from stepwell.database.postgres.refusals import DatabaseAwayError
 from stepwell.database.postgres.shared_counts import PostgresCounts
+from stepwell.database.queue.types import LEASE_S
 from stepwell.database.rows import dumps, to_time
 from stepwell.sql import Connection
 
@@ -37,7 +37,7 @@ def _new_id() -> str:
     return str(uuid.uuid4())
 
 
-class PostgresPersistence(SqlPersistence):
+class PostgresPersistence(Persistence):
     """`async with PostgresPersistence(url) as persistence:`. Without a `clock` of the caller's, time is the database's."""
 
     database: PostgresDatabase

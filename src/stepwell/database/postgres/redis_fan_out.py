@@ -24,10 +24,10 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-from stepwell.errors import ConfigurationError, StorageUnavailableError, needs_extra
-from stepwell.database.types import RunEvent
 from stepwell.database.events.followers import running_loop
-from stepwell.database.events.log import SqlEventLog
+from stepwell.database.events.log import EventLog
+from stepwell.database.types import RunEvent
+from stepwell.errors import ConfigurationError, StorageUnavailableError, needs_extra
 from stepwell.supervision import stop
 
 with needs_extra("Events through Redis", "redis"):
@@ -64,7 +64,7 @@ Newest = Callable[[Sequence[str]], Awaitable[Mapping[str, int]]]
 class RedisFanOut:
     """`start()`, then `await close()`."""
 
-    def __init__(self, url: str, installation: str, process: str, events: SqlEventLog, tell: Tell, newest: Newest) -> None:
+    def __init__(self, url: str, installation: str, process: str, events: EventLog, tell: Tell, newest: Newest) -> None:
         self._place = place_of(url)
         self._redis = _connect(url)
         self._keys = [f"stepwell:{installation}:events:{shard}" for shard in range(SHARDS)]

@@ -22,9 +22,9 @@ import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 
-from stepwell.errors import ConfigurationError
 from stepwell.database.postgres.in_use import HeldAloneError
 from stepwell.database.postgres.migrate import NewerFormError
+from stepwell.errors import ConfigurationError
 
 _CHECK = "Check STEPWELL_DATABASE_URL, DATABASE_URL or --database-url"
 _REFUSED = (

@@ -16,11 +16,11 @@ from typing import TypeVar
 
 import psycopg
 
-from stepwell.errors import StorageUnavailableError
-from stepwell.database.shared_counts import Counted, GiveBack
 from stepwell.database.database import Separate, Work
 from stepwell.database.postgres.connection import PostgresConnection
 from stepwell.database.postgres.database import PostgresDatabase
+from stepwell.database.shared_counts import Counted, GiveBack
+from stepwell.errors import StorageUnavailableError
 
 logger = logging.getLogger(__name__)
 

@@ -16,10 +16,10 @@ from collections.abc import Callable
 import psycopg
 
 from stepwell.audit.signing import Signature, SigningKey, new_private_key, public_part, sign_with
-from stepwell.errors import ConfigurationError, MissingExtraError, SigningKeyError
 from stepwell.database.database import Separate, SqlDatabase
 from stepwell.database.postgres.connection import connect
 from stepwell.database.postgres.migrate import version_of
+from stepwell.errors import ConfigurationError, MissingExtraError, SigningKeyError
 from stepwell.sql import Connection
 
 logger = logging.getLogger(__name__)

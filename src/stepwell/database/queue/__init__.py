@@ -1,4 +1,4 @@
 """Which run is driven when: admitting it, claiming it under a lease, ending it.
 
-`queue` is the seam's implementation and says who is told after a commit; the others are its transactions.
+`run_queue` is what the rest of the program uses, and says who is told after a commit; the others are its transactions.
 """

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from stepwell.errors import LimitReachedError, NotFoundError, ThreadBusyError
+from stepwell.database.queue.branching import is_elsewhere, settle_checkpoint
 from stepwell.database.queue.types import Admission, Admitted
-from stepwell.database.types import CancelAction, Run
 from stepwell.database.records import interrupts
 from stepwell.database.records.erasing import refuse_if_erasing
 from stepwell.database.rows import dumps, loads, request_from_text, request_to_text, run_from_row, to_time
-from stepwell.database.queue.branching import is_elsewhere, settle_checkpoint
+from stepwell.database.types import CancelAction, Run
+from stepwell.errors import LimitReachedError, NotFoundError, ThreadBusyError
 from stepwell.sql import Connection, Row
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from stepwell.errors import NotFoundError
-from stepwell.database.types import Run
 from stepwell.database.rows import dumps
+from stepwell.database.types import Run
+from stepwell.errors import NotFoundError
 from stepwell.sql import Connection
 
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stepwell.state import wire
-from stepwell.database.queue.types import HELD_UP_S
-from stepwell.database.types import CancelAction, Document, Json, Lease, NewEvent, Run, RunEvent, RunOutcome, RunStatus
 from stepwell.database import effect_journal
 from stepwell.database.checkpoints import statements
 from stepwell.database.documents.rows import forget_unneeded
 from stepwell.database.events.rows import insert_events
+from stepwell.database.queue.suspects import Crash
+from stepwell.database.queue.types import HELD_UP_S
 from stepwell.database.records import interrupts
 from stepwell.database.records.steps import keep_steps
 from stepwell.database.records.thread_state import keep_text, keep_values, read_values
 from stepwell.database.records.usage import keep_usage
 from stepwell.database.rows import dumps, from_time, interrupts_to_text, request_to_text, run_from_row
-from stepwell.database.queue.suspects import Crash
+from stepwell.database.types import CancelAction, Document, Json, Lease, NewEvent, Run, RunEvent, RunOutcome, RunStatus
 from stepwell.database.webhooks import insert_webhook
 from stepwell.sql import Connection
+from stepwell.state import wire
 
 TEMPORARY_THREAD_S = 60.0
 """How long the thread of a stateless run stays after its end, for readers that are a little behind."""

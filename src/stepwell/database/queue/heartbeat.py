@@ -24,11 +24,11 @@ from time import monotonic
 from types import TracebackType
 from typing import Self, cast
 
-from stepwell.errors import StorageUnavailableError
-from stepwell.database.queue.types import HELD_UP_S, Cancellation
-from stepwell.database.types import CancelAction
 from stepwell.database.database import SqlDatabase
 from stepwell.database.queue import leases, suspects
+from stepwell.database.queue.types import HELD_UP_S, Cancellation
+from stepwell.database.types import CancelAction
+from stepwell.errors import StorageUnavailableError
 from stepwell.sql import Connection
 
 logger = logging.getLogger(__name__)

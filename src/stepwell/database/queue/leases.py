@@ -21,13 +21,13 @@ from itertools import zip_longest
 from typing import NamedTuple
 from uuid import uuid4
 
-from stepwell.errors import NotFoundError, ThreadBusyError
+from stepwell.database.queue import ending, suspects
 from stepwell.database.queue.types import ClaimedRun
-from stepwell.database.types import Lease, Run, RunEvent
+from stepwell.database.queue.unreadable_runs import UnreadableRun, set_aside
 from stepwell.database.records import thread_state
 from stepwell.database.rows import dumps, run_from_row
-from stepwell.database.queue import ending, suspects
-from stepwell.database.queue.unreadable_runs import UnreadableRun, set_aside
+from stepwell.database.types import Lease, Run, RunEvent
+from stepwell.errors import NotFoundError, ThreadBusyError
 from stepwell.sql import Connection, Row
 
 HOLDER = "holder-"

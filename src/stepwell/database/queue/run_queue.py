@@ -1,7 +1,33 @@
-"""The queue in the database: the runs' own rows are the queue, and asyncio events say when to look. What other processes do is heard of
-by `hear_of_...`, where there are any.
+"""Which run is driven when, and by which worker.
 
-Its transactions are in `admission`, `leases`, `ending` and `records/interrupts`; here is only who is told of what after a commit.
+```
+admit ──> pending ──claim──> running ──finish──> success | error | timeout | interrupted
+             ^                  │
+             └── hand_back ─────┘      (drain, or recovery after a crash: attempt counts up at the next claim;
+                                        one that is to be stopped ends instead)
+```
+
+Each arrow is one transaction. Rules to keep:
+- At most one run of a thread is running. A claim raises the thread's fence; a write with an older one is refused
+  (`LeaseLostError`), in the same transaction as the write.
+- Runs of one thread are claimed in the order of admission, those that are not due yet aside.
+- An answer to an interrupt is taken once. The same answer again gives the run that took it; another one is refused.
+- An answer that names no interrupt is taken only for one that its sender must mean (`BareAnswer`).
+- A run that names the newest checkpoint, or the one that was newest when the runs under way began, goes on from the end.
+- Where more runs wait than can be driven, tenants take turns: one with a thousand runs does not keep another waiting.
+- What was admitted is driven until it ends: a crash hands it back. Only a run that its workers die of, time and again, is given up:
+  after `MAX_COUNTED_CRASHES` that nothing but the run explains. A worker that is heard of again, or said goodbye, did not die.
+- A lease lasts as long as its worker is heard of, `LEASE_S` at least; so does a hold, by the process that holds. Nobody takes a lease
+  of a worker that is alive, and anybody may take over what one has left that is not, or that says it has stopped.
+- All times are of one clock that every worker shares. What a lease's holder stores comes after everything that was stored before,
+  whatever its own clock says: a claim tells the newest checkpoint, and ids go on from there.
+- What is handed in under one lease is stored in that order, without gaps: checkpoints, events and effects are one pipeline. Where a
+  piece cannot be stored, what comes after it is refused. Nothing is promised about the order between two leases. Events may be gathered:
+  they are never stored before what was handed in ahead of them, but perhaps after what was handed in behind them. So whoever ends a
+  run waits for its events first.
+
+The runs' own rows are the queue, and asyncio events say when to look. What other processes do is heard of by `hear_of_...`, where there are
+any. The transactions are in `admission`, `leases`, `ending` and `records/interrupts`; here is only who hears of what after a commit.
 """
 
 from __future__ import annotations
@@ -15,9 +41,18 @@ from random import random
 from typing import Literal
 
 from stepwell.clock import Clock
-from stepwell.errors import LeaseLostError, NotFoundError, StorageUnavailableError
+from stepwell.database import fence
 from stepwell.database.checkpoints.serializer import continue_ids_after
+from stepwell.database.database import Separate, SqlDatabase
+from stepwell.database.events.log import EventLog, insert_events
+from stepwell.database.queue import admission, ending, leases
+from stepwell.database.queue.heartbeat import Heartbeats
 from stepwell.database.queue.types import LEASE_S, Admission, Admitted, Cancellation, ClaimedRun, Drive
+from stepwell.database.queue.unreadable_runs import UnreadableRun
+from stepwell.database.records import request_keys
+from stepwell.database.records.interrupts import ask, find_unshown, note_shown
+from stepwell.database.records.usage import keep_usage
+from stepwell.database.rows import run_from_row, to_time
 from stepwell.database.types import (
     FINISHED,
     CancelAction,
@@ -30,18 +65,9 @@ from stepwell.database.types import (
     RunEvent,
     RunOutcome,
 )
-from stepwell.database import fence
-from stepwell.database.database import Separate, SqlDatabase
-from stepwell.database.events.log import SqlEventLog, insert_events
-from stepwell.database.records import request_keys
-from stepwell.database.records.interrupts import ask, find_unshown, note_shown
-from stepwell.database.records.usage import keep_usage
-from stepwell.database.rows import run_from_row, to_time
-from stepwell.database.queue import admission, ending, leases
-from stepwell.database.queue.heartbeat import Heartbeats
-from stepwell.database.queue.unreadable_runs import UnreadableRun
-from stepwell.supervision import Duty
+from stepwell.errors import LeaseLostError, NotFoundError, StorageUnavailableError
 from stepwell.sql import Connection
+from stepwell.supervision import Duty
 
 logger = logging.getLogger(__name__)
 
@@ -51,13 +77,13 @@ _CANCELLED_AT_ONCE = 50
 """In one transaction. With thousands, others would wait for it, and on Postgres workers that take runs would undo it each time."""
 
 
-class SqlQueue:
+class RunQueue:
     """Belongs to the event loop that calls `work`."""
 
     def __init__(
         self,
         database: SqlDatabase,
-        events: SqlEventLog,
+        events: EventLog,
         clock: Clock,
         new_id: Callable[[], str],
         *,
@@ -89,6 +115,7 @@ class SqlQueue:
         return (await self.admit_many([wanted], key))[0]
 
     async def admit_many(self, admissions: Sequence[Admission], key: RequestKey | None = None) -> list[Admitted]:
+        """All of them or none. With a key that has started runs before, it is those; the key is kept with the runs, in one transaction."""
         self._database.require_room()
         now = self._now()
 
@@ -112,9 +139,11 @@ class SqlQueue:
         return admitted
 
     async def recall(self, key: RequestKey) -> list[Admitted] | None:
+        """What a key has started; `None` if it is new. `RequestKeyError` if that was another request, `NotFoundError` if it is gone."""
         return await self._database.read(lambda connection: _recall(connection, key))
 
     async def note(self, key: RequestKey) -> None:
+        """Keep a key for something that is done once by itself: from now on it is refused with another request."""
         now = self._now()
 
         def work(connection: Connection) -> None:
@@ -126,6 +155,11 @@ class SqlQueue:
     async def work(
         self, drive: Drive, *, worker: str, concurrency: int, draining: asyncio.Event, duty: Duty | None = None
     ) -> None:
+        """Claim runs and drive them, `concurrency` at a time. Once `draining` is set, claim no more and return when all have ended.
+
+        A claim that fails ends neither this nor a run under way: `duty` is told, and it is tried again after a pause. A run that
+        cannot be read ends with that as its error, and the others go on.
+        """
         duty = duty or Duty("driving runs")
         stop = asyncio.create_task(draining.wait())
         driving: dict[asyncio.Task[None], str] = {}
@@ -160,12 +194,14 @@ class SqlQueue:
             await self._alive.leave(worker)
 
     async def cancellations(self) -> AsyncIterator[Cancellation]:
+        """Runs under way here that somebody wants stopped."""
         while True:
             yield await self._cancellations.get()
 
     async def cancel(
         self, owner: str | None, run_ids: Sequence[str], action: CancelAction, *, reason: str = "cancelled by the caller"
     ) -> list[Run]:
+        """Pending runs end now; running ones are told. Gives the runs concerned as they stand, unknown and ended ones left out."""
         now, stopped = self._now(), list[Run]()
 
         def cancel_some(portion: Sequence[str], connection: Connection) -> tuple[list[Run], list[RunEvent]]:
@@ -182,6 +218,7 @@ class SqlQueue:
         return stopped
 
     async def ask(self, lease: Lease, interrupts: Sequence[PendingInterrupt]) -> None:
+        """Keep interrupts that have just come up while the run still goes on: they may be answered from now on."""
         now = self._now()
 
         def work(connection: Connection) -> None:
@@ -191,6 +228,8 @@ class SqlQueue:
         await self._database.write(work)
 
     async def note_shown(self, thread_id: str, *, asked_by: str | None = None, interrupt_ids: Sequence[str] = ()) -> None:
+        """Whoever may answer has been told of these interrupts: they stand in a state that was read, or the end of the run that asks was
+        told to whoever followed it."""
         now = self._now()
         # Most have been noted before, and many threads ask nothing: that costs no write.
         unshown = await self._database.read(
@@ -212,6 +251,8 @@ class SqlQueue:
         return run
 
     async def hand_back(self, lease: Lease, events: Sequence[NewEvent] = (), *, usage: Sequence[ModelUsage] = ()) -> None:
+        """Let another attempt go on. A run that somebody wants stopped ends here instead. `usage` is that of this attempt; the sums
+        of a run are those of all its attempts."""
         now = self._now()
 
         def work(connection: Connection) -> tuple[list[RunEvent], bool]:
@@ -230,6 +271,7 @@ class SqlQueue:
 
     @asynccontextmanager
     async def hold(self, owner: str | None, thread_id: str, purpose: str) -> AsyncIterator[Lease]:
+        """Keep runs off a thread while something else writes to it. `ThreadBusyError` when a run is under way."""
         holder, now = f"hold:{purpose}:{self._new_id()}", self._now()
         taking = self._database.write_soon(lambda connection: self._hold(connection, owner, thread_id, holder, now))
         try:
@@ -269,6 +311,8 @@ class SqlQueue:
         self._changed.set()
 
     async def recover(self, worker: str) -> list[Run]:
+        """Hand back what `worker`, which has just started and drives nothing yet, and workers that are not heard of have left running.
+        While `work` goes on, an implementation that several processes use does so by itself."""
         now = self._now()
 
         def work(connection: Connection) -> leases.Recovered:
@@ -289,6 +333,7 @@ class SqlQueue:
             self._changed.set()
 
     async def finished(self, run_id: str, timeout_s: float | None = None) -> Literal["finished", "gone", "timeout"]:
+        """Wait until a run has ended."""
         ended = asyncio.Event()
         self._waiting.setdefault(run_id, set()).add(ended)
         try:

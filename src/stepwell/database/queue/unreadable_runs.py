@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from stepwell.state import wire
-from stepwell.database.types import NewEvent, RunEvent, RunRequest
-from stepwell.database.rows import dumps, request_to_text
 from stepwell.database.queue import ending
+from stepwell.database.rows import dumps, request_to_text
+from stepwell.database.types import NewEvent, RunEvent, RunRequest
 from stepwell.sql import Connection, Row
+from stepwell.state import wire
 
 _ERROR = "RunUnreadableError"
 _KEEP = """

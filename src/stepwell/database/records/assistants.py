@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from stepwell.errors import AccessError, AlreadyExistsError, NotFoundError
-from stepwell.database.types import SYSTEM, Assistant
-from stepwell.database.records.types import AssistantFilter, Page
 from stepwell.database.database import Separate
 from stepwell.database.records.base import RecordsPart
 from stepwell.database.records.erasing import begin_erasing, refuse_if_busy
 from stepwell.database.records.searching import Clause, Order, all_of, contains, order_by, shown_to
 from stepwell.database.records.threads import threads_of_assistant
+from stepwell.database.records.types import AssistantFilter, Page
 from stepwell.database.rows import assistant_from_row, dumps, to_time
+from stepwell.database.types import SYSTEM, Assistant
+from stepwell.errors import AccessError, AlreadyExistsError, NotFoundError
 from stepwell.sql import Connection, Dialect
 
 _ORDER: Order = {name: name for name in ("assistant_id", "graph_id", "name", "created_at", "updated_at")}
@@ -63,6 +63,7 @@ class AssistantRecords(RecordsPart):
         return int(await self._database.read(lambda connection: connection.execute(sql, where.bound).fetchone()[0]))
 
     async def save_assistant_version(self, owner: str | None, assistant: Assistant) -> Assistant:
+        """Keep `assistant` as a new version (the next number), and make that the current one."""
         now = self._clock.now()
 
         def work(connection: Connection) -> Assistant:

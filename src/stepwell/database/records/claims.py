@@ -11,12 +11,12 @@ A claim that has expired binds nobody, and its holder may renew it as long as no
 from __future__ import annotations
 
 from stepwell.answers.client_tools import CLIENT_TOOL_EXECUTION
-from stepwell.errors import InterruptClaimedError, InterruptGoneError, InvalidRequestError, NotFoundError
-from stepwell.database.records.types import DeviceClaim, HeldClaim
 from stepwell.database.records.base import RecordsPart
 from stepwell.database.records.interrupts import claim_in, claimed_error, is_executed_by_a_device
 from stepwell.database.records.threads import owned_thread
+from stepwell.database.records.types import DeviceClaim, HeldClaim
 from stepwell.database.rows import from_time, to_time
+from stepwell.errors import InterruptClaimedError, InterruptGoneError, InvalidRequestError, NotFoundError
 from stepwell.sql import Connection, Row
 
 _CLAIM = "UPDATE interrupts SET claim_id = ?, claim_device = ?, claim_expires_at = ? WHERE thread_id = ? AND interrupt_id = ?"
@@ -35,6 +35,11 @@ class ClaimRecords(RecordsPart):
         ttl_s: float,
         claim_id: str | None = None,
     ) -> HeldClaim:
+        """Let a device carry out what a `client_tool_execution` asks; with the `claim_id` that it holds, for longer.
+
+        `InterruptClaimedError` while another claim lives, or when the named one is gone; `InterruptGoneError` once the interrupt
+        waits no longer; `InvalidRequestError` for an interrupt that a person answers.
+        """
         fresh, now = self._new_id(), to_time(self._clock.now())
 
         def work(connection: Connection) -> HeldClaim:
@@ -47,6 +52,7 @@ class ClaimRecords(RecordsPart):
         return await self._database.write(work)
 
     async def release_claim(self, owner: str | None, thread_id: str, interrupt_id: str, claim_id: str) -> None:
+        """Give a claim back. One that is gone already is no error; another device's, while it lives, is."""
         now = to_time(self._clock.now())
 
         def work(connection: Connection) -> None:

@@ -9,10 +9,10 @@ yet: the copy has the run's checkpoints, and nobody who will end it.
 
 from __future__ import annotations
 
-from stepwell.payments.sql import threads as paying_threads
 from stepwell.database.records import interrupts
 from stepwell.database.records.thread_state import keep_values, read_values
 from stepwell.database.rows import interrupts_to_text
+from stepwell.payments.sql import threads as paying_threads
 from stepwell.sql import Connection
 
 _AT_REST = """

@@ -7,11 +7,11 @@ program itself sees it.
 
 from __future__ import annotations
 
-from stepwell.errors import InvalidRequestError, NotFoundError, ThreadBusyError
-from stepwell.database.records.types import EffectFilter, EffectOutcome, EffectRecord, Page
 from stepwell.database.records.base import RecordsPart
 from stepwell.database.records.searching import Clause, Order, all_of, order_by, owned_by
+from stepwell.database.records.types import EffectFilter, EffectOutcome, EffectRecord, Page
 from stepwell.database.rows import from_time, to_time
+from stepwell.errors import InvalidRequestError, NotFoundError, ThreadBusyError
 from stepwell.sql import Connection, Row
 
 _ORDER: Order = {"created_at": "e.created_at"}
@@ -31,6 +31,7 @@ class EffectRecords(RecordsPart):
     """The part of the repository that is about effects."""
 
     async def effects(self, owner: str | None, wanted: EffectFilter, page: Page) -> list[EffectRecord]:
+        """Newest first. Those of deleted threads are nobody's: only the program itself sees them."""
         chosen = [owned_by(owner)]
         if wanted.open:
             chosen.append(_OPEN)
@@ -43,6 +44,11 @@ class EffectRecords(RecordsPart):
         )
 
     async def settle_effect(self, owner: str | None, key: str, *, happened: bool, note: str = "", by: str) -> EffectRecord:
+        """Say what became of an effect whose outcome is unknown; the model is told when the thread goes on.
+
+        Saying the same again changes nothing. `InvalidRequestError` where the outcome is known to be another, `ThreadBusyError`
+        while the run is under way.
+        """
         now = to_time(self._clock.now())
 
         def work(connection: Connection) -> EffectRecord:

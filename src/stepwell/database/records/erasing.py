@@ -20,10 +20,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from stepwell.errors import ThreadBusyError
-from stepwell.payments.sql import threads as paying_threads
 from stepwell.database import effect_journal
 from stepwell.database.database import SqlDatabase
+from stepwell.errors import ThreadBusyError
+from stepwell.payments.sql import threads as paying_threads
 from stepwell.sql import Connection
 
 SLICE_ROWS = 200

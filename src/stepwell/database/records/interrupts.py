@@ -22,11 +22,10 @@ from typing import Any
 import orjson
 
 from stepwell.answers.client_tools import is_device_request
-from stepwell.errors import AnswerShapeError, InterruptAnsweredError, InterruptClaimedError, ResumeError
-from stepwell.database.queue.types import BareAnswer
-from stepwell.database.types import PendingInterrupt, Run
 from stepwell.database.records.types import DeviceClaim
 from stepwell.database.rows import dumps, from_time, loads
+from stepwell.database.types import BareAnswer, PendingInterrupt, Run
+from stepwell.errors import AnswerShapeError, InterruptAnsweredError, InterruptClaimedError, ResumeError
 from stepwell.sql import Connection, Row
 
 # LangGraph keeps what a task was answered beside the task, and gives it to that task again whenever it runs again. An answer that was

@@ -1,4 +1,4 @@
-"""Records in SQLite: `stepwell.database.records.types.Repository`, one part per noun.
+"""Records in the database, one part per noun. The queue changes runs and threads while they are driven; this is for everything else.
 
 Every statement that a user's request reaches carries the owner; what belongs to somebody else is not found, in the same words as
 what is not there.
@@ -17,7 +17,7 @@ from stepwell.database.records.usage import UsageRecords
 from stepwell.database.records.waiting import WaitingRecords
 
 
-class SqlRepository(
+class Repository(
     AssistantRecords,
     ThreadRecords,
     RunRecords,
@@ -28,4 +28,4 @@ class SqlRepository(
     WaitingRecords,
     ClaimRecords,
 ):
-    """`SqlRepository(database, clock)`; see `RecordsPart` for what else it can be given."""
+    """`Repository(database, clock)`; see `RecordsPart` for what else it can be given."""

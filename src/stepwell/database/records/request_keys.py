@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stepwell.errors import RequestKeyError
-from stepwell.database.types import RequestKey
 from stepwell.database.rows import dumps, loads
+from stepwell.database.types import RequestKey
+from stepwell.errors import RequestKeyError
 from stepwell.sql import Connection
 
 KEPT_S = 2 * 24 * 3600.0

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from stepwell.errors import NotFoundError, ThreadBusyError
-from stepwell.database.types import Run, RunStatus
-from stepwell.database.records.types import Page
 from stepwell.database.database import Separate
 from stepwell.database.documents.rows import DocumentReader, forget_unneeded, read_text
 from stepwell.database.records.base import RecordsPart
 from stepwell.database.records.erasing import Kept, delete_slice
 from stepwell.database.records.searching import Clause, Order, all_of, order_by, owned_by
 from stepwell.database.records.threads import owned_thread
+from stepwell.database.records.types import Page
 from stepwell.database.rows import run_from_row
+from stepwell.database.types import Run, RunStatus
+from stepwell.errors import NotFoundError, ThreadBusyError
 from stepwell.sql import Connection
 
 _EVENTS = Kept("events", size="length(data)")
@@ -41,6 +41,8 @@ class RunRecords(RecordsPart):
         return await self._database.read(work)
 
     async def delete_run(self, owner: str | None, thread_id: str, run_id: str) -> None:
+        """Forget a finished run and its events; its checkpoints stay, the thread stands on them."""
+
         def work(connection: Connection) -> bool:
             """What it said goes in slices, the run itself at the end. Gives whether there may be more."""
             if not _run(connection, owner, thread_id, run_id).finished:
@@ -58,6 +60,7 @@ class RunRecords(RecordsPart):
     async def open_runs(
         self, owner: str | None, thread_id: str | None, status: Literal["pending", "running"] | None
     ) -> list[str]:
+        """Ids of runs that have not ended: of a thread or of all, with a status or with either."""
         chosen = [owned_by(owner), Clause("status IN ('pending', 'running')")]
         if thread_id is not None:
             chosen.append(Clause("thread_id = ?", (thread_id,)))
@@ -74,6 +77,7 @@ class RunRecords(RecordsPart):
         return await self._database.read(work)
 
     async def count_active_runs(self, owner: str) -> int:
+        """Runs of this owner that are pending or running."""
         sql = "SELECT COUNT(*) FROM runs WHERE owner = ? AND status IN ('pending', 'running')"
         return int(await self._database.read(lambda connection: connection.execute(sql, (owner,)).fetchone()[0]))
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from stepwell.errors import InvalidRequestError
-from stepwell.database.types import SYSTEM
 from stepwell.database.records.types import Page
 from stepwell.database.rows import dumps, loads
+from stepwell.database.types import SYSTEM
+from stepwell.errors import InvalidRequestError
 from stepwell.sql import Clause, Dialect
 
 _DEEPEST = 20  # SQLite joins 64 tables at most

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stepwell.database.types import KeptStep, Lease, Step
-from stepwell.database.records.types import ThreadUsage
 from stepwell.database.fence import fenced
 from stepwell.database.records.base import RecordsPart
 from stepwell.database.records.searching import Clause, all_of
 from stepwell.database.records.threads import owned_thread
+from stepwell.database.records.types import ThreadUsage
 from stepwell.database.rows import from_time, to_time
+from stepwell.database.types import KeptStep, Lease, Step
 from stepwell.sql import Connection, Row
 
 _INSERT = (
@@ -40,11 +40,13 @@ class StepRecords(RecordsPart):
     """The part of the repository that is about steps."""
 
     async def add_steps(self, lease: Lease, steps: Sequence[Step]) -> None:
+        """Keep what ran, with the thread. Refused with `LeaseLostError` like any write."""
         await self._database.write(fenced(lease, lambda connection: keep_steps(connection, lease, steps)))
 
     async def steps(
         self, owner: str | None, thread_id: str, *, run_id: str | None = None, after: int = 0, limit: int = 100
     ) -> list[KeptStep]:
+        """In the order in which they ended, behind number `after`: of the thread, or of one run."""
         chosen = [Clause("thread_id = ?", (thread_id,)), Clause("number > ?", (after,))]
         if run_id is not None:
             chosen.append(Clause("run_id = ?", (run_id,)))

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from stepwell.database.types import Document, Lease, PendingInterrupt, Thread, ThreadStatus
 from stepwell.database import fence
 from stepwell.database.checkpoints import statements
 from stepwell.database.documents.rows import insert_documents, read_text
 from stepwell.database.records.interrupts import open_interrupts, settle
 from stepwell.database.rows import interrupts_to_text, thread_from_row
+from stepwell.database.types import Document, Lease, PendingInterrupt, Thread, ThreadStatus
 from stepwell.sql import Connection, Row
 
 

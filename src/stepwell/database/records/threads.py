@@ -7,15 +7,15 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Literal
 
-from stepwell.errors import AlreadyExistsError, NotFoundError
-from stepwell.database.types import Document, Lease, PendingInterrupt, RequestKey, Thread, ThreadStatus
-from stepwell.database.records.types import Page, ThreadFilter
 from stepwell.database.records import copying, request_keys, thread_state
 from stepwell.database.records.base import RecordsPart
 from stepwell.database.records.erasing import begin_erasing, refuse_if_busy, refuse_if_erasing
 from stepwell.database.records.searching import Clause, Leaf, Order, all_of, contains, holds, leaves_of, order_by, owned_by
 from stepwell.database.records.thread_state import keep_values, read_values
+from stepwell.database.records.types import Page, ThreadFilter
 from stepwell.database.rows import dumps, interrupts_to_text, loads, thread_from_row, to_time
+from stepwell.database.types import Document, Lease, PendingInterrupt, RequestKey, Thread, ThreadStatus
+from stepwell.errors import AlreadyExistsError, NotFoundError
 from stepwell.sql import Connection, Row
 
 _ALL = 2**63 - 1
@@ -35,6 +35,8 @@ class ThreadRecords(RecordsPart):
     async def create_thread(
         self, thread: Thread, *, if_exists: Literal["raise", "do_nothing"], key: RequestKey | None = None
     ) -> Thread:
+        """`do_nothing` gives the caller's own existing thread; somebody else's thread of that id is `AlreadyExistsError`. With a key that
+        has made a thread before, it is that one, as long as it is there."""
         now = to_time(self._clock.now())
 
         def work(connection: Connection) -> Thread:
@@ -54,6 +56,8 @@ class ThreadRecords(RecordsPart):
         return await self._database.write(work)
 
     async def get_thread(self, owner: str | None, thread_id: str, *, with_values: bool = True) -> Thread:
+        """Values may be large, and cost what they weigh: whoever does not need them leaves them out, and gets `None`."""
+
         def work(connection: Connection) -> Thread:
             row = owned_thread(connection, owner, thread_id)
             return _whole(connection, row) if with_values else thread_from_row(row, None)
@@ -74,6 +78,11 @@ class ThreadRecords(RecordsPart):
     async def save_thread_state(
         self, lease: Lease, *, values: bytes | Document, interrupts: Sequence[PendingInterrupt], status: ThreadStatus
     ) -> Thread:
+        """Show what somebody who holds the thread (`RunQueue.hold`) has written into its checkpoints, and end the hold.
+
+        `values` is JSON. Interrupts that are not among `interrupts` are dropped, and an earlier error is forgotten. What a hold
+        wrote and did not save is gone after a crash. Refused with `LeaseLostError` like any write.
+        """
         now = to_time(self._clock.now())
         return await self._database.write(
             lambda connection: thread_state.save_thread_state(connection, lease, values, interrupts, status, now)
@@ -110,6 +119,7 @@ class ThreadRecords(RecordsPart):
         return await self._database.read(work, patient=bool(leaves))
 
     async def copy_thread(self, owner: str | None, thread_id: str, new_id: str, key: RequestKey | None = None) -> Thread:
+        """A thread with the same checkpoints, values and metadata, and no runs. A key is as for `create_thread`."""
         now = to_time(self._clock.now())
 
         def work(connection: Connection) -> Thread:
@@ -127,6 +137,12 @@ class ThreadRecords(RecordsPart):
         return await self._database.write(work)
 
     async def delete_thread(self, owner: str | None, thread_id: str) -> None:
+        """Erase the thread and everything that hangs on it: runs, events, checkpoints, interrupts, files, usage detail.
+
+        That it acted is remembered: of an effect stay key, tool, time and outcome.
+        A thread with a run under way is refused with `ThreadBusyError`: cancel first.
+        """
+
         def work(connection: Connection) -> None:
             owned_thread(connection, owner, thread_id)
             refuse_if_busy(connection, thread_id)

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stepwell.database.types import Run
-from stepwell.database.records.types import Turn, Turns
 from stepwell.database.records.base import RecordsPart
 from stepwell.database.records.threads import owned_thread
+from stepwell.database.records.types import Turn, Turns
 from stepwell.database.rows import run_from_row
+from stepwell.database.types import Run
 from stepwell.sql import Connection, Row
 
 _PAGE = "SELECT * FROM runs WHERE thread_id = ? AND number < ? AND resumes IS NULL AND attempt > 0 ORDER BY number DESC LIMIT ?"
@@ -48,6 +48,8 @@ class TurnRecords(RecordsPart):
     """The part of the repository that is about turns."""
 
     async def turns(self, owner: str | None, thread_id: str, *, before: int | None = None, limit: int = 50) -> Turns:
+        """Newest first, behind the cursor `before`."""
+
         def work(connection: Connection) -> Turns:
             owned_thread(connection, owner, thread_id)
             bound = (thread_id, _FROM_THE_NEWEST if before is None else before, limit + 1)

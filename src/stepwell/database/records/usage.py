@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from stepwell.database.types import Lease, ModelUsage
-from stepwell.database.records.types import UsageGroup, UsageRow
 from stepwell.database.records.base import RecordsPart
 from stepwell.database.records.searching import Clause, all_of, owned_by
+from stepwell.database.records.types import UsageGroup, UsageRow
 from stepwell.database.rows import to_time
+from stepwell.database.types import Lease, ModelUsage
 from stepwell.sql import Connection, Row
 
 _KEYS: Mapping[UsageGroup, str] = {
@@ -30,6 +30,7 @@ class UsageRecords(RecordsPart):
     async def usage(
         self, owner: str | None, group_by: UsageGroup, *, thread_id: str | None = None, since: datetime | None = None
     ) -> list[UsageRow]:
+        """`since`: only runs that ended then or later."""
         chosen = [owned_by(owner)]
         if since is not None:
             chosen.append(Clause("finished_at >= ?", (to_time(since),)))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from stepwell.errors import InvalidRequestError
-from stepwell.database.records.types import Waiting
 from stepwell.database.records.base import RecordsPart
 from stepwell.database.records.interrupts import claim_in, question_from_row
 from stepwell.database.records.searching import Clause, all_of
 from stepwell.database.records.threads import owned_thread
+from stepwell.database.records.types import Waiting
 from stepwell.database.rows import from_time, loads, to_time
+from stepwell.errors import InvalidRequestError
 from stepwell.sql import Connection, Row
 
 # Those whose time is not known were asked before it was kept: they are the oldest.
@@ -27,6 +27,7 @@ class WaitingRecords(RecordsPart):
     async def waiting(
         self, owner: str | None, *, thread_id: str | None = None, after: str | None = None, limit: int = 100
     ) -> list[Waiting]:
+        """Open questions of a thread or of all threads, those that have waited longest first, behind the cursor `after`."""
         chosen = [_of(owner, thread_id), *([_behind(after, thread_id)] if after else [])]
         where = all_of(*chosen)
         sql = _FIND.format(where=where.sql, order="i.ordinal" if thread_id else _ORDER)

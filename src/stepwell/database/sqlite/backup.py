@@ -18,10 +18,10 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from stepwell.errors import ConfigurationError
 from stepwell.database.sqlite.migrate import migrations, version_of
 from stepwell.database.sqlite.opening import opening
 from stepwell.database.sqlite.process_lock import ProcessLock
+from stepwell.errors import ConfigurationError
 
 ReportProgress = Callable[[int, int], None]
 """Pages copied so far, and pages in all."""

@@ -15,13 +15,13 @@ from queue import Empty
 from time import perf_counter
 from typing import TypeVar
 
-from stepwell.private_files import close_to_others, make_private_folder, open_private
 from stepwell.database.database import GroupWritten, SqlDatabase, Work, tell_waiting, unavailable
 from stepwell.database.sqlite.disk_space import DiskSpace
 from stepwell.database.sqlite.group_commit import GroupCommit
 from stepwell.database.sqlite.migrate import migrate
 from stepwell.database.sqlite.opening import opening
 from stepwell.database.sqlite.write_ahead_log import WriteAheadLog
+from stepwell.private_files import close_to_others, make_private_folder, open_private
 from stepwell.sql import SQLITE, Connection, SqliteConnection
 
 __all__ = ["Database", "GroupWritten", "Work"]

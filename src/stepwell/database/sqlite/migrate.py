@@ -9,8 +9,8 @@ import re
 import sqlite3
 from importlib import resources
 
-from stepwell.errors import ConfigurationError
 from stepwell.database.condition import Migration
+from stepwell.errors import ConfigurationError
 
 
 def migrations() -> list[Migration]:

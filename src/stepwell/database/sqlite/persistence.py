@@ -1,4 +1,4 @@
-"""All seams of `stepwell.runs` over one SQLite file, opened by one server process at a time."""
+"""One SQLite file, opened by one server process at a time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Self
 
 from stepwell.clock import Clock
 from stepwell.database.checkpoints.serializer import continue_ids_after
+from stepwell.database.database import GroupWritten
+from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import LEASE_S
 from stepwell.database.shared_counts import ProcessCounts
-from stepwell.database.database import GroupWritten
-from stepwell.database.persistence import SqlPersistence
 from stepwell.database.sqlite.database import Database
 from stepwell.database.sqlite.process_lock import ProcessLock
 from stepwell.sql import Connection
@@ -29,7 +29,7 @@ def _new_id() -> str:
     return str(uuid.uuid4())
 
 
-class EmbeddedPersistence(SqlPersistence):
+class EmbeddedPersistence(Persistence):
     """`async with EmbeddedPersistence(path) as persistence:`; a second one on the same file is refused while the first is open."""
 
     database: Database

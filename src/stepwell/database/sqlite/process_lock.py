@@ -6,9 +6,9 @@ import os
 import sys
 from pathlib import Path
 
+from stepwell.database.sqlite.opening import opening
 from stepwell.errors import ConfigurationError
 from stepwell.private_files import make_private_folder
-from stepwell.database.sqlite.opening import opening
 
 
 class ProcessLock:

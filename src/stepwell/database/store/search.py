@@ -18,8 +18,8 @@ from typing import Any
 
 from langgraph.store.base import ListNamespacesOp, MatchCondition, SearchItem, SearchOp
 
-from stepwell.errors import InvalidRequestError
 from stepwell.database.store.statements import ItemRow
+from stepwell.errors import InvalidRequestError
 
 _WORD = re.compile(r"\w+")
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {

@@ -13,9 +13,9 @@ import orjson
 from langgraph.store.base import GetOp, InvalidNamespaceError, PutOp
 
 from stepwell.clock import Clock
-from stepwell.errors import InvalidRequestError
 from stepwell.database.database import SqlDatabase
 from stepwell.database.rows import from_time, loads
+from stepwell.errors import InvalidRequestError
 from stepwell.sql import Connection
 
 _END = "\x1f"

@@ -21,26 +21,27 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.pregel import Pregel
 
 from stepwell.backends.steps import Steps, run_steps
 from stepwell.clock import Clock
-from stepwell.errors import ConfigurationError
-from stepwell.database.checkpoints.serializer import strict_serializer
-from stepwell.database.types import Lease
 from stepwell.database.checkpoints.history import DatabaseHistory
 from stepwell.database.checkpoints.saver import SqlSaver
+from stepwell.database.checkpoints.serializer import strict_serializer
 from stepwell.database.database import SqlDatabase
+from stepwell.database.queue import leases
 from stepwell.database.records.erasing import SLICE_BYTES, SLICE_ROWS
 from stepwell.database.rows import to_time
-from stepwell.database.queue import leases
+from stepwell.database.types import Lease
 from stepwell.database.upkeep.trimming import is_at_rest
-from stepwell.runs.upkeep.maintenance import Graph
+from stepwell.errors import ConfigurationError
 from stepwell.sql import Connection
 from stepwell.state.compact import CompactReport, acompact
 from stepwell.state.history import Delete, Key, Measure, Request, Stored, ThreadHistory
 from stepwell.state.history_sql import SqlStatement, executor
 
 T = TypeVar("T")
+Graph = Pregel[Any, Any, Any, Any]
 _HOLDER = "hold:retention"
 _SIZE = """
 SELECT COALESCE((SELECT length(checkpoint) FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns = :ns AND checkpoint_id = :id), 0)

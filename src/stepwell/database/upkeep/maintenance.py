@@ -1,4 +1,4 @@
-"""Keeping the SQLite file in shape: what `runs/upkeep` asks of a database. Each step is one short transaction of the writer.
+"""Keeping the database in shape: what `runs/upkeep` asks for. Each step is one short transaction.
 
 A second process may use it on the file of a running server: SQLite lets one writer in at a time, and whether a thread is at rest is
 checked again inside the transaction that changes it.
@@ -7,24 +7,59 @@ checked again inside the transaction that changes it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from stepwell.clock import Clock
-from stepwell.database.queue.types import LEASE_S
 from stepwell.database.database import SqlDatabase
-from stepwell.database.events.log import SqlEventLog
+from stepwell.database.events.log import EventLog
+from stepwell.database.queue.types import LEASE_S
 from stepwell.database.records import erasing
-from stepwell.database.records.repository import SqlRepository
+from stepwell.database.records.repository import Repository
 from stepwell.database.rows import loads, to_time
 from stepwell.database.store.statements import sweep_expired
 from stepwell.database.upkeep import trimming
-from stepwell.database.upkeep.compaction import compact_at_rest
+from stepwell.database.upkeep.compaction import Graph, compact_at_rest
 from stepwell.database.upkeep.trimming import AT_REST, is_at_rest
-from stepwell.runs.upkeep.maintenance import Backlog, Figures, Graph, LongThread
 from stepwell.sql import Connection
 from stepwell.state.compact import CompactReport
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """Runs that have not ended. `oldest_s`: for how long the first of those that could run now has been waiting."""
+
+    pending: int
+    running: int
+    oldest_s: float
+    unreadable: int = 0
+    """Runs that were set aside because their row cannot be read. They have ended."""
+    workers: int = 0
+    """Processes that are heard of and drive runs."""
+    lease_age_s: float = 0.0
+    """How long ago the one was heard of that has been silent for longest, among those that have a thread."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What the storage knows without a query. Counters are of this process."""
+
+    events_written: int
+    waiting_writes: int
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class LongThread:
+    """A thread with more checkpoints than wanted."""
+
+    thread_id: str
+    owner: str
+    graph_id: str | None
+    checkpoints: int
+
 
 _AT_ONCE = 100
 
@@ -48,14 +83,14 @@ WHERE checkpoints > ? ORDER BY thread_id LIMIT ?
 """  # noqa: S608 - fixed text
 
 
-class SqlMaintenance:
-    """`Maintenance` over one SQLite file."""
+class Maintenance:
+    """What a database lets its keeper do. `runs/upkeep/retention` decides what to delete."""
 
     def __init__(
         self,
         database: SqlDatabase,
-        records: SqlRepository,
-        events: SqlEventLog,
+        records: Repository,
+        events: EventLog,
         clock: Clock,
         *,
         new_id: Callable[[], str],
@@ -69,6 +104,7 @@ class SqlMaintenance:
         self._lease_s = lease_s
 
     def leads(self) -> bool:
+        """Whether this process is the one that keeps the database in shape: among those that have it open, one at a time."""
         return self._database.leads()
 
     async def backlog(self) -> Backlog:
@@ -85,6 +121,7 @@ class SqlMaintenance:
 
     async def sweep(self) -> int:
         # First what a process that is gone has left half done.
+        """Delete what has expired by its own date. Gives how many things."""
         await erasing.finish_erasing(self._database, await self._database.read(erasing.list_unfinished), self._new_id)
         gone = await sweep_expired(self._database, self._clock)
         gone += await trimming.forget_expired_sessions(self._database, self._now())
@@ -94,10 +131,13 @@ class SqlMaintenance:
         return gone
 
     async def old_threads(self, before: datetime, *, after: str = "", limit: int = 100) -> list[str]:
+        """Threads at rest that nobody has touched since, by id, from behind `after`."""
         wanted = (after, to_time(before), limit)
         return await self._database.read(lambda connection: [row[0] for row in connection.execute(_OLD, wanted)])
 
     async def erase(self, thread_id: str, before: datetime) -> bool:
+        """Erase such a thread whole, unless it has been touched meanwhile."""
+
         def work(connection: Connection) -> bool:
             if not is_at_rest(connection, thread_id, untouched_since=to_time(before)):
                 return False
@@ -111,6 +151,7 @@ class SqlMaintenance:
         return gone
 
     async def long_threads(self, keep_last: int, *, after: str = "", limit: int = 100) -> list[LongThread]:
+        """Threads at rest with more checkpoints than that, by id, from behind `after`."""
         wanted = (after, keep_last, limit)
         rows = await self._database.read(lambda connection: connection.execute(_LONG, wanted).fetchall())
         return [
@@ -121,22 +162,29 @@ class SqlMaintenance:
     async def compact(
         self, thread_id: str, keep_last: int, *, graph: Graph | None, serde: SerializerProtocol | None
     ) -> CompactReport | None:
+        """Shrink a thread's history, see `stepwell.state.compact`; nothing happens (`None`) when it is not at rest any more.
+
+        `ConfigurationError` when that would lose something: a value whose class or channel only an absent graph knows.
+        """
         return await compact_at_rest(self._database, self._clock, thread_id, keep_last, graph=graph, serde=serde)
 
     async def trim_events(self, before: datetime, *, dry_run: bool = False) -> int:
+        """Forget what runs said before that time, the newest run of each thread aside. Gives how many events."""
         return await trimming.trim_events(self._database, to_time(before), dry_run=dry_run)
 
     async def forget_settled(self, before: datetime, *, dry_run: bool = False) -> int:
+        """Forget notes that nothing can ask for any more: webhooks that were settled by then, effects without a checkpoint."""
         return await trimming.forget_settled(self._database, to_time(before), dry_run=dry_run)
 
     async def give_back_space(self) -> int:
+        """Return what is free inside the storage to the machine, in small steps. Gives how many bytes."""
         return await self._database.give_back_space()
 
     def _now(self) -> float:
         return to_time(self._clock.now())
 
 
-def maintenance_of(database: SqlDatabase, clock: Clock, new_id: Callable[[], str]) -> SqlMaintenance:
+def maintenance_of(database: SqlDatabase, clock: Clock, new_id: Callable[[], str]) -> Maintenance:
     """For a database without a server around it."""
-    events = SqlEventLog(database, clock)
-    return SqlMaintenance(database, SqlRepository(database, clock, new_id=new_id), events, clock, new_id=new_id)
+    events = EventLog(database, clock)
+    return Maintenance(database, Repository(database, clock, new_id=new_id), events, clock, new_id=new_id)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from stepwell.database.events.types import EventLog
+from stepwell.database.events.log import EventLog
 from stepwell.database.types import Lease, NewEvent, RunEvent
 
 _REST_S = 0.01

@@ -19,8 +19,8 @@ from typing import Any
 from stepwell.database.types import NewEvent, PendingInterrupt
 from stepwell.runs.streaming.message_blocks import MessageBlocks
 from stepwell.runs.streaming.modes import Namespace, event_name
-from stepwell.state.wire import encode
 from stepwell.secrets.text import hide_secrets
+from stepwell.state.wire import encode
 
 MESSAGES = "protocol/messages"
 INPUT = "protocol/input"

@@ -11,8 +11,8 @@ from typing import Protocol
 
 from langchain_core.callbacks import BaseCallbackHandler
 
-from stepwell.errors import needs_extra
 from stepwell.database.types import Run, RunOutcome
+from stepwell.errors import needs_extra
 from stepwell.settings import TelemetrySettings
 
 

@@ -18,8 +18,8 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 
-from stepwell.errors import ConfigurationError
 from stepwell.database.types import Run, RunOutcome
+from stepwell.errors import ConfigurationError
 from stepwell.runs.telemetry.spans import RunSpans
 from stepwell.settings import TelemetrySettings
 

@@ -30,8 +30,8 @@ from langgraph.errors import GraphBubbleUp
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, set_span_in_context
 
-from stepwell.models.usage import reported_tokens
 from stepwell.database.types import Run, RunOutcome
+from stepwell.models.usage import reported_tokens
 from stepwell.secrets.text import hide_secrets
 
 _NODE_TAG = "graph:step:"

@@ -24,10 +24,11 @@ from typing import Any, TypeVar
 
 from stepwell.audit.vault import EvidenceVault
 from stepwell.clock import Clock, timestamp
-from stepwell.errors import ConfigurationError, EvidenceDamagedError, EvidenceMissingError, NotFoundError
-from stepwell.database.persistence_types import Persistence
+from stepwell.database.persistence import Persistence
+from stepwell.database.records.repository import Repository
+from stepwell.database.records.types import AssistantFilter, Page, ThreadFilter
 from stepwell.database.types import Assistant, Thread
-from stepwell.database.records.types import AssistantFilter, Page, Repository, ThreadFilter
+from stepwell.errors import ConfigurationError, EvidenceDamagedError, EvidenceMissingError, NotFoundError
 from stepwell.runs.threads.state import ThreadStates
 from stepwell.state.wire import encode
 

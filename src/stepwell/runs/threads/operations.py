@@ -13,11 +13,11 @@ from uuid import UUID
 from langgraph.types import StateUpdate
 
 from stepwell.clock import Clock
+from stepwell.database.persistence import Persistence
+from stepwell.database.records.types import Page, ThreadFilter
+from stepwell.database.types import SYSTEM, RequestKey, Thread
 from stepwell.errors import AlreadyExistsError, InvalidRequestError, NotFoundError, ThreadBusyError
 from stepwell.runs.graphs.registry import GraphRegistry
-from stepwell.database.persistence_types import Persistence
-from stepwell.database.types import SYSTEM, RequestKey, Thread
-from stepwell.database.records.types import Page, ThreadFilter
 from stepwell.runs.threads.export import export_owner
 from stepwell.runs.threads.messages import MessagePage
 from stepwell.runs.threads.snapshots import ShowValues

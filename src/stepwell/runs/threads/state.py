@@ -21,19 +21,19 @@ from langgraph.pregel import Pregel
 from langgraph.types import StateSnapshot, StateUpdate
 
 from stepwell.control_flow import let_pass
-from stepwell.errors import InvalidRequestError, NotFoundError, StepwellError
 from stepwell.database.documents.book import VALUES
+from stepwell.database.persistence import Persistence
+from stepwell.database.types import Lease, Thread
+from stepwell.errors import InvalidRequestError, NotFoundError, StepwellError
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.interrupts import root_interrupts
-from stepwell.database.persistence_types import Persistence
-from stepwell.database.types import Lease, Thread
 from stepwell.runs.threads import snapshots
 from stepwell.runs.threads.loose_subgraphs import is_known, loose_snapshot
 from stepwell.runs.threads.messages import MessagePage, read_messages
 from stepwell.runs.threads.updates import require_known_channels
-from stepwell.state.wire import plain
 from stepwell.secrets.errors import words_of
 from stepwell.state.compact import acompact
+from stepwell.state.wire import plain
 
 Graph: TypeAlias = Pregel[Any, Any, Any, Any]
 Checkpoint: TypeAlias = Mapping[str, Any]

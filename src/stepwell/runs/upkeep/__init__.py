@@ -1,3 +1,3 @@
-"""Keeping a database small and tidy while it is used: what a database must be able to do (a seam), the loop that asks for it, and
-an operator's rules of what goes when.
+"""Keeping a database small and tidy while it is used: the loop that does it, and an operator's rules of what
+goes when.
 """

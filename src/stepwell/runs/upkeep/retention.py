@@ -22,9 +22,10 @@ from typing import Any, TypeVar
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from stepwell.clock import Clock
+from stepwell.database.upkeep.maintenance import LongThread, Maintenance
 from stepwell.errors import ConfigurationError, NotFoundError
 from stepwell.runs.graphs.registry import GraphRegistry
-from stepwell.runs.upkeep.maintenance import LongThread, Maintenance, RetentionRules
+from stepwell.runs.upkeep.housekeeping import RetentionRules
 from stepwell.state.compact import CompactReport
 
 logger = logging.getLogger(__name__)

@@ -15,18 +15,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from collections.abc import Callable
 from types import TracebackType
-from typing import Literal, Protocol, Self
+from typing import Self
 from urllib.parse import SplitResult
 
 import httpx
 
 from stepwell.clock import Clock
+from stepwell.database.webhooks import Webhook, WebhookOutbox, WebhookState
 from stepwell.errors import InvalidRequestError
-from stepwell.supervision import Duty, Supervisor, stop
 from stepwell.runs.webhooks.rules import WebhookRules, check_webhook_url, resolve
 from stepwell.runs.webhooks.signing import SIGNATURE_HEADER, sign
+from stepwell.supervision import Duty, Supervisor, stop
 
 _log = logging.getLogger(__name__)
 
@@ -35,30 +36,6 @@ MAX_DELIVERY_ATTEMPTS = len(DELAYS_S) + 1
 HOLD_S = 60.0
 _ATTEMPT_TIMEOUT_S = 20.0
 _AT_ONCE = 16
-
-WebhookState = Literal["due", "delivered", "refused", "given_up"]
-
-
-@dataclass(frozen=True)
-class Webhook:
-    """A message that is to be delivered. `attempts` counts the one that is under way."""
-
-    run_id: str
-    url: str
-    body: bytes
-    attempts: int
-
-
-class WebhookOutbox(Protocol):
-    """Messages in a database."""
-
-    async def claim(self, now: float, hold_s: float, most: int) -> list[Webhook]:
-        """Those that are due. They are not due again before `hold_s` has passed."""
-        ...
-
-    async def settle(self, run_id: str, state: WebhookState, due_at: float | None = None) -> None:
-        """What became of one. Unless it is due again, its body is forgotten."""
-        ...
 
 
 class WebhookSender:
@@ -72,12 +49,15 @@ class WebhookSender:
         *,
         poll_s: float = 1.0,
         supervisor: Supervisor | None = None,
+        tried: Callable[[str], None] = lambda outcome: None,
     ) -> None:
+        """`tried` is called with what became of each attempt: delivered, refused, given_up, or failed (it is due again)."""
         self._outbox = outbox
         self._clock = clock
         self._rules = rules
         self._poll_s = poll_s
         self._supervisor = supervisor or Supervisor()
+        self._tried = tried
         self._woken = asyncio.Event()
         self._under_way = 0
         self._task: asyncio.Task[None] | None = None
@@ -134,7 +114,7 @@ class WebhookSender:
 
     async def _deliver(self, webhook: Webhook) -> None:
         if webhook.attempts > MAX_DELIVERY_ATTEMPTS:
-            await self._outbox.settle(webhook.run_id, "given_up")
+            await self._settle(webhook.run_id, "given_up")
             return
         try:
             parts = check_webhook_url(webhook.url, self._rules)
@@ -143,13 +123,13 @@ class WebhookSender:
                 status = await self._post(webhook, parts, addresses[(webhook.attempts - 1) % len(addresses)])
         except InvalidRequestError as error:
             _log.warning("the webhook of run %s is refused: %s", webhook.run_id, error)
-            await self._outbox.settle(webhook.run_id, "refused")
+            await self._settle(webhook.run_id, "refused")
             return
         except (OSError, TimeoutError, httpx.HTTPError, httpx.InvalidURL) as error:
             outcome = type(error).__name__
         else:
             if 200 <= status < 300:
-                await self._outbox.settle(webhook.run_id, "delivered")
+                await self._settle(webhook.run_id, "delivered")
                 return
             outcome = f"status {status}"
         await self._deliver_later(webhook, outcome)
@@ -158,9 +138,13 @@ class WebhookSender:
         _log.info("attempt %d to deliver the webhook of run %s: %s", webhook.attempts, webhook.run_id, outcome)
         if webhook.attempts >= MAX_DELIVERY_ATTEMPTS:
             _log.warning("the webhook of run %s is given up after %d attempts: %s", webhook.run_id, webhook.attempts, outcome)
-            await self._outbox.settle(webhook.run_id, "given_up")
+            await self._settle(webhook.run_id, "given_up")
             return
-        await self._outbox.settle(webhook.run_id, "due", self._now() + DELAYS_S[webhook.attempts - 1])
+        await self._settle(webhook.run_id, "due", self._now() + DELAYS_S[webhook.attempts - 1])
+
+    async def _settle(self, run_id: str, state: WebhookState, due_at: float | None = None) -> None:
+        await self._outbox.settle(run_id, state, due_at)
+        self._tried("failed" if state == "due" else state)
 
     async def _post(self, webhook: Webhook, parts: SplitResult, address: str) -> int:
         """Connect to exactly this address, under the name that was asked for. The response's body is not read."""

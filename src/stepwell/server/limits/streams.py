@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from stepwell.errors import LimitReachedError
 from stepwell.database.shared_counts import SharedCounts
+from stepwell.errors import LimitReachedError
 
 
 class OpenStreams:

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from stepwell.backends.objects.grants import NO_ROOTS, Grants
 from stepwell.clock import Clock
-from stepwell.errors import InvalidRequestError, NotSignedInError
-from stepwell.database.access_types import AccessRecords, ApiKey
+from stepwell.database.access import AccessRecords, ApiKey
 from stepwell.database.types import SYSTEM
+from stepwell.errors import InvalidRequestError, NotSignedInError
 from stepwell.server.login.throttle import INVALID_CREDENTIAL, BadCredentialError
 
 RandomBytes = Callable[[int], bytes]

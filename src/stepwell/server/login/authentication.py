@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import HTTPConnection
 
+from stepwell.database.access import AccessRecords
 from stepwell.errors import AccessError, LimitReachedError, NotSignedInError, SignInUnavailableError, StorageUnavailableError
-from stepwell.database.access_types import AccessRecords
 from stepwell.server.addresses import read_address
 from stepwell.server.limits.origins import SAFE_METHODS, from_own_page
 from stepwell.server.login.api_keys import KeyVerifier, hash_of

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from stepwell.clock import Clock
-from stepwell.errors import LimitReachedError, NotSignedInError
 from stepwell.database.shared_counts import SharedCounts
+from stepwell.errors import LimitReachedError, NotSignedInError
 
 INVALID_CREDENTIAL = 'Bearer realm="stepwell", error="invalid_token"'
 

@@ -15,12 +15,11 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Plat
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from stepwell.errors import StorageUnavailableError
 from stepwell.database.types import ModelUsage, Run, RunOutcome
-from stepwell.supervision import Supervisor
-from stepwell.runs.upkeep.maintenance import Backlog, Maintenance
-from stepwell.runs.webhooks.sender import Webhook, WebhookOutbox, WebhookState
+from stepwell.database.upkeep.maintenance import Backlog, Maintenance
+from stepwell.errors import StorageUnavailableError
 from stepwell.server.monitoring.request_log import route_of
+from stepwell.supervision import Supervisor
 
 MOST_MODELS = 50
 """A caller may be able to choose models by name; beyond so many different ones, the rest is counted as `other`."""
@@ -260,18 +259,3 @@ class RunMetrics:
             return OTHER
         self._models.add(model)
         return model
-
-
-class CountedOutbox:
-    """Wraps a `WebhookOutbox` and counts what became of each try: delivered, refused, given_up, or failed (tried again later)."""
-
-    def __init__(self, outbox: WebhookOutbox, tried: Callable[[str], None]) -> None:
-        self._outbox = outbox
-        self._tried = tried
-
-    async def claim(self, now: float, hold_s: float, most: int) -> list[Webhook]:
-        return await self._outbox.claim(now, hold_s, most)
-
-    async def settle(self, run_id: str, state: WebhookState, due_at: float | None = None) -> None:
-        await self._outbox.settle(run_id, state, due_at)
-        self._tried("failed" if state == "due" else state)

@@ -27,8 +27,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from stepwell.errors import InterruptAnsweredError, InvalidRequestError, NotFoundError, ResumeError
 from stepwell.database.types import RequestKey
+from stepwell.errors import InterruptAnsweredError, InvalidRequestError, NotFoundError, ResumeError
 from stepwell.runs.starting import RunOrder
 from stepwell.runs.streaming.modes import PROTOCOL
 from stepwell.server.assembly import Services

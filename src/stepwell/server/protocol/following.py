@@ -15,9 +15,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from datetime import datetime
 
 from stepwell.clock import Clock
-from stepwell.database.persistence_types import Persistence
-from stepwell.database.types import Run, RunEvent, Thread
+from stepwell.database.persistence import Persistence
 from stepwell.database.records.types import Page
+from stepwell.database.types import Run, RunEvent, Thread
 from stepwell.server.protocol.subscription import Subscription
 from stepwell.server.protocol.translation import translate
 

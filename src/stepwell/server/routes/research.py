@@ -12,10 +12,10 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path
 from starlette.responses import Response
 
-from stepwell.errors import InvalidRequestError, NotFoundError, ResumeError
 from stepwell.database.queue.types import Admitted
-from stepwell.database.types import PendingInterrupt, RequestKey, Run, Thread
 from stepwell.database.records.types import Page
+from stepwell.database.types import PendingInterrupt, RequestKey, Run, Thread
+from stepwell.errors import InvalidRequestError, NotFoundError, ResumeError
 from stepwell.runs.starting import RunOrder
 from stepwell.server.assembly import Services
 from stepwell.server.facades import Facade, Research, events_of, messages, runs_of_question

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
-from stepwell.database.types import CancelAction, RunStatus
 from stepwell.database.records.types import Page
+from stepwell.database.types import CancelAction, RunStatus
 from stepwell.server.login.principal import Principal
 from stepwell.server.paying_in_band import InBand, pay_in_band
 from stepwell.server.policy import policy, stream_policy

@@ -11,7 +11,6 @@ from starlette.responses import Response
 from stepwell.database.documents.book import GrowingText
 from stepwell.runs.paying import refuse_token
 from stepwell.runs.threads.snapshots import ShowValues
-from stepwell.state.wire import plain
 from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy, stream_policy
@@ -30,6 +29,7 @@ from stepwell.server.schemas.state import (
 )
 from stepwell.server.schemas.threads import ThreadResponse, thread_wire
 from stepwell.server.sse import EventStream, frames
+from stepwell.state.wire import plain
 
 router = APIRouter(tags=["Threads"], route_class=JsonRoute)
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header
 from starlette.responses import Response
 
-from stepwell.runs.paying import refuse_token
-from stepwell.database.types import Thread
 from stepwell.database.records.types import Page
+from stepwell.database.types import Thread
+from stepwell.runs.paying import refuse_token
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
 from stepwell.server.request_keys import OnceKey

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from stepwell.database.types import Assistant
 from stepwell.database.records.types import AssistantFilter
+from stepwell.database.types import Assistant
 from stepwell.server.schemas.config import RunConfig
 from stepwell.server.schemas.fields import (
     Body,

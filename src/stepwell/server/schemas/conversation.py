@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from stepwell.database.types import KeptStep, RunStatus, StepKind, StepStatus
 from stepwell.database.records.types import ThreadUsage, Turn, Waiting
+from stepwell.database.types import KeptStep, RunStatus, StepKind, StepStatus
 from stepwell.server.schemas.fields import JsonObject
 
 TOOL_APPROVAL = "tool_approval"

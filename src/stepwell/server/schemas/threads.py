@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 import re2
 from pydantic import BaseModel, Field
 
-from stepwell.errors import InvalidRequestError
-from stepwell.database.types import PendingInterrupt, Thread, ThreadStatus
 from stepwell.database.records.types import ThreadFilter
+from stepwell.database.types import PendingInterrupt, Thread, ThreadStatus
+from stepwell.errors import InvalidRequestError
 from stepwell.server.schemas.fields import Body, IfExists, JsonObject, Limit, NodeName, Offset, ResponseBody, SortOrder, Uuid
 
 ThreadField = Literal[

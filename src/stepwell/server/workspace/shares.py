@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from starlette.exceptions import HTTPException
 
 from stepwell.clock import Clock
-from stepwell.errors import LimitReachedError
 from stepwell.database.shared_counts import ProcessCounts, SharedCounts
+from stepwell.errors import LimitReachedError
 
 Measure = Callable[[], Awaitable[int]]
 """Finds out how many bytes a tenant holds."""

@@ -18,12 +18,12 @@ from tests.contract.suites.event_log.case import (
 )
 from tests.support.driven_runs import OWNER, DrivenRuns, new_id
 
-from stepwell.errors import LeaseLostError
 from stepwell.database.documents.book import VALUES
-from stepwell.database.events.types import EventLog
-from stepwell.database.persistence_types import Persistence
+from stepwell.database.events.log import EventLog
+from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import ClaimedRun
 from stepwell.database.types import Document, NewEvent, RunOutcome
+from stepwell.errors import LeaseLostError
 
 
 class AppendingCases(EventLogCase):

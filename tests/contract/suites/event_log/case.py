@@ -10,8 +10,8 @@ import pytest
 from tests.support.driven_runs import PATIENCE_S, DrivenRuns, driving, new_id
 
 from stepwell.database.documents.book import VALUES
-from stepwell.database.events.types import EventLog
-from stepwell.database.persistence_types import Persistence
+from stepwell.database.events.log import EventLog
+from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import ClaimedRun
 from stepwell.database.types import NewEvent, RunEvent
 from stepwell.state.wire import encode

@@ -7,8 +7,9 @@ import asyncio
 from tests.contract.suites.event_log.case import EventLogCase, append_documents, gather, numbers, said, said_of, words
 from tests.support.driven_runs import PATIENCE_S, DrivenRuns, a_run, new_id
 
-from stepwell.database.events.types import BEGINNING, EventLog
-from stepwell.database.persistence_types import Persistence
+from stepwell.database.events.log import EventLog
+from stepwell.database.events.reading import BEGINNING
+from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import Admission, ClaimedRun
 from stepwell.database.types import NewEvent, RunEvent, RunOutcome
 

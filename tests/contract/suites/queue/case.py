@@ -11,9 +11,9 @@ import pytest
 from tests.support.driven_runs import DrivenRuns, a_run, driving, new_id
 
 from stepwell.clock import Clock
-from stepwell.database.persistence_types import Persistence
-from stepwell.database.queue.types import Admission, Admitted, BareAnswer
-from stepwell.database.types import PendingInterrupt, RunOutcome
+from stepwell.database.persistence import Persistence
+from stepwell.database.queue.types import Admission, Admitted
+from stepwell.database.types import BareAnswer, PendingInterrupt, RunOutcome
 
 
 def asking(*interrupts: str) -> RunOutcome:

@@ -16,7 +16,7 @@ import pytest
 from tests.contract.suites.queue.case import QueueCase
 from tests.support.driven_runs import PATIENCE_S
 
-from stepwell.database.persistence_types import Persistence
+from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import LEASE_S, ClaimedRun
 from stepwell.database.types import NewEvent
 

@@ -26,6 +26,9 @@ from tests.contract.suites.queue.unfinished import UnfinishedCases
 from tests.contract.suites.queue.workers import WorkersCases
 from tests.support.driven_runs import DONE, OWNER, PATIENCE_S, a_run, driving, new_id
 
+from stepwell.database.persistence import Persistence
+from stepwell.database.queue.types import Admission
+from stepwell.database.types import BareAnswer, NewEvent, PendingInterrupt, Run, RunOutcome, RunRequest
 from stepwell.errors import (
     AnswerShapeError,
     InterruptAnsweredError,
@@ -36,9 +39,6 @@ from stepwell.errors import (
     RunError,
     ThreadBusyError,
 )
-from stepwell.database.persistence_types import Persistence
-from stepwell.database.queue.types import Admission, BareAnswer
-from stepwell.database.types import NewEvent, PendingInterrupt, Run, RunOutcome, RunRequest
 
 
 class QueueConformance(WorkersCases, CrashCases, PipelineCases, UnfinishedCases, RequestKeyCases):

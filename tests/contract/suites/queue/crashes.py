@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from tests.contract.suites.queue.case import QueueCase, ShiftedClock
 from tests.support.driven_runs import OWNER, PATIENCE_S, DrivenRuns, new_id
 
-from stepwell.database.persistence_types import Persistence
+from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import LEASE_S, MAX_COUNTED_CRASHES, ClaimedRun
 from stepwell.database.types import Run
 

@@ -16,7 +16,7 @@ from langgraph.checkpoint.base import CheckpointMetadata, empty_checkpoint
 from tests.contract.suites.queue.case import QueueCase
 from tests.support.driven_runs import DONE, OWNER
 
-from stepwell.database.persistence_types import Persistence
+from stepwell.database.persistence import Persistence
 from stepwell.database.types import Lease, NewEvent
 from stepwell.tools.effect_journal import Begun, Standing
 

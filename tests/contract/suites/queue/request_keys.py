@@ -9,11 +9,11 @@ import pytest
 from tests.contract.suites.queue.case import QueueCase, asking
 from tests.support.driven_runs import DONE, OWNER, a_run, a_thread, new_id
 
-from stepwell.errors import NotFoundError, RequestKeyError
-from stepwell.database.persistence_types import Persistence
-from stepwell.database.queue.types import Admission, BareAnswer
-from stepwell.database.types import RequestKey
+from stepwell.database.persistence import Persistence
+from stepwell.database.queue.types import Admission
 from stepwell.database.records.types import Page
+from stepwell.database.types import BareAnswer, RequestKey
+from stepwell.errors import NotFoundError, RequestKeyError
 
 KEY = RequestKey(OWNER, "a key", "what was asked")
 

@@ -6,9 +6,9 @@ import pytest
 from tests.contract.suites.queue.case import QueueCase, asking
 from tests.support.driven_runs import OWNER, PATIENCE_S
 
-from stepwell.errors import InterruptAnsweredError
-from stepwell.database.persistence_types import Persistence
+from stepwell.database.persistence import Persistence
 from stepwell.database.types import ModelUsage, NewEvent, PendingInterrupt, RunOutcome
+from stepwell.errors import InterruptAnsweredError
 
 FIRST, SECOND = "a" * 32, "b" * 32
 

@@ -14,10 +14,10 @@ from langgraph.checkpoint.base.id import uuid6
 from tests.contract.suites.queue.case import QueueCase, ShiftedClock
 from tests.support.driven_runs import DONE, OWNER, new_id
 
-from stepwell.errors import LeaseLostError, ThreadBusyError
-from stepwell.database.persistence_types import Persistence
+from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import LEASE_S
 from stepwell.database.types import Lease, NewEvent, PendingInterrupt
+from stepwell.errors import LeaseLostError, ThreadBusyError
 
 _SAID = [NewEvent("x", b"1")]
 _TICKS_PER_S = 10_000_000

@@ -8,9 +8,10 @@ import pytest
 from tests.contract.suites.repository.case import OTHER, PROGRAM, RepositoryCase, an_assistant, refusal
 from tests.support.driven_runs import OWNER, DrivenRuns, a_thread, new_id
 
-from stepwell.errors import AccessError, AlreadyExistsError, InvalidRequestError, NotFoundError, ThreadBusyError
+from stepwell.database.records.repository import Repository
+from stepwell.database.records.types import AssistantFilter, Page
 from stepwell.database.types import SYSTEM
-from stepwell.database.records.types import AssistantFilter, Page, Repository
+from stepwell.errors import AccessError, AlreadyExistsError, InvalidRequestError, NotFoundError, ThreadBusyError
 
 ALL = Page(limit=1000)
 

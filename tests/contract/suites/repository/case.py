@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from tests.support.driven_runs import OWNER, DrivenRuns, driving, new_id
 
-from stepwell.errors import NotFoundError
-from stepwell.database.persistence_types import Persistence
+from stepwell.database.persistence import Persistence
+from stepwell.database.records.repository import Repository
 from stepwell.database.types import Assistant
-from stepwell.database.records.types import Repository
+from stepwell.errors import NotFoundError
 
 OTHER = "somebody else"
 PROGRAM: str | None = None

@@ -10,11 +10,11 @@ import pytest
 from tests.contract.suites.repository.case import OTHER, PROGRAM, RepositoryCase
 from tests.support.driven_runs import OWNER, DrivenRuns, a_run, new_id
 
+from stepwell.database.persistence import Persistence
+from stepwell.database.queue.types import Admission
+from stepwell.database.records.repository import Repository
+from stepwell.database.types import BareAnswer, PendingInterrupt, RunOutcome
 from stepwell.errors import InterruptClaimedError, InterruptGoneError, InvalidRequestError, NotFoundError
-from stepwell.database.persistence_types import Persistence
-from stepwell.database.queue.types import Admission, BareAnswer
-from stepwell.database.types import PendingInterrupt, RunOutcome
-from stepwell.database.records.types import Repository
 
 QUESTION = {"type": "client_tool_execution", "tool_calls": [{"id": "c", "name": "read_file", "args": {"file_id": "/a"}}]}
 ANSWER = {"tool_results": [{"tool_call_id": "c", "content": {"text": "a"}}]}

@@ -6,11 +6,12 @@ import pytest
 from tests.contract.suites.repository.case import OTHER, PROGRAM, RepositoryCase, refusal
 from tests.support.driven_runs import OWNER, DrivenRuns, new_id
 
-from stepwell.errors import InvalidRequestError, ThreadBusyError
-from stepwell.database.persistence_types import Persistence
+from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import ClaimedRun
+from stepwell.database.records.repository import Repository
+from stepwell.database.records.types import EffectFilter, EffectRecord, Page
 from stepwell.database.types import RunOutcome
-from stepwell.database.records.types import EffectFilter, EffectRecord, Page, Repository
+from stepwell.errors import InvalidRequestError, ThreadBusyError
 from stepwell.tools.effect_journal import Begun, Done, NotedCall, OtherArguments, Settled, Unknown
 
 ALL = Page(limit=1000)

@@ -9,11 +9,12 @@ import pytest
 from tests.contract.suites.repository.case import OTHER, PROGRAM, RepositoryCase, refusal
 from tests.support.driven_runs import OWNER, PATIENCE_S, DrivenRuns, a_run, a_thread, new_id
 
-from stepwell.errors import AlreadyExistsError, NotFoundError, ThreadBusyError
-from stepwell.database.persistence_types import Persistence
+from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import Admission
+from stepwell.database.records.repository import Repository
+from stepwell.database.records.types import Page, ThreadFilter, UsageGroup
 from stepwell.database.types import ModelUsage, NewEvent, PendingInterrupt, RunEvent, RunOutcome
-from stepwell.database.records.types import Page, Repository, ThreadFilter, UsageGroup
+from stepwell.errors import AlreadyExistsError, NotFoundError, ThreadBusyError
 
 ALL = Page(limit=1000)
 QUESTION = PendingInterrupt("question", {"why": "?"}, "", "task-1")

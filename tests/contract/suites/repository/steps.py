@@ -8,11 +8,11 @@ import pytest
 from tests.contract.suites.repository.case import OTHER, PROGRAM, RepositoryCase
 from tests.support.driven_runs import OWNER, DrivenRuns, a_run, new_id
 
-from stepwell.errors import LeaseLostError, NotFoundError
-from stepwell.database.persistence_types import Persistence
+from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import Admission
+from stepwell.database.records.repository import Repository
 from stepwell.database.types import ModelUsage, NewEvent, PendingInterrupt, RunOutcome, Step
-from stepwell.database.records.types import Repository
+from stepwell.errors import LeaseLostError, NotFoundError
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 

@@ -10,9 +10,10 @@ import pytest
 from tests.contract.suites.repository.case import OTHER, PROGRAM, RepositoryCase, refusal
 from tests.support.driven_runs import OWNER, a_thread, new_id
 
-from stepwell.errors import AlreadyExistsError, InvalidRequestError
+from stepwell.database.records.repository import Repository
+from stepwell.database.records.types import Page, ThreadFilter
 from stepwell.database.types import PendingInterrupt, Thread
-from stepwell.database.records.types import Page, Repository, ThreadFilter
+from stepwell.errors import AlreadyExistsError, InvalidRequestError
 
 ALL = Page(limit=1000)
 

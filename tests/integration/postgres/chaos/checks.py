@@ -26,8 +26,7 @@ from tests.integration.durability.oracle import Oracle
 from tests.integration.postgres.chaos.graphs import STEPS, WORDS
 from tests.integration.postgres.chaos.people import AGENTS, FINISHED, Book, Heard, Said
 
-from stepwell.database.events.types import BEGINNING
-from stepwell.database.events.reading import events_after
+from stepwell.database.events.reading import BEGINNING, events_after
 from stepwell.database.postgres.connection import PostgresConnection, connect
 
 DONE = {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.payments.configuration import Charging
 from stepwell.payments.meter import WalletMeter
 from stepwell.payments.pricing import FlatPrice
 from stepwell.payments.wallet import Wallet
 from stepwell.runs.paying import Cashier
-from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.settings import Secret
 from stepwell.testing import MemoryMint
 

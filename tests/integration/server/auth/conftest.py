@@ -20,7 +20,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from fastapi import Depends, FastAPI
 
-from stepwell.database.access import SqlAccess
+from stepwell.database.access import AccessRecords
 from stepwell.database.sqlite.database import Database
 from stepwell.server.app import install_sign_in
 from stepwell.server.limits.layers import limit_layers
@@ -179,7 +179,7 @@ def site(variables: dict[str, str], clock: MovableClock, tmp_path: Path) -> Iter
     settings = ServerSettings.load(Settings.load(variables).server)
     database = Database(tmp_path / "stepwell.db")
     app = FastAPI(middleware=limit_layers(settings), docs_url=None, redoc_url=None)
-    install_sign_in(app, settings, SqlAccess(database, clock), clock)
+    install_sign_in(app, settings, AccessRecords(database, clock), clock)
     install_problems(app)
 
     @app.get("/whoami")

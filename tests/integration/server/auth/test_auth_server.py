@@ -18,9 +18,9 @@ from langgraph_sdk.client import LangGraphClient
 from tests.integration.server.conftest import Server, serve
 
 from stepwell.clock import SystemClock
-from stepwell.errors import ConfigurationError
-from stepwell.database.access import SqlAccess
+from stepwell.database.access import AccessRecords
 from stepwell.database.sqlite.database import Database
+from stepwell.errors import ConfigurationError
 from stepwell.server import sse
 from stepwell.server.login.api_keys import NewKey, make_key
 from stepwell.server.policy import routes_without_policy
@@ -36,7 +36,7 @@ async def add_key(folder: Path, user: str, *, operator: bool = False) -> NewKey:
     key = make_key(user, operator=operator, expires_in=None, now=clock.now(), random_bytes=secrets.token_bytes)
     database = Database(folder / "server.db")
     try:
-        await SqlAccess(database, clock).add_key(key.record)
+        await AccessRecords(database, clock).add_key(key.record)
     finally:
         database.close()
     return key

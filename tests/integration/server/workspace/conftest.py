@@ -24,7 +24,7 @@ from stepwell.apps.workspace.places import InBucket, InFolder, Place
 from stepwell.backends.objects import Patience, open_bucket
 from stepwell.backends.objects.grants import make_grants
 from stepwell.clock import Clock, SystemClock
-from stepwell.database.access import SqlAccess
+from stepwell.database.access import AccessRecords
 from stepwell.database.sqlite.database import Database
 from stepwell.server.login.api_keys import make_key
 from stepwell.server.settings import ServerSettings
@@ -126,7 +126,7 @@ async def _add_key(folder: Path, user: str, opened: Opened) -> str:
     key = make_key(user, operator=False, expires_in=None, now=clock.now(), random_bytes=secrets.token_bytes, grants=grants)
     database = Database(folder / "server.db")
     try:
-        await SqlAccess(database, clock).add_key(key.record)
+        await AccessRecords(database, clock).add_key(key.record)
     finally:
         database.close()
     return key.text

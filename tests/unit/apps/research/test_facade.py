@@ -10,11 +10,11 @@ import pytest
 from stepwell.apps.research import schemas
 from stepwell.apps.research.facade import STOPPED, make_answer, make_input, translate
 from stepwell.apps.research.schemas import AuditResult, ReasoningEntry, ResearchPlan, ResearchStep
+from stepwell.database.types import PendingInterrupt, RunEvent
 from stepwell.errors import InvalidRequestError, ResumeError
 from stepwell.evidence.policy.rules import Violation
-from stepwell.state import wire
-from stepwell.database.types import PendingInterrupt, RunEvent
 from stepwell.server.schemas import research as wire_limits
+from stepwell.state import wire
 
 PLAN = ResearchPlan(objective="Know", steps=(ResearchStep(id="1", input="wells", depends_on=("0",)),), estimated_token_budget=9)
 AUDIT = AuditResult(verdict="rejected", violations=(Violation(rule="P1", reason="too much"),), left_to_the_human=("P9",))

@@ -19,12 +19,12 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
 from stepwell.clock import SystemClock
-from stepwell.errors import ConfigurationError, InvalidRequestError, LeaseLostError
-from stepwell.database.checkpoints.serializer import check_strict, strict_serializer
-from stepwell.database.types import Lease
 from stepwell.database.checkpoints.saver import SqlSaver
+from stepwell.database.checkpoints.serializer import check_strict, strict_serializer
 from stepwell.database.persistence import run_wrote
 from stepwell.database.sqlite.database import Database
+from stepwell.database.types import Lease
+from stepwell.errors import ConfigurationError, InvalidRequestError, LeaseLostError
 from stepwell.state import DeepAgentState, acompact, compact
 from stepwell.state.channels import snapshot
 

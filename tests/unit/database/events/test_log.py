@@ -11,12 +11,12 @@ import pytest
 from tests.support.driven_runs import DrivenRuns, driving, new_id
 
 from stepwell.clock import SystemClock
-from stepwell.database.queue.types import ClaimedRun
-from stepwell.database.types import NewEvent, RunEvent
 from stepwell.database.events.followers import MOST_WAITING, Follower
-from stepwell.database.events.log import SqlEventLog, insert_events
+from stepwell.database.events.log import EventLog, insert_events
+from stepwell.database.queue.types import ClaimedRun
 from stepwell.database.sqlite.database import Database
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.types import NewEvent, RunEvent
 
 PATIENCE_S = 60.0
 
@@ -46,7 +46,7 @@ def event(seq: int) -> RunEvent:
     return RunEvent(seq, "t", "r", "values", b"")
 
 
-async def everything(log: SqlEventLog, claim: ClaimedRun) -> list[RunEvent]:
+async def everything(log: EventLog, claim: ClaimedRun) -> list[RunEvent]:
     return [event async for batch in log.follow_run(claim.run.thread_id, claim.run.run_id) for event in batch]
 
 
@@ -140,7 +140,7 @@ async def test_nobody_is_left_behind_when_followers_leave(
 
 async def test_a_thread_without_followers_costs_nothing_to_announce(tmp_path: Path):
     database = Database(tmp_path / "stepwell.db")
-    log = SqlEventLog(database, SystemClock())
+    log = EventLog(database, SystemClock())
     log.announce("no such thread", "no such run", events=[event(1)])
     assert log.following == 0
     await asyncio.to_thread(database.close)

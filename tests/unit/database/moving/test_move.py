@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.errors import ConfigurationError
 from stepwell.database.moving.move import Table, Values, add_up, known_tables, move
 from stepwell.database.moving.sqlite_side import SqliteSource, SqliteTarget
 from stepwell.database.sqlite.database import Database
+from stepwell.errors import ConfigurationError
 
 ROWS = st.lists(st.tuples(st.text(), st.none() | st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False), st.binary()))
 

@@ -13,11 +13,11 @@ import orjson
 import pytest
 from tests.support.driven_runs import OWNER, a_run, a_thread, driving, new_id
 
-from stepwell.errors import ConfigurationError, StepwellError
 from stepwell.database.queue.types import Admission
-from stepwell.database.types import Run
 from stepwell.database.sqlite.database import Database
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.types import Run
+from stepwell.errors import ConfigurationError, StepwellError
 from stepwell.supervision import Duty
 
 

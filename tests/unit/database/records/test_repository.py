@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 from tests.support.driven_runs import OWNER, a_thread, driving, new_id
 
-from stepwell.errors import NotFoundError, StorageUnavailableError
 from stepwell.database.documents.book import VALUES
 from stepwell.database.queue.types import ClaimedRun
-from stepwell.database.types import ModelUsage, NewEvent, PendingInterrupt, RunOutcome
+from stepwell.database.records.repository import Repository
 from stepwell.database.records.types import Page, ThreadFilter
-from stepwell.database.records.repository import SqlRepository
 from stepwell.database.rows import to_time
 from stepwell.database.sqlite.database import Database
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.types import ModelUsage, NewEvent, PendingInterrupt, RunOutcome
+from stepwell.errors import NotFoundError, StorageUnavailableError
 
 SECRET = "a-secret-that-must-not-linger"
 
@@ -129,7 +129,7 @@ async def test_an_erased_threads_bytes_are_gone_from_the_files(tmp_path: Path):
 async def test_a_thread_that_is_gone_is_told_of_after_the_commit(tmp_path: Path):
     database = Database(tmp_path / "stepwell.db")
     told: list[str] = []
-    records = SqlRepository(database, StoppedClock(), erased=told.append)
+    records = Repository(database, StoppedClock(), erased=told.append)
     thread = await records.create_thread(a_thread(), if_exists="raise")
     with pytest.raises(NotFoundError):
         await records.delete_thread("somebody else", thread.thread_id)
@@ -169,7 +169,7 @@ async def test_a_copy_has_the_checkpoints_and_writes_of_all_namespaces(persisten
 
 async def test_threads_that_are_kept_for_a_while_go_when_their_time_is_up(tmp_path: Path):
     database, clock = Database(tmp_path / "stepwell.db"), StoppedClock()
-    records = SqlRepository(database, clock)
+    records = Repository(database, clock)
     for name in ("soon", "later", "always"):
         await records.create_thread(a_thread(thread_id=name), if_exists="raise")
     for name, minutes in (("soon", 1), ("later", 5)):

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from stepwell.errors import StorageUnavailableError
 from stepwell.database.database import OrderedWork
 from stepwell.database.sqlite.database import Database
+from stepwell.errors import StorageUnavailableError
 
 Work = Callable[[sqlite3.Connection], Any]
 

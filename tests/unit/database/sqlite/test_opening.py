@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from stepwell.clock import SystemClock
-from stepwell.errors import ConfigurationError
 from stepwell.database.sqlite.backup import back_up
 from stepwell.database.sqlite.condition import inspect_database
 from stepwell.database.sqlite.database import Database
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.database.sqlite.process_lock import ProcessLock
+from stepwell.errors import ConfigurationError
 
 
 def a_file_where_the_folder_should_be(folder: Path) -> Path:

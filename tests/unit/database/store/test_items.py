@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from langgraph.store.base import InvalidNamespaceError, PutOp
 
-from stepwell.errors import InvalidRequestError
 from stepwell.database.sqlite.database import Database
 from stepwell.database.store.items import SqlStore
 from stepwell.database.store.statements import sweep_expired
+from stepwell.errors import InvalidRequestError
 
 
 class MovedClock:

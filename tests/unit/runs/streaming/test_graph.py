@@ -18,8 +18,8 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
 
 from stepwell.agent import create_deep_agent
-from stepwell.errors import InvalidRequestError
 from stepwell.database.types import RunRequest
+from stepwell.errors import InvalidRequestError
 from stepwell.runs.streaming.graph import stream_graph
 from stepwell.runs.streaming.modes import STREAM_MODES
 from stepwell.testing import ScriptedModel, call, calls, fail, say

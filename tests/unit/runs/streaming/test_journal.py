@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from stepwell.errors import LeaseLostError
-from stepwell.database.events.types import EventLog
+from stepwell.database.events.log import EventLog
 from stepwell.database.types import Lease, NewEvent, RunEvent
+from stepwell.errors import LeaseLostError
 from stepwell.runs.streaming.journal import Journal
 
 LEASE = Lease("thread", "run", fence=1, owner="somebody")

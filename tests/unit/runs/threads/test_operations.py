@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from stepwell.errors import AlreadyExistsError, InvalidRequestError, NotFoundError, ThreadBusyError
 from stepwell.database.records.types import Page, ThreadFilter
+from stepwell.errors import AlreadyExistsError, InvalidRequestError, NotFoundError, ThreadBusyError
 
 from .thread_world import ANN, BOB, World, open_world
 

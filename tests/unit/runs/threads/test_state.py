@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from stepwell.errors import InterruptAnsweredError, InvalidRequestError, LeaseLostError, NotFoundError, ThreadBusyError
 from stepwell.database.queue.types import Admission
 from stepwell.database.types import Run, RunRequest
+from stepwell.errors import InterruptAnsweredError, InvalidRequestError, LeaseLostError, NotFoundError, ThreadBusyError
 from stepwell.runs.threads.snapshots import empty_state
 
 from .thread_world import ANN, BOB, World, open_world

@@ -21,14 +21,14 @@ from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.interrupts import root_interrupts
-from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.runs.threads.operations import Threads
 from stepwell.runs.threads.snapshots import status_of
-from stepwell.state.wire import encode
 from stepwell.state.schema import DeepAgentState
+from stepwell.state.wire import encode
 
 ANN, BOB = "ann", "bob"
 

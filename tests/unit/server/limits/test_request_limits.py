@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell.clock import SystemClock
-from stepwell.errors import LimitReachedError
 from stepwell.database.shared_counts import ProcessCounts
+from stepwell.errors import LimitReachedError
 from stepwell.server.limits.json_bounds import may_hold_long_integer, measure_json, place_of_long_integer
 from stepwell.server.limits.receiving import Pace
 from stepwell.server.limits.streams import OpenStreams
