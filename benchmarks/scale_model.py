@@ -62,10 +62,10 @@ class Assumed:
 
 
 FIGURES = Figures(
-    api_cpu_ms=5.0,
-    worker_cpu_ms=11.0,
-    postgres_cpu_ms=5.8,
-    embedded_cpu_ms=7.9,
+    api_cpu_ms=5.2,
+    worker_cpu_ms=11.1,
+    postgres_cpu_ms=5.9,
+    embedded_cpu_ms=8.2,
     kept_bytes=13_100,
     log_bytes=21_000,
     pieces=17,
