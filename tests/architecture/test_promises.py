@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.audit import apart, limits
+from stepwell.audit import apart, bundle, limits
 from stepwell.runs import queue, stopping
 from stepwell.runs.sql.postgres import patience
 from stepwell.runs.sql.scheduling import suspects
@@ -35,7 +35,8 @@ FIGURES = {
         f"After {queue.HELD_UP_S:g} seconds others take them over",
     ],
     EVIDENCE: [
-        f"for {limits.VERIFY_S:g} seconds (`--seconds`",
+        f"There is one format, `{bundle.FORMAT}`",
+        f"checks a file for {limits.VERIFY_S:g} seconds (`--seconds`",
         f"a report of up to {limits.MAX_REPORT_BYTES // 10**6} MB",
         f"up to {limits.MAX_ENTRIES:,} entries with {limits.MAX_CLAIMS:,} claims",
         {2: f"two at once, for {apart.ROUTE_S:g} seconds"}[apart.AT_ONCE],
@@ -74,6 +75,12 @@ def test_every_promise_names_a_test_that_exists(root: Path, name: str, least: in
 def test_figures_of_a_promise_are_those_of_the_code(root: Path, name: str):
     page = " ".join((root / "docs" / name).read_text(encoding="utf-8").split())
     assert [figure for figure in FIGURES[name] if figure not in page] == []
+
+
+def test_every_test_in_the_docs_exists(root: Path):
+    for page in (root / "docs").rglob("*.md"):
+        for name in re.findall(r"`(tests/[\w/.]+)`", page.read_text(encoding="utf-8")):
+            assert (root / name).exists(), (page.name, name)
 
 
 def test_every_metric_in_the_docs_is_one_that_the_program_has(root: Path):
