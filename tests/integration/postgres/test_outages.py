@@ -9,12 +9,12 @@ from time import sleep, time
 import pytest
 from tests.integration.postgres.chaos.proxy import DatabaseProxy
 
-from stepwell.errors import StorageUnavailableError
+from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.runs.queue import Admission, ClaimedRun
 from stepwell.runs.records import RunOutcome
 from stepwell.runs.sql.postgres import database as database_module
 from stepwell.runs.sql.postgres.persistence import PostgresPersistence
-from stepwell.runs.sql.scheduling import leases
+from stepwell.runs.sql.scheduling import heartbeat, leases
 from stepwell.sql import Connection
 from stepwell.testing.driven_runs import OWNER, a_run, driving, new_id
 from stepwell.testing.postgres import PostgresCluster
@@ -164,3 +164,27 @@ async def test_a_step_that_blocks_its_worker_keeps_its_runs(postgres_url: str, c
             while "event loop stood still" not in caplog.text:  # noqa: ASYNC110 - nobody announces it
                 await asyncio.sleep(0.02)
     assert "asyncio.to_thread" in caplog.text
+
+
+async def test_a_step_that_blocks_its_worker_for_too_long_loses_its_runs(postgres_url: str, monkeypatch: pytest.MonkeyPatch):
+    """Two minutes; here two seconds. What the worker still stores of it afterwards is refused."""
+    monkeypatch.setattr(heartbeat, "HELD_UP_S", 2.0)
+    taken = threading.Event()
+
+    async def take_over() -> None:
+        async with PostgresPersistence(postgres_url, lease_s=3.0) as other, driving(other, worker="other") as worker:
+            async with asyncio.timeout(PATIENCE_S):
+                claim = await worker.next()
+            taken.set()
+            await worker.end(claim)
+
+    async with PostgresPersistence(postgres_url, lease_s=3.0) as only, driving(only, worker="held up", concurrency=1) as worker:
+        run = (await only.queue.admit(Admission(a_run(new_id()), create_thread=True))).run
+        claim = await worker.next()
+        elsewhere = threading.Thread(target=lambda: asyncio.run(take_over()))
+        elsewhere.start()
+        assert taken.wait(PATIENCE_S), "nobody took it over"  # on the event loop: what the test is about
+        await asyncio.to_thread(elsewhere.join)
+        with pytest.raises(LeaseLostError):
+            await only.queue.finish(claim.lease, RunOutcome("success", "idle"))
+        assert (await only.records.get_run(run.owner, run.thread_id, run.run_id)).attempt == 2
