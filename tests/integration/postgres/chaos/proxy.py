@@ -7,6 +7,8 @@ async with DatabaseProxy(folder_of_sockets) as proxy:
     proxy.cut()              # all connections are gone; new ones are let in
     proxy.block()            # nothing passes any more, and nobody is told, until...
     proxy.unblock()
+    proxy.refuse()           # all connections are gone, and new ones are refused, until...
+    proxy.let_in()
     proxy.delay_s = 0.05     # each piece comes so much later
     lost = proxy.lose_commit()   # the next commit is carried out, and its answer is lost with the connection: then `lost` is set
     proxy.keep_commits()     # or not, if nothing was committed until now
@@ -33,6 +35,7 @@ class DatabaseProxy:
         self._open = asyncio.Event()
         self._open.set()
         self._passing: set[asyncio.Task[None]] = set()
+        self._refuses = False
         self._losing: asyncio.Event | None = None
         self.delay_s = 0.0
         self.connections = 0
@@ -64,6 +67,13 @@ class DatabaseProxy:
     def unblock(self) -> None:
         self._open.set()
 
+    def refuse(self) -> None:
+        self._refuses = True
+        self.cut()
+
+    def let_in(self) -> None:
+        self._refuses = False
+
     def lose_commit(self) -> asyncio.Event:
         self._losing = asyncio.Event()
         return self._losing
@@ -80,6 +90,8 @@ class DatabaseProxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await self._open.wait()
+        if self._refuses:
+            return
         try:
             back, there = await asyncio.open_unix_connection(str(self._socket))
         except OSError:
