@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
 from psycopg import errors
 from tests.integration.postgres.statement_proxy import Lost, StatementProxy
 
-from stepwell.errors import InvalidRequestError, NotFoundError, StorageUnavailableError
+from stepwell.errors import InvalidRequestError, NotFoundError, OutcomeUnknownError, StorageUnavailableError
 from stepwell.runs.sql.database import OrderedWork
 from stepwell.runs.sql.postgres import patience
 from stepwell.runs.sql.postgres.database import PostgresDatabase
@@ -254,6 +256,31 @@ async def test_work_is_stored_once_wherever_its_connection_is_lost(
         assert "COMMIT" in lost[-1]
         assert await asyncio.to_thread(names, database) == sorted(f"{each}" for each in range(1, number + 1))
         await asyncio.to_thread(database.close)
+
+
+async def test_a_crash_that_loses_a_commit_is_not_taken_for_its_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A Postgres that crashes gives the number of a transaction that it has lost to another one, and calls that number committed."""
+    monkeypatch.setattr(patience, "AWAY_S", PATIENCE_S)
+    with PostgresCluster(tmp_path, synchronous_commit="on") as cluster:
+        cluster.create("crashing")
+        async with StatementProxy(cluster.socket) as proxy:
+            database = await asyncio.to_thread(PostgresDatabase, proxy.url("crashing"))
+            proxy.lose(3, "statement", then_refused=1_000_000)
+            writing = asyncio.wrap_future(database.submit(put("lost")))
+            async with asyncio.timeout(PATIENCE_S):
+                while not proxy.is_over:  # noqa: ASYNC110 - nobody announces it
+                    await asyncio.sleep(0.02)
+            assert "COMMIT" in proxy.lost
+            cluster.stop(how=signal.SIGQUIT)
+            cluster.start()
+            with psycopg.connect(cluster.url("crashing"), autocommit=True) as others:
+                for number in range(20):
+                    others.execute(PUT.replace("?", "%s"), (f"{number}", 0))
+            proxy.let_in()
+            with pytest.raises(OutcomeUnknownError):
+                await asyncio.wait_for(writing, PATIENCE_S)
+            assert "lost" not in await asyncio.to_thread(names, database)
+            await asyncio.to_thread(database.close)
 
 
 @pytest.mark.parametrize("what", ["statement", "answer"])
