@@ -80,8 +80,7 @@ def compile_agent(
 
 
 def _check_inputs(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
-    """Let what writes an input into the state refuse a text, where LangGraph speaks of a node's return value, and a message, whose fields it
-    would take for those of the state."""
+    """Refuse a text, for which LangGraph would blame a node, and a message, whose fields it would take for those of the state."""
     for writer in graph.nodes[START].writers:
         if isinstance(writer, ChannelWrite):
             writer.writes = [_checked(entry) if isinstance(entry, ChannelWriteTupleEntry) else entry for entry in writer.writes]
