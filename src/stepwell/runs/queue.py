@@ -121,6 +121,10 @@ class RunQueue(Protocol):
         """Keep a key for something that is done once by itself: from now on it is refused with another request."""
         ...
 
+    async def forget(self, key: RequestKey) -> None:
+        """Free a noted key: its request was refused, and nothing was done."""
+        ...
+
     async def work(
         self, drive: Drive, *, worker: str, concurrency: int, draining: asyncio.Event, duty: Duty | None = None
     ) -> None:

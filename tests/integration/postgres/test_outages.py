@@ -145,11 +145,11 @@ async def test_a_step_that_blocks_its_worker_keeps_its_runs(postgres_url: str, c
     begun, over = threading.Event(), threading.Event()
 
     async def work_elsewhere() -> None:
-        async with PostgresPersistence(postgres_url, lease_s=3.0) as other, driving(other, worker="other"):
+        async with PostgresPersistence(postgres_url, lease_s=6.0) as other, driving(other, worker="other"):
             begun.set()
             await asyncio.to_thread(over.wait, PATIENCE_S)
 
-    async with PostgresPersistence(postgres_url, lease_s=3.0) as only, driving(only, worker="held up") as worker:
+    async with PostgresPersistence(postgres_url, lease_s=6.0) as only, driving(only, worker="held up") as worker:
         run = (await only.queue.admit(Admission(a_run(new_id()), create_thread=True))).run
         claim = await worker.next()
         elsewhere = threading.Thread(target=lambda: asyncio.run(work_elsewhere()))

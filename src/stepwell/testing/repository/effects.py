@@ -14,7 +14,7 @@ from stepwell.testing.repository.case import OTHER, PROGRAM, RepositoryCase, ref
 from stepwell.tools.effect_journal import Begun, Done, NotedCall, OtherArguments, Settled, Unknown
 
 ALL = Page(limit=1000)
-PATIENCE_S = 20.0
+PATIENCE_S = 120.0
 
 
 class EffectCases(RepositoryCase):

@@ -123,6 +123,9 @@ class SqlQueue:
 
         await self._database.write(work)
 
+    async def forget(self, key: RequestKey) -> None:
+        await self._database.write(lambda connection: request_keys.forget(connection, key))
+
     async def work(
         self, drive: Drive, *, worker: str, concurrency: int, draining: asyncio.Event, duty: Duty | None = None
     ) -> None:
