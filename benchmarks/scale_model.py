@@ -62,10 +62,10 @@ class Assumed:
 
 
 FIGURES = Figures(
-    api_cpu_ms=5.0,
-    worker_cpu_ms=11.0,
-    postgres_cpu_ms=5.8,
-    embedded_cpu_ms=7.9,
+    api_cpu_ms=5.2,
+    worker_cpu_ms=11.1,
+    postgres_cpu_ms=5.9,
+    embedded_cpu_ms=8.2,
     kept_bytes=13_100,
     log_bytes=21_000,
     pieces=17,
@@ -89,6 +89,8 @@ class Need:
     worker_cores: float
     postgres_cores: float
     under_way: float
+    processes: int
+    """A core each."""
     connections: int
     gb_a_day: float
     usd_per_thousand: float
@@ -108,6 +110,7 @@ def need(per_s: float, figures: Figures = FIGURES, assumed: Assumed = ASSUMED) -
         per_s,
         *cores,
         under_way=per_s * (assumed.wait_s + 1),
+        processes=processes,
         connections=8 * processes,
         gb_a_day=kept_gb,
         usd_per_thousand=1000 * core_seconds / 3600 * assumed.core_usd_hour + disk,
@@ -193,9 +196,8 @@ def _passing_table() -> str:
     for times in TIMES:
         pieces = BASE_PER_S * times * steps * FIGURES.pieces
         each = need(BASE_PER_S * times)
-        processes = max(2, round(each.api_cores + each.worker_cores))
         for parts in sorted({1, max(1, round(each.postgres_cores / CORES_OF_A_POSTGRES))}):
-            passed = simulate(pieces / parts, max(2, processes // parts))
+            passed = simulate(pieces / parts, max(2, each.processes // parts))
             result = (
                 ["**too much**", "grows without end", "–"]
                 if passed is None
@@ -205,7 +207,9 @@ def _passing_table() -> str:
                     f"{passed.group:.1f}",
                 ]
             )
-            lines.append("| " + " | ".join([f"{times:,}x", f"{pieces:,.0f}", f"{processes:,}", str(parts), *result]) + " |")
+            lines.append(
+                "| " + " | ".join([f"{times:,}x", f"{pieces:,.0f}", f"{each.processes:,}", str(parts), *result]) + " |"
+            )
     return "\n".join(lines)
 
 

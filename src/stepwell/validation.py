@@ -1,13 +1,14 @@
-"""Reading what others wrote: the JSON in an answer, and what a pydantic model has against a value, as a sentence: where, and what is wrong.
-Never what was sent: it may hold a secret.
+"""Reading what others wrote: the JSON in an answer, the name that a misspelt one means, and what a pydantic model has against a value,
+as a sentence: where, and what is wrong. Never what was sent: it may hold a secret.
 
 `steps.0.input: Field required`. Takes pydantic's errors and imports none of it, so that it can stand below everything.
 """
 
 from __future__ import annotations
 
+import difflib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,6 +19,12 @@ def describe_first_fault(error: ValidationError, whole: str = "it", *, under: Se
     """The first fault, without a full stop. `whole` names the value where no part of it is named; `under` is where it stands."""
     fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
     return f"{name_place((*under, *fault['loc']), whole)}: {reason_of(fault)}"
+
+
+def suggest(given: str, known: Iterable[str]) -> str:
+    """` Did you mean 'x'?` for the nearest of what is known, if one is near; otherwise nothing."""
+    nearest = difflib.get_close_matches(given, list(known), n=1)
+    return f" Did you mean '{nearest[0]}'?" if nearest else ""
 
 
 def name_place(place: Sequence[int | str], whole: str) -> str:

@@ -23,7 +23,7 @@ from stepwell.database.types import Run, RunOutcome, RunRequest, Thread
 
 OWNER = "somebody"
 DONE = RunOutcome("success", "idle", values=b"{}")
-PATIENCE_S = 20.0
+PATIENCE_S = 120.0
 """How long a suite waits for what must come; reached only when it does not come."""
 
 

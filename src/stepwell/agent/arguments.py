@@ -5,7 +5,6 @@ It builds nothing and imports no SDK. Tool names, subagents' descriptions and ap
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -20,6 +19,7 @@ from stepwell.errors import ConfigurationError, ModelUnavailableError, SubAgentS
 from stepwell.middleware.subagents.specs import SubAgentSpec
 from stepwell.models import choose_model
 from stepwell.settings import Settings
+from stepwell.validation import suggest
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,9 +36,8 @@ def accept_early_form(create: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(create)
     def call(*given: P.args, **named: P.kwargs) -> R:
         for name in named.keys() - known.keys():
-            nearest = difflib.get_close_matches(name, known, n=1)
-            hint = f"Did you mean '{nearest[0]}'?" if nearest else f"It takes: {', '.join(known)}."
-            raise TypeError(f"{create.__name__}() has no argument '{name}'. {hint}")
+            hint = suggest(name, known) or f" It takes: {', '.join(known)}."
+            raise TypeError(f"{create.__name__}() has no argument '{name}'.{hint}")
         if given and isinstance(given[0], list | tuple) and len(given) <= len(_EARLY_FORM):
             early = dict(zip(_EARLY_FORM, given, strict=False))
             if twice := early.keys() & named.keys():

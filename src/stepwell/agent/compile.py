@@ -12,18 +12,20 @@ from typing import Any, cast, get_type_hints
 from langchain.agents import create_agent
 from langchain.agents.middleware.types import AgentMiddleware, AgentState
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import SystemMessage
+from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as as_tool
 from langgraph.cache.base import BaseCache
+from langgraph.constants import START
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.pregel._write import ChannelWrite, ChannelWriteTupleEntry
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 from typing_extensions import TypedDict, is_typeddict
 
 from stepwell.agent.halves import complete_halves
 from stepwell.agent.untrace import untrace
-from stepwell.errors import ConfigurationError, ToolNameConflictError
+from stepwell.errors import ConfigurationError, InvalidRequestError, ToolNameConflictError
 from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.request import fold, sections, with_sections
 from stepwell.middleware.thread_arguments import ThreadArgumentsMiddleware, lighten
@@ -71,9 +73,29 @@ def compile_agent(
         name=name,
         cache=cache,
     )
+    _check_inputs(graph)
     lighten(graph)
     untrace(graph)
     return graph.with_config({"recursion_limit": RECURSION_LIMIT})
+
+
+def _check_inputs(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
+    """Refuse a text, for which LangGraph would blame a node, and a message, whose fields it would take for those of the state."""
+    for writer in graph.nodes[START].writers:
+        if isinstance(writer, ChannelWrite):
+            writer.writes = [_checked(entry) if isinstance(entry, ChannelWriteTupleEntry) else entry for entry in writer.writes]
+
+
+def _checked(entry: ChannelWriteTupleEntry) -> ChannelWriteTupleEntry:
+    def write(given: Any) -> Any:
+        if isinstance(given, str | list | tuple | BaseMessage):
+            example = '{"messages": [{"role": "user", "content": "..."}]}'
+            raise InvalidRequestError(
+                f"The agent's input is an object, not a {type(given).__name__}. Write agent.invoke({example})."
+            )
+        return entry.mapper(given)
+
+    return entry._replace(mapper=write)
 
 
 def _prompt(given: str | SystemMessage | None, more: Sequence[str]) -> SystemMessage | None:

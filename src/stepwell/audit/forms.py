@@ -1,7 +1,7 @@
 """The form of a trail: which fields an entry of each kind has, under which key, and whose question it belongs to.
 
 ```
-question       qN:question            research: what was asked, and how it was answered (`mode`)
+question       qN:question            research: what was asked, and how it was to be answered (`mode`)
                deep:KEY               deep research
 plan, audit, approval, source_review, report      qN:...    each names the entry before it in its branch (`after`)
 request        SCOPE:...              what was about to be sent            response, model_call    SCOPE:...:answer
@@ -147,6 +147,8 @@ class ReviewForm(_Form):
 class ReportForm(_Form):
     sha256: Sha256
     sufficient: bool
+    mode: Literal["written", "extractive"]
+    """What wrote it. The question's says what there was to write with when it was asked; a model may have come or gone since."""
     removed_links: Count
     claims: Ids
     quotes: Ids

@@ -21,6 +21,12 @@ class Judgement:
     verdict: Verdict
     reason: str = ""
 
+    @classmethod
+    def by_model(cls, verdict: Verdict, reason: str) -> Judgement:
+        """A model's own words stand in quotation marks: readers must not take them for what the checks have found."""
+        words = " ".join(reason.split()).replace("\u201d", '"')
+        return cls(verdict, f"the judge says: \u201c{words}\u201d" if words else "")
+
 
 class Judge(Protocol):
     """Reads a claim beside its quotes."""

@@ -108,9 +108,11 @@ async def open_server(
     *,
     concurrency: int | None = None,
     superseded: Callable[[str], None] | None = None,
+    before_driving: Callable[[], None] = lambda: None,
 ) -> AsyncIterator[OpenServer]:
     """Everything but the socket, open until left. `concurrency`: how many runs are driven here at once; 0 leaves them to others.
-    `superseded` is told when a newer version has taken the database over, and nothing can be stored here any more."""
+    `superseded` is told when a newer version has taken the database over, and nothing can be stored here any more;
+    `before_driving` is called before the first run is taken."""
     metrics = Metrics()
     close_to_others(settings.data_folder)  # one that an earlier version left open; a new one is made private
     persistence = _make_persistence(database, settings, server_settings, metrics, superseded)
@@ -137,6 +139,7 @@ async def open_server(
                 workspace=_open_workspace(settings, server_settings, persistence) if graphs.ours else None,
                 signer=signer,
                 concurrency=concurrency,
+                before_driving=before_driving,
             )
         )
         if not isinstance(signer, SigningKey):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
+
+from stepwell.validation import suggest
 
 
 class Parser(argparse.ArgumentParser):
@@ -30,9 +31,3 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}\nSee `{self.prog} --help`.\n")
-
-
-def suggest(given: str, known: Iterable[str]) -> str:
-    """` Did you mean 'x'?` for the nearest of what is known, if one is near; otherwise nothing."""
-    nearest = difflib.get_close_matches(given, known, n=1)
-    return f" Did you mean '{nearest[0]}'?" if nearest else ""

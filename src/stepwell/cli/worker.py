@@ -94,12 +94,17 @@ async def _work(
 
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     loop.set_default_executor(NodeThreads())
-    opening = open_server(settings, server_settings, graphs, database, concurrency=concurrency, superseded=superseded)
-    async with opening as server:
-        show_lost_lines(server.services.metrics, log)
+
+    def listen() -> None:
         # From now on there is something to hand back; while the database is waited for, a signal ends the process at once.
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, _stop, stop, number)
+
+    opening = open_server(
+        settings, server_settings, graphs, database, concurrency=concurrency, superseded=superseded, before_driving=listen
+    )
+    async with opening as server:
+        show_lost_lines(server.services.metrics, log)
         print(f"Working on {database}, {concurrency} runs at once.", flush=True)
         async with open_worker_door(server.services, bound) if bound else nullcontext():
             if bound:

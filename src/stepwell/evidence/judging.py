@@ -87,7 +87,7 @@ class ModelJudge:
             let_pass(error)
             # What integrations raise has no common class, and one lost answer must not cost the whole report.
             raise ModelAnswerError(f"The judge did not answer ({type(error).__name__}).") from error
-        return Judgement(opinion.verdict, opinion.reason)
+        return Judgement.by_model(opinion.verdict, opinion.reason)
 
     async def _ask(self, asked: str) -> Opinion:
         return await ask_for(

@@ -10,11 +10,16 @@ from typing import Any
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.agents.middleware.types import AgentState
 from langchain_core.messages import AIMessage, ToolCall
+from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
 from stepwell.answers import approvals_fault, approvals_schema, ask
+from stepwell.errors import ConfigurationError
 from stepwell.middleware.own_words import decided_by_person
 from stepwell.tools.files.order import EDITED_BY_A_PERSON
+
+_CHECKPOINTER = "__pregel_checkpointer"
+"""LangGraph's name for it among what it hands to a node."""
 
 
 class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
@@ -30,6 +35,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
         calls = self._calls_to_ask(message, state, runtime)
         if message is None or not calls:
             return super().after_model(state, runtime)
+        _require_checkpointer(calls[0]["name"])
         asked = [self._create_action_and_config(call, self.interrupt_on[call["name"]], state, runtime) for call in calls]
         request: Any = {"action_requests": [one for one, _ in asked], "review_configs": [two for _, two in asked]}
         decisions = ask(request, approvals_fault, approvals_schema(request))["decisions"]
@@ -43,3 +49,13 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
             return []
         gated = [(call, self.interrupt_on.get(call["name"])) for call in message.tool_calls]
         return [call for call, config in gated if config and self._should_interrupt(call, config, state, runtime)]
+
+
+def _require_checkpointer(tool: str) -> None:
+    """Only here is it known whether there is one: servers, and graphs around this one, bring theirs."""
+    if get_config()["configurable"].get(_CHECKPOINTER) is None:
+        raise ConfigurationError(
+            f"A person is to approve '{tool}' before it runs, and without a checkpointer nothing keeps the question until it is answered. "
+            "Pass one to create_deep_agent, such as checkpointer=InMemorySaver() of langgraph.checkpoint.memory, and name a thread in "
+            'each run: {"configurable": {"thread_id": "1"}}.'
+        )

@@ -9,12 +9,11 @@ Integrations drop or forward a setting they do not know; here it is refused by n
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stepwell.errors import ConfigurationError
-from stepwell.validation import reason_of
+from stepwell.validation import reason_of, suggest
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -64,9 +63,7 @@ def _field(kind: type[BaseChatModel], key: str, owner: str) -> tuple[str, FieldI
         for field, info in fields.items():
             if name in (field, info.alias):
                 return field, info
-    close = difflib.get_close_matches(key, fields, n=1)
-    meant = f" Did you mean '{close[0]}'?" if close else ""
-    raise ConfigurationError(f"Unknown model setting '{key}' for {owner} ({kind.__name__}).{meant}")
+    raise ConfigurationError(f"Unknown model setting '{key}' for {owner} ({kind.__name__}).{suggest(key, fields)}")
 
 
 def _check_value(info: FieldInfo, key: str, value: Any, owner: str) -> Any:

@@ -6,7 +6,6 @@ The names are those of LangChain's `init_chat_model` (a test compares them), `lm
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from stepwell.errors import MissingExtraError, ModelUnavailableError
 from stepwell.models.local.catalogue import DEFAULT_LOCAL_MODEL
+from stepwell.validation import suggest
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -93,10 +93,9 @@ def known_provider(name: str, *, asked_by: str) -> str:
     found = find_provider(name)
     if found:
         return found
-    close = difflib.get_close_matches(name.lower(), PROVIDERS, n=1)
-    meant = f" Did you mean '{close[0]}'?" if close else ""
     raise ModelUnavailableError(
-        f"Unknown model provider '{name}' in {asked_by}.{meant} Known providers: {', '.join(sorted(PROVIDERS))}. "
+        f"Unknown model provider '{name}' in {asked_by}.{suggest(name.lower(), PROVIDERS)} "
+        f"Known providers: {', '.join(sorted(PROVIDERS))}. "
         "A name that itself holds a colon needs its provider in front, as in 'ollama:qwen3:8b'."
     )
 

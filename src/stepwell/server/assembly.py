@@ -92,6 +92,7 @@ async def open_services(
     knowledge: KnowledgeAid | None = None,
     signer: Signer | None = None,
     concurrency: int | None = None,
+    before_driving: Callable[[], None] = lambda: None,
 ) -> AsyncIterator[Services]:
     """Open, check and work until left; leaving drains the engine and closes the storage.
 
@@ -99,6 +100,7 @@ async def open_services(
     trouble can be a model that is not set up yet. `payable` are the graphs that are paid for when the operator names none;
     `workspace` is the one that works on a tenant's files, and where those are; `signer` signs bundles of evidence. `concurrency`
     is how many runs are driven here at once, if somebody says; with 0 they are left to other processes.
+    `before_driving` is called when everything is open and no run is taken yet.
     """
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(persistence)
@@ -144,6 +146,7 @@ async def open_services(
                 workspace.default_root if workspace else None,
             ),
         )
+        before_driving()
         async with engine:
             services = Services(
                 persistence,

@@ -22,10 +22,11 @@ from langgraph_sdk.client import LangGraphClient
 from tests.integration.served.process import GRAPHS, Server, environment, serve
 
 from stepwell.cli.compose import graphs_to_serve, open_server
+from stepwell.cli.database_place import PostgresPlace
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.server.listening import bind, local_url_of, network_urls_of
 from stepwell.server.settings import ServerSettings
-from stepwell.settings import Settings
+from stepwell.settings import Secret, Settings
 
 
 def refused(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -271,6 +272,15 @@ async def test_writes_reach_the_disk_first_if_the_operator_wants_it(tmp_path: Pa
     async with open_server(settings, ServerSettings.load(variables), graphs_to_serve(None), tmp_path / "a.db") as server:
         database = cast("EmbeddedPersistence", server.services.persistence).database
         assert (await database.write(lambda connection: connection.execute("PRAGMA synchronous").fetchone()[0])) == level
+
+
+async def test_a_server_that_may_have_others_beside_it_warns_of_workspaces_in_a_folder(
+    postgres_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    settings = Settings.load({"STEPWELL_DATA_DIR": str(tmp_path)})
+    for place, warns in ((tmp_path / "a.db", False), (PostgresPlace(Secret(postgres_url)), True)):
+        async with open_server(settings, ServerSettings.load({}), graphs_to_serve(None), place):
+            assert ("servers and workers on other machines do not see the same files" in caplog.text) is warns
 
 
 async def test_ctrl_c_says_at_once_what_is_waited_for(server_process: Server, client: LangGraphClient):

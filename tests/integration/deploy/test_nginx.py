@@ -10,10 +10,13 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from email.message import Message
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -31,7 +34,7 @@ def nginx() -> str:
     return found
 
 
-def configure(folder: Path, servers: list[Server]) -> tuple[Path, int]:
+def configure(folder: Path, servers: Sequence[Server | Upstream]) -> tuple[Path, int]:
     """The file as it is, with these servers, a free port and this folder for the addresses that only exist in containers."""
     text = CONFIGURATION.read_text(encoding="utf-8")
     for number, server in enumerate(servers, 1):
@@ -51,7 +54,7 @@ def configure(folder: Path, servers: list[Server]) -> tuple[Path, int]:
 
 
 @contextmanager
-def proxy(folder: Path, servers: list[Server]) -> Iterator[int]:
+def proxy(folder: Path, servers: Sequence[Server | Upstream]) -> Iterator[int]:
     """nginx before these servers; gives its port."""
     folder.mkdir()
     folder.chmod(0o755)
@@ -167,6 +170,65 @@ def test_events_come_at_once_and_without_a_gap_when_a_server_dies(installation: 
     ids = [int(number) for number, _ in seen if number]
     assert ids == list(range(ids[0], ids[0] + len(ids)))
     assert sum(name == "messages" for _, name in seen) >= 200
+
+
+class Upstream(ThreadingHTTPServer):
+    """Stands where a server of ours stands, and notes what nginx sends it. It breaks off every request but a GET."""
+
+    def __init__(self) -> None:
+        self.got: list[tuple[str, Message]] = []
+        noted = self.got
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                noted.append(("GET", self.headers))
+                self.send_response(200)
+                self.send_header("content-length", "0")
+                self.end_headers()
+
+            def do_POST(self) -> None:
+                noted.append(("POST", self.headers))
+                self.close_connection = True
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Quiet."""
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
+
+    def server_close(self) -> None:
+        self.shutdown()
+        super().server_close()
+
+
+@pytest.fixture
+def upstreams(tmp_path: Path) -> Iterator[tuple[list[Upstream], int]]:
+    """Two of them, and nginx in front; gives them and nginx's port."""
+    with Upstream() as one, Upstream() as other, proxy(tmp_path / "nginx", [one, other]) as port:
+        yield [one, other], port
+
+
+def ask(port: int, method: str, headers: Mapping[str, str]) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    connection.request(method, "/", headers=headers)
+    try:
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def test_a_request_that_may_have_begun_is_sent_to_nobody_else(upstreams: tuple[list[Upstream], int]):
+    servers, port = upstreams
+    assert ask(port, "POST", {}) == 502
+    assert [method for server in servers for method, _ in server.got] == ["POST"]
+
+
+def test_what_a_client_says_of_itself_is_not_passed_on(upstreams: tuple[list[Upstream], int]):
+    servers, port = upstreams
+    assert ask(port, "GET", {"X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "https"}) == 200
+    ((_, headers),) = (request for server in servers for request in server.got)
+    assert (headers.get_all("x-forwarded-for"), headers.get_all("x-forwarded-proto")) == (["127.0.0.1"], ["http"])
 
 
 def streams_open(server: Server) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.integration.durability.clients import AGENTS, Book, Client, Event, Said
-from tests.integration.durability.oracle import Oracle
+from tests.integration.durability.oracle import Calls
 
 from stepwell.database.events.reading import BEGINNING, events_after
 
@@ -68,7 +68,7 @@ def calls_have_results(client: Client, book: Book) -> Iterator[str]:
                     yield f"I5: thread {thread_id} has lost /notes/{name}.md"
 
 
-def effects_happen_once(oracle: Oracle, book: Book) -> Iterator[str]:
+def effects_happen_once(oracle: Calls, book: Book) -> Iterator[str]:
     """I4: at most one effective effect per key, and one key per piece of work; a `once` tool is called once at most, also where
     its approval was rolled back and given again, or given on several copies of a thread."""
     yield from (f"I4: {name} was carried out {n} times" for name, n in oracle.effective("keyed").items() if n > 1)
@@ -83,7 +83,7 @@ def effects_happen_once(oracle: Oracle, book: Book) -> Iterator[str]:
             )
 
 
-def effects_are_remembered(client: Client, oracle: Oracle) -> Iterator[str]:
+def effects_are_remembered(client: Client, oracle: Calls) -> Iterator[str]:
     """I4: whatever a `once` tool did or began is known to the operator, who can tell what became of it."""
     listed: dict[str, Any] = {}
     while page := client.get(f"/api/effects/all?known=true&limit=1000&offset={len(listed)}"):

@@ -18,8 +18,8 @@ def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServer]:
 
 
 @pytest.fixture
-def oracle() -> Iterator[Oracle]:
-    with Oracle() as opened:
+def oracle(tmp_path: Path) -> Iterator[Oracle]:
+    with Oracle(tmp_path / "oracle") as opened:
         yield opened
 
 

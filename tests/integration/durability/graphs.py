@@ -173,7 +173,8 @@ def _main_turn(asked: Asked) -> Any:
 def _sub_turn(asked: Asked) -> Any:
     mark = asked.first_human
     if asked.turn:
-        return _turn(f"helped with {mark}")
+        told = next(message.text for message in reversed(asked.messages) if message.type == "tool" and message.name == "pay")
+        return _turn(f"helped with {mark}: {told}")
     return _turn(write_file={"file_path": f"/notes/{mark}.md", "content": f"{mark}\n"}, note={"mark": mark}, pay={"mark": mark})
 
 

@@ -32,14 +32,15 @@ def client(server: Server) -> Iterator[Client]:
     opened.close()
 
 
-def begin_holding(client: Client, hold_s: float = 1.5) -> tuple[Said, str]:
-    """A run that is now in the middle of a step of a second and a half, or longer where it must not be over too soon."""
+def begin_holding(client: Client, hold_s: float = 1.5, nth_event: int = 3, **order: object) -> tuple[Said, str]:
+    """A run that is now in the middle of a step of a second and a half, or longer where it must not be over too soon. The step says so
+    in the `nth_event`."""
     config = {"configurable": {"hold_s": hold_s}}
-    said = client.say("holding", str(uuid.uuid4()), stream_mode=["custom", "updates"], config=config)
+    said = client.say("holding", str(uuid.uuid4()), **{"stream_mode": ["custom", "updates"], "config": config, **order})
     assert said.run_id is not None
     until = time.monotonic() + 60
     while time.monotonic() < until:
-        seen = client.events(said.thread_id, said.run_id, None, most=3)
+        seen = client.events(said.thread_id, said.run_id, None, most=nth_event)
         if any("holding" in event.data for event in seen):
             return said, said.run_id
     raise AssertionError("the run does not get to its second step")
@@ -111,6 +112,23 @@ async def test_a_run_that_does_not_end_in_time_goes_on_in_the_next_process(stopp
     values = client.get(f"/threads/{said.thread_id}/state")["values"]
     assert (values["marks"], values["done"]) == ([said.mark], [f"{said.mark} before", "held"])
     client.close()
+
+
+@pytest.mark.parametrize(("durability", "repeats"), [("sync", {1}), ("async", {1, 2}), ("exit", {2})])
+def test_a_kill_costs_as_many_finished_steps_as_the_durability_says(
+    server: Server, client: Client, oracle: Oracle, durability: str, repeats: set[int]
+) -> None:
+    said, run_id = begin_holding(client, nth_event=4, durability=durability, stream_mode=["custom", "values"])
+    server.kill()
+    server.start()
+    events = client.follow(said.thread_id, run_id)
+    again = [number for number, event in enumerate(events) if event.event == "metadata"][1]
+    kept = json.loads(events[again + 1].data).get("done", [])
+    steps = oracle.asked("keyed")[f"{said.mark} before"]
+    assert steps in repeats
+    assert kept == ([f"{said.mark} before"] if steps == 1 else []), "the second attempt begins with what is kept"
+    values = client.get(f"/threads/{said.thread_id}/state")["values"]
+    assert (values["marks"], values["done"]) == ([said.mark], [f"{said.mark} before", "held"])
 
 
 def _restart(server: Server) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
+import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,20 @@ async def test_a_token_pays_for_runs_and_the_rest_comes_back(server: Server, min
     assert await get_change(server, funding_id) == 99 - 25 - 1
     ended = await post(server, f"/threads/{thread_id}/runs/wait", order(1, config={"configurable": {"funding_id": funding_id}}))
     assert (ended.status_code, ended.json()["code"]) == (409, "session_closed")
+
+
+async def test_a_token_is_handed_in_once_for_each_key(server: Server, mint: HttpMint, mint_process: MintProcess) -> None:
+    key = {"Idempotency-Key": str(uuid.uuid4())}
+    before = len((await server.http.get("/api/wallet/sessions")).json())
+    refused = await post(server, "/api/wallet/fund", {"token": "cashuBnot-a-token"}, **key)
+    assert refused.status_code == 400, "refused, so that the key is still free"
+    body = {"token": await buy(mint, mint_process, 20)}
+    told = await asyncio.gather(*(post(server, "/api/wallet/fund", body, **key) for _ in range(3)))
+    assert [each.status_code for each in told] == [200, 200, 200]
+    assert len({each.text for each in told}) == 1
+    other = await post(server, "/api/wallet/fund", {"token": await buy(mint, mint_process, 20)}, **key)
+    assert (other.status_code, "another request" in other.json()["detail"]) == (422, True)
+    assert len((await server.http.get("/api/wallet/sessions")).json()) == before + 1
 
 
 async def test_nobody_pays_nothing_starts(server: Server) -> None:

@@ -5,17 +5,18 @@ async with StatementProxy(cluster.socket) as proxy:
     proxy.lose(5, "answer")           # the fifth statement from now on is carried out, and its answer lost with the connection
     proxy.lose(5, "statement", 40)    # it does not arrive; all connections are gone, and the next 40 are refused
 ```
-A statement is what ends in a `Query` or a `Sync` message of the wire protocol: a question that the sender waits for.
+What a statement is, `wire` says.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
+
+from tests.integration.postgres.wire import statements, words
 
 Lost = Literal["statement", "answer"]
 
@@ -110,9 +111,9 @@ class StatementProxy:
             await asyncio.gather(*passing, return_exceptions=True)
 
     async def _ask(self, way: _Way) -> None:
-        async for statement, counts in _statements(way.reader):
+        async for statement, counts in statements(way.reader):
             if counts and self._is_next():
-                self.lost = _words(statement)
+                self.lost = words(statement)
                 self.refusing = self._then_refused
                 if self._what == "statement":
                     self._cut(way)
@@ -137,24 +138,3 @@ class StatementProxy:
         """An outage takes all connections with it, a moment's fault the one."""
         for each in list(self._open) if self._then_refused else [way]:
             each.abort()
-
-
-async def _statements(reader: asyncio.StreamReader) -> AsyncIterator[tuple[bytes, bool]]:
-    """What a client sends, in pieces that end where it waits for an answer, and whether that is a statement."""
-    try:
-        length = await reader.readexactly(4)
-        yield length + await reader.readexactly(int.from_bytes(length) - 4), False
-        piece = b""
-        while True:
-            kind = await reader.readexactly(1)
-            length = await reader.readexactly(4)
-            piece += kind + length + await reader.readexactly(int.from_bytes(length) - 4)
-            if kind in b"QSHXp":
-                yield piece, kind in b"QS"
-                piece = b""
-    except (asyncio.IncompleteReadError, ConnectionError):
-        return
-
-
-def _words(statement: bytes) -> str:
-    return " ".join(part.decode(errors="replace") for part in statement.split(b"\0") if len(part) > 6)[:200]

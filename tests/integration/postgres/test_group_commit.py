@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -16,7 +20,7 @@ from tests.support.postgres import PostgresCluster
 from stepwell.database.database import OrderedWork
 from stepwell.database.postgres import patience
 from stepwell.database.postgres.database import PostgresDatabase
-from stepwell.errors import InvalidRequestError, NotFoundError, StorageUnavailableError
+from stepwell.errors import InvalidRequestError, NotFoundError, OutcomeUnknownError, StorageUnavailableError
 from stepwell.sql import Connection
 
 PATIENCE_S = 120.0
@@ -254,6 +258,54 @@ async def test_work_is_stored_once_wherever_its_connection_is_lost(
         assert "COMMIT" in lost[-1]
         assert await asyncio.to_thread(names, database) == sorted(f"{each}" for each in range(1, number + 1))
         await asyncio.to_thread(database.close)
+
+
+def crash_whole_server(cluster: PostgresCluster) -> None:
+    cluster.stop(how=signal.SIGQUIT)
+    cluster.start()
+
+
+def crash_one_process(cluster: PostgresCluster) -> None:
+    """The server ends all others, recovers, and is not started again."""
+    with psycopg.connect(cluster.url("crashing"), autocommit=True) as victim:
+        os.kill(victim.info.backend_pid, signal.SIGKILL)
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        with suppress(psycopg.OperationalError), psycopg.connect(cluster.url("crashing"), autocommit=True):
+            return
+        time.sleep(0.05)
+    raise AssertionError("the server has not recovered")
+
+
+@pytest.mark.parametrize("crash", [crash_whole_server, crash_one_process])
+async def test_a_crash_that_loses_a_commit_is_not_taken_for_its_success(
+    crash: Callable[[PostgresCluster], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A Postgres that crashes gives the number of a transaction that it has lost to another one, and calls that number committed."""
+    monkeypatch.setattr(patience, "AWAY_S", PATIENCE_S)
+    # What is not committed stays in memory for as long as possible, so that the crash loses it.
+    with PostgresCluster(tmp_path, synchronous_commit="on", wal_writer_delay="10s") as cluster:
+        cluster.create("crashing")
+        async with StatementProxy(cluster.socket) as proxy:
+            database = await asyncio.to_thread(PostgresDatabase, proxy.url("crashing"))
+            proxy.lose(3, "statement", then_refused=1_000_000)
+            writing = asyncio.wrap_future(database.submit(put("lost")))
+            async with asyncio.timeout(PATIENCE_S):
+                while not proxy.is_over:  # noqa: ASYNC110 - nobody announces it
+                    await asyncio.sleep(0.02)
+            assert "COMMIT" in proxy.lost
+            crash(cluster)
+            with psycopg.connect(cluster.url("crashing"), autocommit=True) as others:
+                for number in range(20):
+                    others.execute(PUT.replace("?", "%s"), (f"{number}", 0))
+            proxy.let_in()
+            try:
+                with suppress(OutcomeUnknownError):
+                    await asyncio.wait_for(writing, PATIENCE_S)
+                    # A server that still knew of the number calls it aborted, and the work is done again.
+                    assert "lost" in await asyncio.to_thread(names, database)
+            finally:
+                await asyncio.to_thread(database.close)
 
 
 @pytest.mark.parametrize("what", ["statement", "answer"])

@@ -13,10 +13,10 @@ from tests.support.postgres import PostgresCluster
 
 from stepwell.database.postgres import database as database_module
 from stepwell.database.postgres.persistence import PostgresPersistence
-from stepwell.database.queue import leases
+from stepwell.database.queue import heartbeat, leases
 from stepwell.database.queue.types import Admission, ClaimedRun
 from stepwell.database.types import RunOutcome
-from stepwell.errors import StorageUnavailableError
+from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.sql import Connection
 
 PATIENCE_S = 60.0
@@ -145,11 +145,11 @@ async def test_a_step_that_blocks_its_worker_keeps_its_runs(postgres_url: str, c
     begun, over = threading.Event(), threading.Event()
 
     async def work_elsewhere() -> None:
-        async with PostgresPersistence(postgres_url, lease_s=3.0) as other, driving(other, worker="other"):
+        async with PostgresPersistence(postgres_url, lease_s=6.0) as other, driving(other, worker="other"):
             begun.set()
             await asyncio.to_thread(over.wait, PATIENCE_S)
 
-    async with PostgresPersistence(postgres_url, lease_s=3.0) as only, driving(only, worker="held up") as worker:
+    async with PostgresPersistence(postgres_url, lease_s=6.0) as only, driving(only, worker="held up") as worker:
         run = (await only.queue.admit(Admission(a_run(new_id()), create_thread=True))).run
         claim = await worker.next()
         elsewhere = threading.Thread(target=lambda: asyncio.run(work_elsewhere()))
@@ -164,3 +164,27 @@ async def test_a_step_that_blocks_its_worker_keeps_its_runs(postgres_url: str, c
             while "event loop stood still" not in caplog.text:  # noqa: ASYNC110 - nobody announces it
                 await asyncio.sleep(0.02)
     assert "asyncio.to_thread" in caplog.text
+
+
+async def test_a_step_that_blocks_its_worker_for_too_long_loses_its_runs(postgres_url: str, monkeypatch: pytest.MonkeyPatch):
+    """Two minutes; here two seconds. What the worker still stores of it afterwards is refused."""
+    monkeypatch.setattr(heartbeat, "HELD_UP_S", 2.0)
+    taken = threading.Event()
+
+    async def take_over() -> None:
+        async with PostgresPersistence(postgres_url, lease_s=3.0) as other, driving(other, worker="other") as worker:
+            async with asyncio.timeout(PATIENCE_S):
+                claim = await worker.next()
+            taken.set()
+            await worker.end(claim)
+
+    async with PostgresPersistence(postgres_url, lease_s=3.0) as only, driving(only, worker="held up", concurrency=1) as worker:
+        run = (await only.queue.admit(Admission(a_run(new_id()), create_thread=True))).run
+        claim = await worker.next()
+        elsewhere = threading.Thread(target=lambda: asyncio.run(take_over()))
+        elsewhere.start()
+        assert taken.wait(PATIENCE_S), "nobody took it over"  # on the event loop: what the test is about
+        await asyncio.to_thread(elsewhere.join)
+        with pytest.raises(LeaseLostError):
+            await only.queue.finish(claim.lease, RunOutcome("success", "idle"))
+        assert (await only.records.get_run(run.owner, run.thread_id, run.run_id)).attempt == 2

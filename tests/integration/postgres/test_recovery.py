@@ -45,7 +45,7 @@ class Scene(NamedTuple):
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene]:
     folder = tmp_path_factory.mktemp("recovery")
-    with PostgresCluster(folder, synchronous_commit="on") as cluster, Oracle() as oracle:
+    with PostgresCluster(folder, synchronous_commit="on") as cluster, Oracle(folder / "oracle") as oracle:
         variables = {"ORACLE_URL": oracle.url, "SOLD_ANSWERS": str(folder / "answers")}
         installation = Installation(cluster, folder / "nodes", workers=2, **variables)
         async with installation, connected([server.url for server in installation.servers]) as sdks:

@@ -8,10 +8,10 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.integration.served.process import GRAPHS, environment, serve
 from tests.integration.served.warm import start_warm
-from tests.support.waiting import wait_until
 
 PATIENCE_S = 60
 
@@ -24,18 +24,22 @@ def post(url: str, body: object) -> dict:
 
 @contextmanager
 def working(folder: Path, url: str, *options: str) -> Iterator[Path]:
-    """A worker; gives where it writes what it says."""
+    """A worker that is stopped in the end; gives where it writes what it says."""
+    with starting(folder, url, *options) as (process, said):
+        yield said
+        process.send_signal(15)
+        assert process.wait(PATIENCE_S) == 0, said.read_text()
+
+
+@contextmanager
+def starting(folder: Path, url: str, *options: str) -> Iterator[tuple[Any, Path]]:
     said = folder / "worker.out"
     said.touch()
     command = ["worker", "--concurrency", "5", *options]
     data = environment(STEPWELL_DATA_DIR=str(folder / "data"), DATABASE_URL=url)
     process = start_warm(command, folder, data, out=said, err=said)
     try:
-        yield said
-        # It may have driven a run before it listens to signals.
-        wait_until(lambda: "Working on" in said.read_text(), "the worker says that it works")
-        process.send_signal(15)
-        assert process.wait(PATIENCE_S) == 0, said.read_text()
+        yield process, said
     finally:
         process.kill()
 
@@ -64,6 +68,36 @@ def test_a_run_started_on_one_server_is_streamed_from_another_and_driven_by_a_wo
         with urllib.request.urlopen(there, timeout=PATIENCE_S) as answer:
             assert json.load(answer)["status"] == "success"
         assert "  data      Postgres on this machine/shared" in one.output
+
+
+def test_a_worker_that_is_stopped_by_its_first_run_hands_it_back(postgres_url: str, tmp_path: Path):
+    """It listens to signals before it takes a run: the default action would end it with the run's lease still held."""
+    (tmp_path / "langgraph.json").write_text('{"graphs": {"stopping": "./stopping.py:graph"}, "dependencies": ["."]}')
+    (tmp_path / "stopping.py").write_text(STOPPING)
+    for folder in ("server", "worker"):
+        (tmp_path / folder).mkdir()
+    only = ("--database-url", postgres_url, "--concurrency", "0")
+    with serve(tmp_path / "server", *only, graphs=tmp_path / "langgraph.json") as server:
+        order = {"assistant_id": "stopping", "input": {"words": ""}}
+        post(f"{server.url}/runs", order)
+        with starting(tmp_path / "worker", postgres_url, "--graphs", str(tmp_path / "langgraph.json")) as (process, said):
+            assert process.wait(PATIENCE_S) == 0, said.read_text()
+
+
+STOPPING = """
+import os, signal
+from typing_extensions import TypedDict
+from langgraph.graph import START, StateGraph
+
+class State(TypedDict):
+    words: str
+
+def stop(state):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return {"words": "stopped"}
+
+graph = StateGraph(State).add_node("stop", stop).add_edge(START, "stop").compile()
+"""
 
 
 def test_a_worker_counts_the_lines_that_its_log_has_lost(postgres_url: str, tmp_path: Path):

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from time import time
 
+import psycopg
 import pytest
 from tests.support.driven_runs import DONE, OWNER, a_run, a_thread, driving, new_id
 
@@ -61,6 +62,19 @@ async def test_a_run_admitted_on_one_server_is_driven_by_another_and_followed_on
         await asyncio.wait_for(following, PATIENCE_S)
         assert heard == ["first", "second", "end"]
         assert await one.queue.finished(run_id, PATIENCE_S) == "finished"
+
+
+async def test_a_process_has_eight_connections_however_much_it_has_to_do(one: PostgresPersistence, postgres_url: str):
+    """A writer, a listener and six readers: what docs/how-to/scale.md has operators count with."""
+    count = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+
+    def work(connection: Connection) -> None:
+        connection.execute("SELECT pg_sleep(0.05)")
+
+    busy = [one.database.read(work, patient=patient) for patient in (False, True) for _ in range(20)]
+    await asyncio.gather(one.database.write(work), *busy)
+    with psycopg.connect(postgres_url) as looking:
+        assert looking.execute(count).fetchone() == (8,)
 
 
 async def test_a_cancellation_reaches_the_worker_that_drives_the_run(one: PostgresPersistence, other: PostgresPersistence):

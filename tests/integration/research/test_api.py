@@ -73,6 +73,24 @@ async def test_an_answer_may_come_as_soon_as_the_question_is_seen(http: httpx.As
     assert went_on[-1].state["status"] == "complete"
 
 
+async def test_a_question_and_its_answer_are_taken_once_for_each_key(http: httpx.AsyncClient) -> None:
+    async def send(path: str, key: dict[str, str], body: dict[str, Any]) -> httpx.Response:
+        return await http.post(path, json=body, headers=key)
+
+    async def check(path: str, body: dict[str, Any], other: dict[str, Any]) -> str:
+        key = {"Idempotency-Key": str(uuid.uuid4())}
+        first, again = await send(path, key, body), await send(path, key, body)
+        assert (first.status_code, first.content, first.headers["location"]) == (200, again.content, again.headers["location"])
+        refused = await send(path, key, other)
+        assert (refused.status_code, "another request" in refused.json()["detail"]) == (422, True)
+        return str(read(first.text)[-1].state["threadId"])
+
+    thread_id = await check("/api/research", {"query": "Why wells?"}, {"query": "Why cisterns?"})
+    reject = {"threadId": thread_id, "decision": "reject", "reason": "too wide"}
+    await check("/api/research/approve", reject, {"threadId": thread_id, "decision": "approve"})
+    assert len((await http.get(f"/threads/{thread_id}/runs")).json()) == 2, "a question, and one answer to its plan"
+
+
 async def test_a_plan_can_be_edited(http: httpx.AsyncClient) -> None:
     """Mission R7."""
     waiting = (await ask(http))[-1]

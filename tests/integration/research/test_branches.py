@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from tests.integration.research.talking import ask, post, serving
 
 from stepwell.apps.research.graph import build_graph
@@ -15,6 +16,7 @@ from stepwell.audit.bundle import write_bundle
 from stepwell.audit.export.dossier import read_dossier
 from stepwell.audit.trail import Entry
 from stepwell.audit.verify import verify_bundle
+from stepwell.errors import BundleError
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.testing import Asked, ScriptedModel
@@ -228,3 +230,25 @@ async def test_a_run_that_was_rolled_back_leaves_its_question_as_another_branch(
     assert dossier.question == "What is known?"
     assert [entry.data.get("query") for entry in dossier.elsewhere] == ["A first thought?"]
     assert [step["input"] for step in dossier.steps] == [subject]
+
+
+@pytest.mark.parametrize("begins_with_a_model", [False, True], ids=["a model comes", "the model goes"])
+async def test_a_bundle_says_what_wrote_its_report_when_the_setup_changes_before_approval(
+    world: OfflineWorld, equipment_for: MakeEquipment, tmp_path: Path, begins_with_a_model: bool
+) -> None:
+    subject = world.pages[0].subject
+    routes = Roles(plans=[plan(subject)]).routes
+    asked = Research(equipment_for(models=routes if begins_with_a_model else None))
+    await asked.ask(f"How large is the {subject}?")
+    answered = Research(equipment_for(models=None if begins_with_a_model else routes))
+    answered.graph.checkpointer, answered.config = asked.graph.checkpointer, asked.config
+    state = await answered.answer(True)
+    assert state["status"] == "complete", state["error_message"]
+
+    path = tmp_path / "bundle.zip"
+    await write_bundle(answered.vault, path)
+    checked = verify_bundle(path)
+    assert checked.ok, checked.problems
+    assert read_dossier(path).mode == ("extractive" if begins_with_a_model else "written")
+    with pytest.raises(BundleError, match="changed between"):
+        await replay_bundle(path, embedder=LexicalEmbedder())

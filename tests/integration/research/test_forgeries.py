@@ -235,7 +235,8 @@ def _drop_the_approval(forgery: Forgery) -> None:
 
 def _raise_verdict_without_a_mode(forgery: Forgery) -> None:
     _raise_verdict(forgery)
-    forgery.of_kind("question")[-1].data["mode"] = ""
+    for kind in ("question", "report"):
+        forgery.of_kind(kind)[-1].data["mode"] = ""
 
 
 def _raise_verdict_as_if_judged_here(forgery: Forgery) -> None:
@@ -284,7 +285,8 @@ def _write_it_where_a_ceiling_was_reached(forgery: Forgery) -> None:
 
 def _call_it_quotes(forgery: Forgery) -> None:
     """What a model wrote, as if it stood in the sources word for word."""
-    forgery.of_kind("question")[-1].data["mode"] = "extractive"
+    for kind in ("question", "report"):
+        forgery.of_kind(kind)[-1].data["mode"] = "extractive"
     title, _, rest = forgery.report.partition("\n")
     forgery.report = f"{title}\n\n{QUOTES_NOTE}\n{rest}"
 

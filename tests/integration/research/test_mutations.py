@@ -30,7 +30,7 @@ Place = tuple[str | int, ...]
 UNSEEN = [
     # Words of people and programs on which nothing else in the trail rests.
     r"approval\.(?:reason|stop) .*",
-    r"question\.(?:embedder|turn|knowledge_context|context_urls) .*",
+    r"question\.(?:embedder|mode|turn|knowledge_context|context_urls) .*",
     r"report\.(?:turn|removed_links) .*",
     r"plan\.plan\.steps\.\d+\.output .*",
     r"audit\.audit\.(?:suggestions|left_to_the_human)\b.*",

@@ -55,6 +55,7 @@ async def serve(
     knowledge: KnowledgeAid | None = None,
     answer_shapes: AnswerShapes | None = None,
     persistence: Persistence | None = None,
+    **more: Any,
 ) -> AsyncIterator[Server]:
     settings = replace(settings or ServerSettings(), drain_s=1)
     clock = clock or SystemClock()
@@ -72,6 +73,7 @@ async def serve(
         workspace=workspace,
         knowledge=knowledge,
         answer_shapes=answer_shapes,
+        **more,
     ) as services:
         app = create_app(services, settings)
         async with listening(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:

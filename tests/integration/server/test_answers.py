@@ -76,6 +76,16 @@ async def test_a_wrong_answer_is_a_problem_and_the_question_stays_open(
     assert (await answer(server.http, graph, thread_id, {question: right})).status_code == 200
 
 
+async def test_an_answer_to_an_unknown_question_is_refused_and_the_open_one_stays_open(server: Server) -> None:
+    thread_id, question = await begin(server.http, "paying")
+    for resume in ({"0" * 32: APPROVE}, {question: APPROVE, "0" * 32: APPROVE}):
+        refused = await answer(server.http, "paying", thread_id, resume)
+        assert (refused.status_code, refused.json()["interrupt_ids"]) == (409, [question])
+        assert f"No question '{'0' * 32}' on this thread. Open questions: {question}." in refused.json()["detail"]
+    assert await questions(server.http, thread_id) == [question]
+    assert (await answer(server.http, "paying", thread_id, {question: APPROVE})).status_code == 200
+
+
 async def test_a_second_click_after_the_next_question_pays_nobody_else(server: Server) -> None:
     """As pages send it: bare, with the checkpoint that they show."""
     thread_id, _ = await begin(server.http, "paying")

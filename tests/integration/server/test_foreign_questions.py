@@ -26,11 +26,12 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 class Asked(TypedDict, total=False):
     question: Any
+    schema: Any
     answers: Annotated[list[Any], list.__add__]
 
 
 def ask(state: Asked) -> Asked:
-    return {"answers": [interrupt(state["question"])]}
+    return {"answers": [interrupt(state["question"], response_schema=state.get("schema"))]}
 
 
 @tool
@@ -88,6 +89,47 @@ async def test_a_foreign_question_takes_any_answer(server: Server, question: Any
     body = {"assistant_id": "asks", "command": {"resume": {asked: answer} if named else answer}}
     told = await server.http.post(f"/threads/{thread_id}/runs/wait", json=body)
     assert (told.status_code, told.json().get("answers")) == (200, [answer]), told.text
+
+
+@pytest.mark.parametrize(
+    "answer", [True, "yes", {"decisions": [{"type": "approve"}]}, {"admit": ["a"]}, {"tool_results": [{}]}]
+)
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"action_requests": [{}]},
+        {"action_requests": ["pay"]},
+        {"action_requests": [{"name": ["pay"]}]},
+        {"action_requests": [{"name": "pay"}], "review_configs": 7},
+        {"action_requests": [{"name": "pay"}], "review_configs": [{"action_name": "pay", "allowed_decisions": 7}]},
+        {"type": "action_requests"},
+        {"type": "source_review"},
+        {"type": "source_review", "sources": [{"id": None}]},
+        {"type": "source_review", "sources": [{"id": "a"}, {"id": "b"}]},
+        {"type": "client_tool_execution", "tool_calls": [7, {"id": ["1"], "name": {}}]},
+        {"type": "clarification_request", "options": [{"id": {}}], "allow_multiple": []},
+    ],
+)
+async def test_a_malformed_question_under_our_mark_is_answered_or_refused_with_a_sentence(
+    server: Server, question: Any, answer: Any
+) -> None:
+    """A mark is only a word in a schema: any graph can write it on any question."""
+    schema = {"x-stepwell-answer": question.get("type", "action_requests")}
+    thread_id, asked = await begin(server, "asks", {"question": question, "schema": schema})
+    body = {"assistant_id": "asks", "command": {"resume": {asked: answer}}}
+    told = await server.http.post(f"/threads/{thread_id}/runs/wait", json=body)
+    assert told.status_code in (200, 422), told.text
+    if told.status_code == 422:
+        assert "still open" in told.json()["detail"]
+
+
+@pytest.mark.parametrize("mark", [None, 7, [], {"a": 1}, "", "unknown"])
+async def test_a_malformed_mark_is_not_ours(server: Server, mark: Any) -> None:
+    question = {"type": "plan_approval"}
+    thread_id, asked = await begin(server, "asks", {"question": question, "schema": {"x-stepwell-answer": mark}})
+    body = {"assistant_id": "asks", "command": {"resume": {asked: "any"}}}
+    told = await server.http.post(f"/threads/{thread_id}/runs/wait", json=body)
+    assert (told.status_code, told.json().get("answers")) == (200, ["any"]), told.text
 
 
 async def test_a_foreign_answer_keeps_a_field_that_our_devices_use(server: Server) -> None:

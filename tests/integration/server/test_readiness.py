@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+import uuid
+from contextlib import closing
+from pathlib import Path
 
-from tests.integration.server.conftest import Server
+from tests.integration.runs.graphs import two
+from tests.integration.server.conftest import Server, serve
 
 REFUSING = (
     "CREATE TRIGGER refusing BEFORE UPDATE OF status ON runs WHEN NEW.status = 'running'"
@@ -42,3 +47,20 @@ async def test_a_server_that_is_being_stopped_is_well_and_not_ready(server: Serv
     refused = await server.http.get("/ready")
     assert (refused.status_code, "being stopped" in refused.json()["detail"]) == (503, True)
     assert (await server.http.get("/ok")).status_code == 200
+
+
+async def test_what_must_stand_before_the_first_run_is_taken_does(tmp_path: Path) -> None:
+    """Such as a worker's ear for signals. The run waits since an earlier process, which drove none."""
+
+    def read_states() -> None:
+        with closing(sqlite3.connect(tmp_path / "server.db")) as database:
+            seen.extend(status for (status,) in database.execute("SELECT status FROM runs"))
+
+    seen: list[str] = []
+    body = {"assistant_id": "two", "input": {"words": []}, "if_not_exists": "create"}
+    path = f"/threads/{uuid.uuid4()}/runs"
+    async with serve(tmp_path, graphs={"two": two}, concurrency=0) as server:
+        run_id = (await server.http.post(path, json=body)).json()["run_id"]
+    async with serve(tmp_path, graphs={"two": two}, before_driving=read_states) as server:
+        assert seen == ["pending"]
+        assert (await server.http.get(f"{path}/{run_id}/join")).json()["words"] == ["hello", "world"]

@@ -15,11 +15,14 @@ import pytest_asyncio
 from tests.integration.runs.graphs import asking, asking_twice, two
 from tests.integration.server.conftest import Server, serve
 
+from stepwell import create_deep_agent
 from stepwell.clock import Clock, SystemClock
+from stepwell.testing import ScriptedModel, say
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-GRAPHS = {"two": two, "asking": asking, "asking_twice": asking_twice}
+AGENT = create_deep_agent(ScriptedModel.answering(lambda _: say("hello")), name="agent")
+GRAPHS = {"two": two, "asking": asking, "asking_twice": asking_twice, "agent": AGENT}
 INPUT = {"words": ["say"]}
 
 
@@ -112,6 +115,16 @@ async def test_a_command_to_a_thread_is_carried_out_once(server: Server) -> None
     told = [(await server.http.post(f"/threads/{thread_id}/commands", json=body, headers=headers)).json() for _ in range(2)]
     assert told[0]["result"] == told[1]["result"]
     assert len(await runs_of(server.http, thread_id)) == 1
+
+
+async def test_the_agent_of_a_workspace_is_asked_once(server: Server) -> None:
+    headers, body = keyed(), {"assistant_id": "agent", "messages": [{"role": "user", "content": "hi"}]}
+    told = [await server.http.post("/api/agent", json=body, headers=headers) for _ in range(2)]
+    assert (told[0].status_code, told[0].content, place(told[0])) == (200, told[1].content, place(told[1]))
+    assert len(await runs_of(server.http, place(told[0]).split("/")[2])) == 1
+    other = {**body, "messages": [{"role": "user", "content": "bye"}]}
+    refused = await server.http.post("/api/agent", json=other, headers=headers)
+    assert (refused.status_code, "another request" in refused.json()["detail"]) == (422, True)
 
 
 async def test_a_key_is_refused_with_another_request(server: Server) -> None:

@@ -21,6 +21,7 @@ from stepwell import (
     ToolNameConflictError,
     create_deep_agent,
 )
+from stepwell.errors import InvalidRequestError
 from stepwell.testing import ScriptedModel, call, say
 
 ASK = {"messages": [("user", "go")]}
@@ -277,3 +278,14 @@ def test_an_async_tool_in_a_sync_run_names_the_way_out():
 
     agent = create_deep_agent(ScriptedModel([call("fetch"), say("done")]), tools=[fetch])
     assert agent.invoke(ASK)["messages"][-2].text.endswith("The program must use ainvoke or astream.")
+
+
+@pytest.mark.parametrize("given", ["hi", HumanMessage("hi"), [HumanMessage("hi")], [{"role": "user", "content": "hi"}]])
+async def test_an_input_that_is_not_an_object_names_the_way_out(given: Any):
+    agent = create_deep_agent(ScriptedModel([say("hello")]), checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    with pytest.raises(InvalidRequestError, match=r'\{"messages": \['):
+        agent.invoke(given, thread)
+    with pytest.raises(InvalidRequestError, match=r'\{"messages": \['):
+        await agent.ainvoke(given, thread)
+    assert agent.invoke(ASK, thread)["messages"][-1].text == "hello"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import json
 import os
 import stat
 import sys
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from importlib.abc import MetaPathFinder
 from pathlib import Path
@@ -44,6 +47,33 @@ async def test_a_signed_bundle_says_who_vouches_for_it(filled, tmp_path: Path):
     assert UNSIGNED not in checked.lacks
     known = verify_bundle(bundle, key=key.public_key())
     assert (known.ok, known.vouched) == (True, True)
+
+
+async def test_a_bundle_can_be_checked_by_hand(filled, tmp_path: Path):
+    """With a zip reader, sha256 and Ed25519, and nothing of ours: as docs/explanation/evidence.md says it."""
+    bundle = await signed(filled, tmp_path, SigningKey(tmp_path / "data"))
+    with zipfile.ZipFile(bundle) as opened:
+        members = {name: opened.read(name) for name in opened.namelist()}
+    bodies = {name.partition("/")[2]: content for name, content in members.items() if "/" in name}
+    assert {hashlib.sha256(content).hexdigest() for content in bodies.values()} == bodies.keys()
+    entries = [json.loads(line) for line in members["trail.jsonl"].splitlines()]
+    for entry in entries:
+        hashed = json.dumps(
+            {name: value for name, value in entry.items() if name != "hash"},
+            sort_keys=True,
+            separators=(",", ":"),
+            ensure_ascii=False,
+        )
+        assert hashlib.sha256(hashed.encode()).hexdigest() == entry["hash"]
+    quotes = [entry["data"] for entry in entries if entry["kind"] == "quote"]
+    texts = {entry["data"]["source_id"]: entry["data"]["text_sha256"] for entry in entries if entry["kind"] == "source"}
+    assert quotes
+    for quote in quotes:
+        text = members[f"texts/{texts[quote['source_id']]}"].decode()
+        assert text[quote["start"] : quote["end"]] == quote["text"]
+    signature = json.loads(members["signature.json"])
+    key = Ed25519PublicKey.from_public_bytes(base64.b64decode(signature["key"].removeprefix("ed25519:")))
+    key.verify(base64.b64decode(signature["signature"]), b"stepwell bundle\n" + members["manifest.json"])
 
 
 async def test_another_key_or_none_does_not_vouch(filled, tmp_path: Path):

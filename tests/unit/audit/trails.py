@@ -124,15 +124,21 @@ async def write_quotes(vault: EvidenceVault, quotes: Mapping[str, Quote], source
     for claim in claims:
         await record_claim(vault, claim)
     title, _, rest = write_report(read, claims, quotes, sources).text.partition("\n")
-    await tell_report(vault, f"{title}\n\n{QUOTES_NOTE}\n{rest}", claims, quotes, sources)
+    await tell_report(vault, f"{title}\n\n{QUOTES_NOTE}\n{rest}", claims, quotes, sources, mode="extractive")
 
 
 async def tell_report(
-    vault: EvidenceVault, text: str, claims: Sequence[Claim], quotes: Mapping[str, Quote], sources: Mapping[str, Source]
+    vault: EvidenceVault,
+    text: str,
+    claims: Sequence[Claim],
+    quotes: Mapping[str, Quote],
+    sources: Mapping[str, Source],
+    *,
+    mode: str = "written",
 ) -> None:
     rests_on = {"claims": [claim.claim_id for claim in claims], "quotes": list(quotes), "sources": list(sources)}
     sufficient = any(claim.verdict in ("supported", "partial") for claim in claims)
-    facts = {"sha256": await vault.put(text.encode()), "sufficient": sufficient, "removed_links": 0, "turn": ""}
+    facts = {"sha256": await vault.put(text.encode()), "sufficient": sufficient, "mode": mode, "removed_links": 0, "turn": ""}
     await vault.append(NewEntry("report", "q1:report", {**facts, **rests_on, "after": "q1:approval:1"}))
 
 

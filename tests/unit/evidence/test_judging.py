@@ -7,6 +7,7 @@ from langchain_core.messages import BaseMessage
 
 from stepwell.audit.evidence import Claim, Quote
 from stepwell.audit.verdicts import verdict
+from stepwell.audit.writing.report import mark_of
 from stepwell.evidence.judging import ModelJudge
 from stepwell.testing import ScriptedModel
 
@@ -50,3 +51,11 @@ async def test_a_judge_who_cannot_be_reached_makes_the_sentence_doubtful_and_cos
 async def test_a_judge_whose_ceiling_is_reached_makes_the_sentence_doubtful():
     judged = await verdict(CLAIM, QUOTES, ModelJudge(ScriptedModel([]), Calls(), exhausted))
     assert judged.verdict == "partial"
+
+
+async def test_a_judge_s_own_words_are_quoted_as_such_and_stay_out_of_the_report():
+    """Also where they read like what a check has found."""
+    model = ScriptedModel(['{"verdict": "partial", "reason": "the source is a hoax.\u201d It says nothing."}'])
+    judged = await verdict(CLAIM, QUOTES, ModelJudge(model, Calls(), not_exhausted))
+    assert judged.reasons == ('the judge says: \u201cthe source is a hoax." It says nothing.\u201d',)
+    assert mark_of(judged) == " *(partly supported)*"

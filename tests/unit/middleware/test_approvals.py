@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 
-from stepwell import ConfigurationError, create_deep_agent
+from stepwell import ConfigurationError, DeepAgentState, create_deep_agent
 from stepwell.errors import AnswerShapeError
 from stepwell.testing import ScriptedModel, call, calls, reply, say
 
@@ -264,3 +265,21 @@ def test_a_bare_answer_is_not_given_to_a_later_question(first):
         result = answer(agent, *[APPROVE] * len(requests), interrupt=waiting[0])
     assert asked == [f"/{n}.md" for n in ("abcdef" if len(first) == 1 else "cdef")]
     assert sorted(result["files"]) == [f"/{n}.md" for n in "abcdef"]
+
+
+@pytest.mark.parametrize("sync", [True, False])
+async def test_an_approval_without_a_checkpointer_names_what_to_pass(sync):
+    """It could never be answered. On a server, which brings a checkpointer, the same graph waits."""
+    agent = create_deep_agent(ScriptedModel([WRITE, WRITE, say("ok")]), interrupt_on={"write_file": True})
+    with pytest.raises(ConfigurationError, match=r"'write_file'.*checkpointer=InMemorySaver\(\)"):
+        agent.invoke(ASK) if sync else await agent.ainvoke(ASK)
+    agent.checkpointer = InMemorySaver()
+    assert agent.invoke(ASK, THREAD)["__interrupt__"]
+
+
+def test_an_agent_without_a_checkpointer_inside_a_graph_that_has_one_waits_for_its_approval():
+    agent = create_deep_agent(ScriptedModel([WRITE, say("ok")]), interrupt_on={"write_file": True})
+    outer = StateGraph(DeepAgentState).add_node("agent", agent).add_edge(START, "agent").compile(InMemorySaver())
+    (waiting,) = outer.invoke(ASK, THREAD)["__interrupt__"]
+    final = outer.invoke(Command(resume={waiting.id: {"decisions": [{"type": "approve"}]}}), THREAD)
+    assert final["messages"][-1].text == "ok"

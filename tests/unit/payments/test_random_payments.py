@@ -22,6 +22,8 @@ from stepwell.testing import MemoryMint
 
 OWNERS = ("alice", "bob")
 STEPS = 100
+REFUSALS = {"balance_short", "ceiling", "token_in_use", "session_closed"}
+MOST_ROUNDS = 20
 FAULTS = st.lists(st.sampled_from([None, "before", "after", "pending"]), max_size=4) | st.sampled_from(
     [["before"] * 3, ["after", "before", "before"], ["pending"] * 4]
 )
@@ -213,7 +215,10 @@ def test_credits_are_charges_balance_refunds_and_fees_after_every_step(
     """Mission: 20,000 steps in `make prove`, 2,000 in the test run, exact to one sat after every one of them."""
     History.counted = Counter()
     rounds = 0
-    while History.counted["steps"] < effort.cases(2_000, 20_000):
+    # What is drawn also depends on which modules are loaded, for Hypothesis draws constants from them: some rounds meet no ceiling.
+    while History.counted["steps"] < effort.cases(2_000, 20_000) or (
+        not History.counted.keys() >= REFUSALS and rounds < MOST_ROUNDS
+    ):
         rounds += 1
         seed(rounds)(History)
         run_state_machine_as_test(
@@ -228,4 +233,4 @@ def test_credits_are_charges_balance_refunds_and_fees_after_every_step(
         )
     for what, count in sorted(History.counted.items()):
         record_property(what, count)
-    assert {"balance_short", "ceiling", "token_in_use", "session_closed"} <= set(History.counted), "nothing was tried"
+    assert REFUSALS - History.counted.keys() == set(), "every way to be refused was tried"

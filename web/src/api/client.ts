@@ -22,7 +22,7 @@ const showsNodes = (graphId: string) => /^(deep_)?research/.test(graphId);
 
 const post = <T>(path: string, json: unknown) => request<T>(path, { method: "POST", json });
 /** For what starts something. Sent again with the same key, it starts nothing, and gives what it gave before. */
-const postOnce = <T>(path: string, json: unknown, key: string) =>
+export const postOnce = <T>(path: string, json: unknown, key: string) =>
   request<T>(path, { method: "POST", json, headers: { "Idempotency-Key": key } });
 const at = (threadId: string) => `/threads/${encodeURIComponent(threadId)}`;
 const query = (given: Record<string, string | number | null | undefined>) =>

@@ -72,3 +72,19 @@ test("messages arrive in the order in which they were sent, however long somethi
   leave();
   expect(arrived).toEqual(["first", "second"]);
 });
+
+test("a message whose answer was lost is sent again with the same key", async () => {
+  const keys: (string | null)[] = [];
+  vi.stubGlobal("fetch", (_: string, init?: RequestInit) => {
+    if (init?.method !== "POST") return Promise.resolve(reply([])); // what the server knows of: nothing has arrived
+    keys.push(new Headers(init.headers).get("Idempotency-Key"));
+    return keys.length === 1 ? Promise.reject(new TypeError("the network is gone")) : Promise.resolve(reply({ run_id: "run" }));
+  });
+  const session = new ThreadSession("t");
+  await session.send("hello", "assistant");
+  await session.send("hello", "assistant");
+  const [lost, again, other] = keys;
+  expect(lost).toBe(session.view.messages[0]!.id);
+  expect(again).toBe(lost);
+  expect(other).not.toBe(lost);
+});

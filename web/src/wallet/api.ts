@@ -1,8 +1,9 @@
 // The server's routes about money, typed from its OpenAPI document. A token goes in by `validate` and `fund`, in the body and nowhere else,
 // and comes out by `claim`.
 
-import { request } from "../api";
+import { postOnce, request } from "../api";
 import type { components } from "../api/schema";
+import { hashOf } from "../device/content";
 
 type Schemas = components["schemas"];
 export type Session = Schemas["BalanceResponse"];
@@ -32,6 +33,8 @@ export interface Wish {
   ceiling_sats?: number;
 }
 
+type Funded = Schemas["FundResponse"];
+
 const post = <T>(route: string, json: unknown) => request<T>(`/api/wallet/${route}`, { method: "POST", json });
 const named = (fundingId: string) => `funding_id=${encodeURIComponent(fundingId)}`;
 
@@ -46,7 +49,8 @@ export const money = {
   history: (fundingId: string, after: number) =>
     request<Entry[]>(`/api/wallet/history?${named(fundingId)}&after=${after}&limit=${HISTORY_PAGE}`),
   validate: (token: string) => post<Valuation>("validate", { token }),
-  fund: (wish: Wish) => post<{ funding_id: string; net_sats: number; state: Session["state"] }>("fund", wish),
+  /** The same wish has the same key, after a lost answer or a reload too: the same money in the same place. */
+  fund: async (wish: Wish) => postOnce<Funded>("/api/wallet/fund", wish, await hashOf(JSON.stringify(wish))),
   refund: (fundingId: string) => post<Refund>("refund", { funding_id: fundingId }),
   claim: (refundId: string) => post<{ token: string; amount_sats: number }>("claim", { refund_id: refundId }),
 };

@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
+import { money } from "./api";
 import { wallet } from "./wallet.svelte";
 
 afterEach(() => vi.unstubAllGlobals());
@@ -23,4 +24,20 @@ test("what was asked before and comes later does not take the place of what is n
   lists[1]!(reply([session(7)]));
   await loading;
   expect(wallet.sessions).toEqual([session(7)]);
+});
+
+test("a token whose answer was lost is handed in again with the same key, and another one with another", async () => {
+  const keys: (string | null)[] = [];
+  vi.stubGlobal("fetch", (_: string, init?: RequestInit) => {
+    keys.push(new Headers(init?.headers).get("Idempotency-Key"));
+    return keys.length === 1 ? Promise.reject(new TypeError("the network is gone")) : Promise.resolve(reply({ funding_id: "f", net_sats: 7, state: "authorized" }));
+  });
+  await expect(money.fund({ token: "cashuBone" })).rejects.toThrow("does not answer");
+  await money.fund({ token: "cashuBone" });
+  await money.fund({ token: "cashuBone", ceiling_sats: 5 });
+  await money.fund({ token: "cashuBtwo" });
+  const [lost, again, ...others] = keys;
+  expect(lost).toMatch(/^[0-9a-f]{64}$/);
+  expect(again).toBe(lost);
+  expect(new Set([lost, ...others]).size).toBe(3);
 });

@@ -98,6 +98,12 @@ async def replay_bundle(path: Path, *, embedder: Embedder | None = None, show: S
                 f"The bundle '{path.name}' is of a deep research: an agent's free work, which nobody can make again. "
                 "`stepwell verify` checks it."
             )
+        written = story.last("report")
+        if written is not None and written.data.get("mode") != questions[-1].data.get("mode"):
+            raise BundleError(
+                f"The models that bundle '{path.name}' was made with changed between its question and its report, so it cannot be made "
+                "again with one of the two. `stepwell verify` checks it."
+            )
         recorded = bundle.read("report.md").decode()
         replay = bundle.replay()
         recorded_answers = replay.unused

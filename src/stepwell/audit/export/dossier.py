@@ -12,7 +12,7 @@ from stepwell.audit.bundle import BundleReader
 from stepwell.audit.evidence import Claim, Quote, Source
 from stepwell.audit.exchanges.receipt import egress_receipt
 from stepwell.audit.ledger import Evidence
-from stepwell.audit.story import evidence_of, story_of
+from stepwell.audit.story import Story, evidence_of, story_of
 from stepwell.audit.trail import Entry, head
 from stepwell.audit.verify import Verification
 from stepwell.errors import BundleError
@@ -78,7 +78,7 @@ def read_dossier(bundle: Path, checked: Verification | None = None) -> Dossier:
         plan = evidence.plan or {}
         return Dossier(
             question=clean(str(asked.data["query"])) if asked else "",
-            mode=str(asked.data.get("mode", "")) if asked else "",
+            mode=_find_mode(story),
             asked_at=asked.at if asked else "",
             report=reader.read("report.md").decode(),
             head=head(entries),
@@ -90,6 +90,12 @@ def read_dossier(bundle: Path, checked: Verification | None = None) -> Dossier:
             checked=_describe(checked) if checked else (),
             elsewhere=story.elsewhere,
         )
+
+
+def _find_mode(story: Story) -> str:
+    """What wrote the report: a deep research says it with its question."""
+    said = (entry.data.get("mode") for entry in (story.last("report"), story.last("question")) if entry)
+    return next((str(mode) for mode in said if mode), "")
 
 
 def _describe(checked: Verification) -> list[str]:

@@ -193,7 +193,7 @@ def _read_opinion(body: bytes | None) -> Judgement | None:
     verdict = said.get("verdict") if isinstance(said, dict) else None
     reason = said.get("reason", "") if isinstance(said, dict) else ""
     known = next((each for each in VERDICTS if each == verdict), None)
-    return Judgement(known, reason) if known is not None and isinstance(reason, str) else None
+    return Judgement.by_model(known, reason) if known is not None and isinstance(reason, str) else None
 
 
 def _read_asked(body: bytes | None) -> Iterator[tuple[str, frozenset[str]]]:

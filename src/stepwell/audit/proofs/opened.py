@@ -100,8 +100,8 @@ class Trail:
 
     @cached_property
     def modes(self) -> dict[int, str]:
-        """Report or claim, by its place in the trail -> how its question was answered: `extractive`, `written` or `deep`. A claim that no
-        report lists belongs to the last question before it; in a trail without questions it has none."""
+        """Report or claim, by its place in the trail -> what wrote it: `extractive`, `written` or `deep`. A claim that no report lists
+        belongs to the last question before it; in a trail without questions it has none."""
         asked: dict[str, str] = {}
         found: dict[int, str] = {}
         newest = ""
@@ -109,7 +109,7 @@ class Trail:
             if entry.kind == "question":
                 newest = asked[scope_of(entry)] = text_at(entry.data, "mode")
             else:
-                found[entry.seq] = newest if entry.kind == "claim" else asked[scope_of(entry)]
+                found[entry.seq] = newest if entry.kind == "claim" else entry.data.get("mode", asked[scope_of(entry)])
         return found
 
     @property

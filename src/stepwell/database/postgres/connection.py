@@ -38,6 +38,8 @@ _LIMITS = b"SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '
 _BY_INDEX = b"SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off"
 # Asked for on the way, behind whatever the transaction locks first: it is what the transaction looks at, and takes its snapshot.
 _NUMBER = "SELECT txid_current()"
+# The second changes when one of its processes has crashed, after which it recovers without being started again.
+_SERVER_START = b"SELECT pg_postmaster_start_time() || ' ' || stats_reset FROM pg_stat_bgwriter"
 _TOKENS = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|--[^\n]*|::|\?|:[A-Za-z_]\w*|%""")
 
 
@@ -130,6 +132,9 @@ class PostgresConnection:
         """How the transaction begins that was asked for."""
         self.transaction = 0
         """The number of the transaction that was begun last. Under it Postgres remembers whether it was committed."""
+        self.server_start = ""
+        """Changes when the server of this connection is started or recovers from a crash, if it writes. Afterwards the same numbers may be
+        those of other transactions."""
 
     def begin(self, sql: str) -> None:
         """Begin a transaction on the journey of the first statement of its work, which takes and gives only text and numbers."""
@@ -212,9 +217,12 @@ def connect(url: str, *, writes: bool = False) -> PostgresConnection:
     raw: RawConnection = psycopg.connect(**settings, autocommit=True)
     adapt(raw)
     raw.execute(_LIMITS)
+    connection = PostgresConnection(raw)
     if writes:
         raw.execute(_BY_INDEX)
-    return PostgresConnection(raw)
+        row = raw.execute(_SERVER_START).fetchone()
+        connection.server_start = str(row[0]) if row else ""
+    return connection
 
 
 def adapt(raw: BaseConnection[Any]) -> None:

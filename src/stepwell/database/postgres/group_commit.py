@@ -9,7 +9,8 @@ all together, SERIALIZABLE ──commit──> done
      │ the connection is lost before the commit: a new one is made, and it is tried again; for a few seconds at most
      │ the connection is lost during the commit: Postgres is asked over a new one what became of the transaction. Committed: done. Aborted:
      │                                           it is tried again
-     └ it cannot be asked for a few seconds: all whose commit it was are told that nobody knows
+     └ it cannot be asked for a few seconds, or says "committed" and was restarted meanwhile: all whose commit it was are told that nobody
+                                                 knows
 ```
 
 Work was written for SQLite, where one writer looks and then acts and nobody comes in between. SERIALIZABLE promises the same among many
@@ -65,8 +66,9 @@ class _PieceFailedError(Exception):
 class _OutcomeUnknownError(Exception):
     """The connection was lost while the transaction of this number was being committed."""
 
-    def __init__(self, message: str, transaction: int) -> None:
+    def __init__(self, message: str, transaction: int, server_start: str) -> None:
         self.transaction = transaction
+        self.server_start = server_start
         super().__init__(message)
 
 
@@ -157,23 +159,27 @@ class GroupCommit:
         """What became of a transaction whose connection was lost during its commit, as Postgres remembers it."""
         logger.warning("the connection to the database was lost during a commit; asking what became of it")
         while True:
-            outcome = self._ask_outcome(unknown.transaction)
+            outcome = self._ask_outcome(unknown)
             if outcome == "committed":
                 return True
+            if outcome == "restarted":
+                raise unknown
             # Otherwise it may still be under way, on a connection whose end the server has not noticed yet.
             if not self._patience.wait(give_up_at):
                 raise (unknown.__cause__ or unknown) if outcome == "aborted" else unknown
             if outcome == "aborted":
                 return False
 
-    def _ask_outcome(self, transaction: int) -> str | None:
-        """`committed`, `aborted` or `in progress`; `None` where nobody can tell."""
+    def _ask_outcome(self, unknown: _OutcomeUnknownError) -> str | None:
+        """`committed`, `aborted` or `in progress`; `None` where nobody can tell now; `restarted` where nobody will: a server that
+        has crashed gives the number of a transaction that it has lost to another one, which may be what was committed."""
         try:
-            found: str | None = self._connected().execute(_ASK_OUTCOME, (transaction,)).fetchone()[0]
+            connection = self._connected()
+            found: str | None = connection.execute(_ASK_OUTCOME, (unknown.transaction,)).fetchone()[0]
         except psycopg.Error:  # it is away, or another one that does not know the number has taken its place
             self._disconnect()
             return None
-        return found
+        return "restarted" if found == "committed" and connection.server_start != unknown.server_start else found
 
     def _commit(self, connection: PostgresConnection, group: Sequence[Job[Any]], carefully: bool) -> None:
         if group[0].exclusive:
@@ -193,7 +199,7 @@ class GroupCommit:
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             if isinstance(error, CHANGED_MEANWHILE) or not is_lost(error):
                 raise
-            raise _OutcomeUnknownError(str(error), connection.transaction) from error
+            raise _OutcomeUnknownError(str(error), connection.transaction, connection.server_start) from error
 
     def _begin_exclusively(self, connection: PostgresConnection) -> bool:
         """Whether nobody else is at it."""

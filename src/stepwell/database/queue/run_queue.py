@@ -152,6 +152,10 @@ class RunQueue:
 
         await self._database.write(work)
 
+    async def forget(self, key: RequestKey) -> None:
+        """Free a noted key: its request was refused, and nothing was done."""
+        await self._database.write(lambda connection: request_keys.forget(connection, key))
+
     async def work(
         self, drive: Drive, *, worker: str, concurrency: int, draining: asyncio.Event, duty: Duty | None = None
     ) -> None:

@@ -38,3 +38,9 @@ def remember(connection: Connection, key: RequestKey, made: Sequence[str], now: 
         " ON CONFLICT (owner, key) DO UPDATE SET made = excluded.made",
         (key.owner, key.key, key.fingerprint, dumps(list(made)), now),
     )
+
+
+def forget(connection: Connection, key: RequestKey) -> None:
+    connection.execute(
+        "DELETE FROM request_keys WHERE owner = ? AND key = ? AND fingerprint = ?", (key.owner, key.key, key.fingerprint)
+    )

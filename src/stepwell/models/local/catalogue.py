@@ -7,13 +7,13 @@ pinned revision. An entry without both does not belong here: a user can always n
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from stepwell.errors import ModelUnavailableError
 from stepwell.models.capabilities import Capabilities
+from stepwell.validation import suggest
 
 
 @dataclass(frozen=True)
@@ -124,10 +124,9 @@ def find_local_model(name: str) -> LocalModel | None:
     model = CATALOGUE.get(name.strip().lower())
     if model or is_path(name):
         return model
-    close = difflib.get_close_matches(name.lower(), CATALOGUE, n=1)
-    meant = f" Did you mean '{close[0]}'?" if close else ""
     raise ModelUnavailableError(
-        f"Unknown local model '{name}'.{meant} Known: {', '.join(CATALOGUE)}; or a path to a file that ends in .gguf."
+        f"Unknown local model '{name}'.{suggest(name.lower(), CATALOGUE)} Known: {', '.join(CATALOGUE)}; "
+        "or a path to a file that ends in .gguf."
     )
 
 

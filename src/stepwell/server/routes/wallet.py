@@ -91,13 +91,18 @@ async def fund(body: TokenFund, principal: Payer, cashier: Till, services: Given
     # The token itself says which funding it is, however often it comes. A key only must not have come with another one.
     if (sent := key.of(principal)) is not None:
         await services.persistence.queue.note(sent)
-    funding = await cashier.wallet.fund(
-        principal.owner,
-        body.token,
-        session_id=body.funding_id,
-        ceiling_sats=body.ceiling_sats,
-        refund_pubkey=body.refund_pubkey,
-    )
+    try:
+        funding = await cashier.wallet.fund(
+            principal.owner,
+            body.token,
+            session_id=body.funding_id,
+            ceiling_sats=body.ceiling_sats,
+            refund_pubkey=body.refund_pubkey,
+        )
+    except (PaymentError, NotFoundError):
+        if sent is not None:
+            await services.persistence.queue.forget(sent)
+        raise
     session = await cashier.wallet.session(principal.owner, funding.session_id)
     return json_response({"funding_id": funding.session_id, "net_sats": funding.amount - funding.fee, "state": session.state})
 

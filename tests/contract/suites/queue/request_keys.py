@@ -58,6 +58,19 @@ class RequestKeyCases(QueueCase):
             await persistence.queue.admit(Admission(a_run(thread_id)), key)
         assert await persistence.queue.recall(key) is None
 
+    async def test_a_noted_key_is_refused_with_another_request_until_it_is_forgotten(self, persistence: Persistence) -> None:
+        key = replace(KEY, key=new_id())
+        other = replace(key, fingerprint="something else")
+        await persistence.queue.note(key)
+        await persistence.queue.note(key)
+        with pytest.raises(RequestKeyError):
+            await persistence.queue.note(other)
+        await persistence.queue.forget(other)
+        with pytest.raises(RequestKeyError):
+            await persistence.queue.note(other)
+        await persistence.queue.forget(key)
+        await persistence.queue.note(other)
+
     async def test_a_batch_is_admitted_once(self, persistence: Persistence, thread_id: str) -> None:
         key = replace(KEY, key=new_id())
         batches = [

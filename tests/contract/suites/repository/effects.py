@@ -15,7 +15,7 @@ from stepwell.errors import InvalidRequestError, ThreadBusyError
 from stepwell.tools.effect_journal import Begun, Done, NotedCall, OtherArguments, Settled, Unknown
 
 ALL = Page(limit=1000)
-PATIENCE_S = 20.0
+PATIENCE_S = 120.0
 
 
 class EffectCases(RepositoryCase):

@@ -9,15 +9,21 @@ from __future__ import annotations
 import asyncio
 import random
 import signal
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine
+from itertools import pairwise
+from time import monotonic
 from types import TracebackType
 from typing import Self
 
 from tests.integration.postgres.chaos.installation import Installation, Node
 from tests.support.redis import RedisServer
 
+from stepwell.database.postgres.patience import AWAY_S
+
 LEASE_S = 8.0
+COMMIT_S = 15.0
+"""For so long a fault waits for a commit that it could cut."""
 
 Trouble = Coroutine[None, None, None]
 Fault = Callable[["Faults"], Trouble | None]
@@ -29,6 +35,10 @@ class Faults:
 
     def __init__(self, installation: Installation, seed: int) -> None:
         self.counts: Counter[str] = Counter()
+        self.idle: Counter[str] = Counter()
+        """How many of a kind have waited for their moment in vain."""
+        self.begun: defaultdict[str, list[float]] = defaultdict(list)
+        """When each of a kind began."""
         self.installation = installation
         self.kinds = KINDS | (OF_REDIS if installation.redis else {})
         self.round = [kind for kind in self.kinds for _ in range(OFTEN.get(kind, 1))]
@@ -43,6 +53,7 @@ class Faults:
         if trouble is None:
             return False
         self.counts[kind] += 1
+        self.begun[kind].append(monotonic())
         task = asyncio.create_task(trouble, name=kind)
         self._under_way.add(task)
         task.add_done_callback(self._over)
@@ -65,6 +76,10 @@ class Faults:
             await asyncio.wait(self._under_way)
         for error in self._failed:
             raise error
+
+    def gaps(self, kind: str) -> list[float]:
+        """Seconds between one of a kind and the next."""
+        return [after - before for before, after in pairwise(self.begun[kind])]
 
     def pick(self, nodes: list[Node]) -> Node | None:
         """One that nothing happens to now, as long as there is another one; of workers rather one that drives something."""
@@ -121,6 +136,26 @@ async def _cut(faults: Faults, node: Node) -> None:
     node.proxy.cut()
 
 
+def _cut_commit(kind: str) -> Callable[[Faults, Node], Trouble]:
+    async def cut(faults: Faults, node: Node) -> None:
+        """The next commit is carried out, and the connection is gone before the answer. Half of the time all connections are refused
+        afterwards, for longer than anybody waits, so that the database cannot be asked what became of the commit."""
+        lost = asyncio.create_task(node.proxy.lose_commit().wait())
+        try:
+            await asyncio.wait({lost}, timeout=COMMIT_S)
+        finally:
+            node.proxy.keep_commits()
+            lost.cancel()
+        if not lost.done():
+            faults.idle[kind] += 1
+        elif faults.chance.random() < 0.5:
+            node.proxy.refuse()
+            await asyncio.sleep(faults.chance.uniform(AWAY_S + 0.5, AWAY_S + 2))
+            node.proxy.let_in()
+
+    return cut
+
+
 async def _block(faults: Faults, node: Node) -> None:
     """Nothing passes for a while, and then everything; or the connections are gone."""
     node.proxy.block()
@@ -169,6 +204,8 @@ KINDS: dict[str, Fault] = {
     "freeze_server": _to_one(_servers, _freeze_shortly),
     "cut_worker": _to_one(_workers, _cut),
     "cut_server": _to_one(_servers, _cut),
+    "cut_commit_worker": _to_one(_workers, _cut_commit("cut_commit_worker")),
+    "cut_commit_server": _to_one(_servers, _cut_commit("cut_commit_server")),
     "block_worker": _to_one(_workers, _block),
     "block_server": _to_one(_servers, _block),
     "slow_worker": _to_one(_workers, _slow),
@@ -180,5 +217,13 @@ OF_REDIS: dict[str, Fault] = {
     "empty_redis": _to_redis(lambda redis: redis.ask("FLUSHALL")),
 }
 """Where events go through one."""
-OFTEN = {"kill_worker": 3, "kill_server": 3, "cut_worker": 6, "cut_server": 6, "slow_worker": 3}
+OFTEN = {
+    "kill_worker": 3,
+    "kill_server": 3,
+    "cut_worker": 6,
+    "cut_server": 6,
+    "slow_worker": 3,
+    "cut_commit_worker": 2,
+    "cut_commit_server": 2,
+}
 """How many of a kind in a round, if not one: a database that is away most of the time would hide the rest."""

@@ -22,6 +22,7 @@ from stepwell.tools.effect_journal import effect_key, settled
 WORDS = 12
 PAUSE_S = 0.03
 STEPS = ("first", "second", "third")
+LONG_STEP = "long"
 
 
 class Spoken(TypedDict, total=False):
@@ -40,9 +41,10 @@ def _speak(step: str) -> Any:
     async def speak(state: Spoken, config: RunnableConfig) -> Spoken:
         """Says its words one by one, under a name that no other execution has; then has its effect."""
         write, execution, mark = get_stream_writer(), uuid.uuid4().hex, state["marks"][-1]
+        pause_s = config["configurable"].get("pause_s", PAUSE_S)
         for word in range(WORDS):
             write({"execution": execution, "step": step, "word": word})
-            await asyncio.sleep(PAUSE_S)
+            await asyncio.sleep(pause_s)
         await settled(config)
         await asyncio.to_thread(_post, {"name": f"{mark} {step}", "key": effect_key(config), "kind": "keyed"})
         return {"done": [f"{mark} {step}"]}
@@ -50,11 +52,11 @@ def _speak(step: str) -> Any:
     return speak
 
 
-def _line() -> Any:
+def _line(*steps: str) -> Any:
     builder = StateGraph(Spoken)
-    for step in STEPS:
+    for step in steps:
         builder.add_node(step, _speak(step))
-    for left, right in zip((START, *STEPS), (*STEPS, END), strict=True):
+    for left, right in zip((START, *steps), (*steps, END), strict=True):
         builder.add_edge(left, right)
     return builder.compile()
 
@@ -74,5 +76,7 @@ def _waiting() -> Any:
     return builder.compile()
 
 
-speaking = _line()
+speaking = _line(*STEPS)
+slow = _line(LONG_STEP)
+"""The caller says with `pause_s` how long its only step takes."""
 waiting = _waiting()

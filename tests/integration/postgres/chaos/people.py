@@ -12,67 +12,34 @@ import asyncio
 import random
 import traceback
 import uuid
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import httpx
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import APIStatusError
+from tests.integration.postgres.chaos.book import AGENTS, FINISHED, Book, Heard, Said
+from tests.integration.postgres.chaos.graphs import WORDS
 
 T = TypeVar("T")
 Sdk = LangGraphClient
 
 PATIENCE_S = 300.0
 """Long: among many faults it may take a run many attempts to come to its end."""
-FINISHED = ("success", "error", "timeout", "interrupted")
-AGENTS = ("deep", "sold")
-MODES = {"speaking": ["custom", "values"], "asking": ["values"], "deep": ["updates", "messages-tuple"], "sold": ["updates"]}
+MODES = {
+    "speaking": ["custom", "values"],
+    "slow": ["custom", "values"],
+    "asking": ["values"],
+    "deep": ["updates", "messages-tuple"],
+    "sold": ["updates"],
+}
 _PAUSE_S = 0.05
 _THINK_S = 0.3
 _EXPECTED = (429, 503)
 _LOST = (httpx.TransportError, httpx.StreamError)
-
-
-class Said(NamedTuple):
-    """A message that was sent; the run it became, if that was told; whether the server said that nothing was kept of it."""
-
-    thread_id: str
-    graph: str
-    mark: str
-    run_id: str | None
-    refused: bool = False
-
-
-class Heard(NamedTuple):
-    seq: int
-    event: str
-    data: Any
-
-
-@dataclass
-class Book:
-    """What all people know. Only added to."""
-
-    said: list[Said] = field(default_factory=list)
-    followed: dict[str, list[Heard]] = field(default_factory=dict)
-    answers: list[tuple[str, str]] = field(default_factory=list)
-    """Thread and answer, as far as they were acknowledged."""
-    cancelled: set[str] = field(default_factory=set)
-    """Runs that somebody wanted stopped."""
-    taken_back: set[str] = field(default_factory=set)
-    """Runs that somebody wanted never to have been; one that was done by then stays."""
-    responses: Counter[int] = field(default_factory=Counter)
-    """Refusals by status."""
-    connections: int = 0
-    """Streams that brought something."""
-    changes: int = 0
-    """Streams that were joined again on the other server."""
-    failures: list[str] = field(default_factory=list)
 
 
 class Unexpected(Exception):
@@ -89,9 +56,10 @@ async def connected(urls: Sequence[str]) -> AsyncIterator[list[Sdk]]:
 class Person:
     """One person, at both servers."""
 
-    def __init__(self, sdks: Sequence[Sdk], book: Book, chance: random.Random) -> None:
+    def __init__(self, sdks: Sequence[Sdk], book: Book, chance: random.Random, patience_s: float = PATIENCE_S) -> None:
         self._sdks = sdks
         self._book = book
+        self._patience_s = patience_s
         self.chance = chance
 
     async def say(self, graph: str, thread_id: str, *, config: dict[str, Any] | None = None) -> Said:
@@ -117,7 +85,7 @@ class Person:
             said = said._replace(refused="Nothing was kept of this" in str(error.body))
         except _LOST:
             pass  # taken or not, nobody has said
-        self._book.said.append(said)
+        self._book.say(said)
         return said
 
     async def answer(self, graph: str, thread_id: str, interrupt_id: str, answer: str) -> str:
@@ -125,22 +93,22 @@ class Person:
         run = await self.again(
             lambda sdk: sdk.runs.create(thread_id, graph, command=cast("Any", {"resume": {interrupt_id: answer}}))
         )
-        self._book.answers.append((thread_id, answer))
+        self._book.answer(thread_id, answer)
         return str(run["run_id"])
 
     async def cancel(self, said: Said) -> None:
         assert said.run_id is not None
         run_id = said.run_id
-        self._book.cancelled.add(run_id)
+        self._book.cancel(run_id)
         await self.again(lambda sdk: sdk.runs.cancel(said.thread_id, run_id, wait=False))
 
     async def take_back(self, said: Said) -> None:
         """Until the run is gone, or has ended before that."""
         assert said.run_id is not None
         run_id = said.run_id
-        self._book.taken_back.add(run_id)
+        self._book.take_back(run_id)
         await self.again(lambda sdk: sdk.runs.cancel(said.thread_id, run_id, wait=False, action="rollback"), missing=True)
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(self._patience_s):
             while run := await self.again(lambda sdk: sdk.runs.get(said.thread_id, run_id), missing=True):
                 if run["status"] in FINISHED:
                     return
@@ -148,7 +116,7 @@ class Person:
 
     async def wait(self, thread_id: str, run_id: str) -> dict[str, Any]:
         """Until the run has ended."""
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(self._patience_s):
             while True:
                 run = await self.again(lambda sdk: sdk.runs.get(thread_id, run_id))
                 if run["status"] in FINISHED:
@@ -157,18 +125,23 @@ class Person:
 
     async def settle(self, thread_id: str) -> dict[str, Any] | None:
         """Until nothing goes on on a thread; None if it was never made."""
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(self._patience_s):
             while True:
                 thread = await self.again(lambda sdk: sdk.threads.get(thread_id), missing=True)
                 if thread is None or thread["status"] != "busy":
                     return cast("dict[str, Any] | None", thread)
                 await asyncio.sleep(_PAUSE_S)
 
+    async def read_state(self, thread_id: str) -> None:
+        """What stands in a thread in the end."""
+        state: Any = await self.again(lambda sdk: sdk.threads.get_state(thread_id), missing=True)
+        self._book.read_state(thread_id, dict(state["values"] or {}) if state else {})
+
     async def follow(self, thread_id: str, run_id: str) -> None:
         """Everything a run says, to its end, on one server and then on the other."""
         heard: list[Heard] = []
         sdks = self._shuffled()
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(self._patience_s):
             while not heard or heard[-1].event != "end":
                 before = len(heard)
                 try:
@@ -181,7 +154,7 @@ class Person:
                 self._book.changes += before > 0
                 sdks.reverse()
                 await asyncio.sleep(_PAUSE_S if len(heard) == before else 0)
-        self._book.followed[run_id] = heard
+        self._book.follow(run_id, heard)
 
     async def _listen(self, sdk: Sdk, thread_id: str, run_id: str, heard: list[Heard]) -> None:
         """Until the end of the run or of the connection, or of this person's patience."""
@@ -196,7 +169,7 @@ class Person:
 
     async def again(self, ask: Callable[[Sdk], Awaitable[T]], *, missing: bool = False) -> T | None:
         """Until there is a response; None for what is not there."""
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(self._patience_s):
             while True:
                 try:
                     return await self._send(ask)
@@ -221,7 +194,8 @@ class Person:
 
     def _excuse(self, error: APIStatusError) -> None:
         self._book.responses[error.status_code] += 1
-        if error.status_code not in (*_EXPECTED, 404):
+        nobody_knows = error.status_code == 409 and "outcome-unknown" in str(error.body)
+        if error.status_code not in (*_EXPECTED, 404) and not nobody_knows:
             raise Unexpected(f"{error.status_code}: {error.body}") from error
 
     def _shuffled(self) -> list[Sdk]:
@@ -273,10 +247,20 @@ async def ask(person: Person, thread_id: str) -> None:
 
 
 async def work(person: Person, thread_id: str) -> None:
-    """A deep agent: plan, files, a payment, two subagents."""
+    """A deep agent: plan, files, a payment, two subagents that pay too."""
     said = await person.say("deep", thread_id)
     if said.run_id:
         await person.follow(thread_id, said.run_id)
+
+
+def enduring(step_s: float) -> Story:
+    async def endure(person: Person, thread_id: str) -> None:
+        """One step, so long that few workers live to its end."""
+        said = await person.say("slow", thread_id, config={"configurable": {"pause_s": step_s / WORDS}})
+        if said.run_id:
+            await person.follow(thread_id, said.run_id)
+
+    return endure
 
 
 def paying(funding_id: str) -> Story:
@@ -293,13 +277,23 @@ class Crowd:
     """People at work until `finish`, each on a thread of their own, `at_once` at a time."""
 
     def __init__(
-        self, sdks: Sequence[Sdk], book: Book, stories: Sequence[Story], *, people: int, at_once: int, seed: int
+        self,
+        sdks: Sequence[Sdk],
+        book: Book,
+        stories: Sequence[Story],
+        *,
+        people: int,
+        at_once: int,
+        seed: int,
+        patience_s: float = PATIENCE_S,
     ) -> None:
         self._enough = asyncio.Event()
         self._book = book
         self._places = asyncio.Semaphore(at_once)
         self._living = [
-            asyncio.create_task(self._live(Person(sdks, book, random.Random(seed + place)), stories[place % len(stories)]))
+            asyncio.create_task(
+                self._live(Person(sdks, book, random.Random(seed + place), patience_s), stories[place % len(stories)])
+            )
             for place in range(people)
         ]
 

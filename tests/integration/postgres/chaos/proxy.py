@@ -1,4 +1,5 @@
-"""What stands between one process and the database: connections can be cut, held up and slowed down. It does not look at what passes.
+"""What stands between one process and the database: connections can be cut, held up and slowed down. Of what passes it recognises
+commits only.
 
 ```python
 async with DatabaseProxy(folder_of_sockets) as proxy:
@@ -6,7 +7,11 @@ async with DatabaseProxy(folder_of_sockets) as proxy:
     proxy.cut()              # all connections are gone; new ones are let in
     proxy.block()            # nothing passes any more, and nobody is told, until...
     proxy.unblock()
+    proxy.refuse()           # all connections are gone, and new ones are refused, until...
+    proxy.let_in()
     proxy.delay_s = 0.05     # each piece comes so much later
+    lost = proxy.lose_commit()   # the next commit is carried out, and its answer is lost with the connection: then `lost` is set
+    proxy.keep_commits()     # or not, if nothing was committed until now
 ```
 """
 
@@ -16,6 +21,8 @@ import asyncio
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from tests.integration.postgres.wire import is_commit, statements
 
 _LARGEST = 64 * 1024
 
@@ -28,6 +35,8 @@ class DatabaseProxy:
         self._open = asyncio.Event()
         self._open.set()
         self._passing: set[asyncio.Task[None]] = set()
+        self._refuses = False
+        self._losing: asyncio.Event | None = None
         self.delay_s = 0.0
         self.connections = 0
         """All so far."""
@@ -58,6 +67,20 @@ class DatabaseProxy:
     def unblock(self) -> None:
         self._open.set()
 
+    def refuse(self) -> None:
+        self._refuses = True
+        self.cut()
+
+    def let_in(self) -> None:
+        self._refuses = False
+
+    def lose_commit(self) -> asyncio.Event:
+        self._losing = asyncio.Event()
+        return self._losing
+
+    def keep_commits(self) -> None:
+        self._losing = None
+
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         task = asyncio.create_task(self._serve(reader, writer))
@@ -67,11 +90,16 @@ class DatabaseProxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await self._open.wait()
+        if self._refuses:
+            return
         try:
             back, there = await asyncio.open_unix_connection(str(self._socket))
         except OSError:
             return  # no database: whoever connected sees the connection end
-        ways = [asyncio.create_task(self._pass(*way)) for way in ((reader, there), (back, writer))]
+        committing: asyncio.Future[asyncio.Event] = asyncio.get_running_loop().create_future()
+        ways = [
+            asyncio.create_task(way) for way in (self._ask(reader, there, committing), self._answer(back, writer, committing))
+        ]
         try:
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -80,10 +108,29 @@ class DatabaseProxy:
                 way.cancel()
             await asyncio.gather(*ways, return_exceptions=True)
 
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while piece := await reader.read(_LARGEST):
-            if self.delay_s:
-                await asyncio.sleep(self.delay_s)
-            await self._open.wait()
+    async def _ask(
+        self, reader: asyncio.StreamReader, there: asyncio.StreamWriter, committing: asyncio.Future[asyncio.Event]
+    ) -> None:
+        async for statement, _ in statements(reader):
+            await self._hold_up()
+            if self._losing is not None and is_commit(statement):
+                committing.set_result(self._losing)
+                self._losing = None
+            there.write(statement)
+            await there.drain()
+
+    async def _answer(
+        self, back: asyncio.StreamReader, writer: asyncio.StreamWriter, committing: asyncio.Future[asyncio.Event]
+    ) -> None:
+        while piece := await back.read(_LARGEST):
+            if committing.done():
+                committing.result().set()
+                return  # and with it goes the connection
+            await self._hold_up()
             writer.write(piece)
             await writer.drain()
+
+    async def _hold_up(self) -> None:
+        if self.delay_s:
+            await asyncio.sleep(self.delay_s)
+        await self._open.wait()

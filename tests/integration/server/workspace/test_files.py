@@ -16,8 +16,8 @@ from tests.integration.server.workspace.conftest import Space, bucket_of, open_s
 
 from stepwell.apps.workspace.places import InFolder, Place
 from stepwell.backends.protocol import BackendProtocol
-from stepwell.backends.whole_files import FileFacts, WholeFiles
-from stepwell.errors import VersionConflictError
+from stepwell.backends.whole_files import Base, FileFacts, WholeFiles
+from stepwell.errors import NotFoundError, VersionConflictError
 from stepwell.server.settings import ServerSettings
 from stepwell.server.workspace import uploads
 from stepwell.testing.objects import FakeObjectStore
@@ -247,6 +247,15 @@ async def test_a_large_file_goes_up_in_parts(both: Space):
     other = (await both.ask("tom", "POST", UPLOADS, json={"path": "/big.bin", "if_none_match": "*"})).json()["upload_id"]
     await both.ask("tom", "PUT", f"{UPLOADS}/{other}/1", content=b"x")
     assert (await both.ask("tom", "POST", f"{UPLOADS}/{other}/complete")).status_code == 412
+
+
+async def test_an_upload_goes_on_at_every_server_that_shares_its_folder_and_at_no_other(tmp_path: Path):
+    base, clock = Base(None, absent=False), MovableClock()
+    here, there, elsewhere = (uploads.Uploads(tmp_path / name, clock, MB) for name in ("shared", "shared", "alone"))
+    begun = await here.begin("tom", "/t1/", "t1", "/a", base)
+    assert await there.find("tom", begun.upload_id) == begun
+    with pytest.raises(NotFoundError):
+        await elsewhere.find("tom", begun.upload_id)
 
 
 async def test_unfinished_uploads_are_removed_after_a_day(tmp_path: Path):

@@ -124,7 +124,8 @@ async def _keep(
     named = await record_claims(inquiry.vault, claims, _claim_prefixes(inquiry.scope))
     rests_on = {"claims": named, "quotes": list(quotes), "sources": list(sources)}
     stored = await inquiry.vault.put(report.text.encode())
-    facts = {"sha256": stored, "sufficient": report.is_sufficient, "removed_links": report.removed_links}
+    mode = "written" if inquiry.equipment.writes else "extractive"
+    facts = {"sha256": stored, "sufficient": report.is_sufficient, "mode": mode, "removed_links": report.removed_links}
     # With its turn: a branch that comes to the same report again tells it again, or the trail would end with another branch's.
     return await inquiry.tell("report", "report", {**facts, **rests_on, "turn": inquiry.turn})
 
