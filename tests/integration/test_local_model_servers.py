@@ -127,7 +127,7 @@ def server(monkeypatch) -> Iterator[ModelServer]:
 
 
 def environment(provider: str, server: ModelServer, *, name: str = "some-model") -> Settings:
-    """Document 004's environment for a provider."""
+    """The environment variables of a provider."""
     local = {
         "ollama": {"OLLAMA_MODEL_NAME": name, "OLLAMA_HOST": server.address},
         "lm-studio": {"LM_STUDIO_MODEL_NAME": name, "LM_STUDIO_BASE_URL": server.address, "LM_STUDIO_API_KEY": KEY},

@@ -1,4 +1,4 @@
-"""What existing chat pages do, request by request (field notes, "LangGraph SDK compatibility"), against a server process."""
+"""What existing chat pages do, request by request, against a server process."""
 
 from __future__ import annotations
 

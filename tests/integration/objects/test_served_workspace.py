@@ -101,7 +101,7 @@ async def test_with_no_cloud_settings_a_newcomer_works_in_a_folder(tmp_path: Pat
 
 
 def ask_over_http(url: str) -> None:
-    """W8: the route of document 003, an approval included."""
+    """W8: the whole route, including an approval."""
     config = {"configurable": {"gcs_root_path": "/acme/http/"}}
     with httpx.Client(base_url=url, timeout=60, trust_env=False) as http:
         events, thread = ask_agent(http, {**ASK, "config": config})

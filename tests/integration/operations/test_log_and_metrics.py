@@ -91,7 +91,7 @@ def test_metrics_count_what_happens(place: Place) -> None:
 
 
 def test_a_log_that_nobody_reads_stops_neither_runs_nor_the_end(place: Place) -> None:
-    """faults.md, "trace or log sink down: never blocks a run": standard error is a full pipe."""
+    """A log sink that is down never blocks a run: standard error is a full pipe."""
     reading, writing = os.pipe()
     try:
         with place.serving(error=writing, STEPWELL_LOG_LEVEL="debug") as served:

@@ -40,7 +40,7 @@ AFTER = [
 
 
 async def test_a_question_is_planned_approved_and_answered(http: httpx.AsyncClient) -> None:
-    """Mission R11: events, nodes and statuses of document 002."""
+    """Mission R11: events, nodes and statuses."""
     asked = await ask(http, retrievedContext="notes", contextUrls=["https://a.example/x"])
     assert shape(asked) == BEFORE
     waiting = asked[-1]

@@ -109,7 +109,7 @@ async def test_200_double_answers_at_once_are_200_effects(runs: Runs) -> None:
 
 
 async def test_no_message_of_concurrent_posts_is_lost(runs: Runs) -> None:
-    """Field notes: four concurrent runs on one thread lost 34 of 80 messages with bare LangGraph."""
+    """Bare LangGraph lost 34 of 80 messages with four concurrent runs on one thread."""
     threads = [new_id() for _ in range(25)]
     posts = [(thread, f"{thread} {n}") for thread in threads for n in range(4)]
     started = await asyncio.gather(
@@ -215,7 +215,7 @@ def _all_bytes(folder: Path) -> bytes:
 
 
 async def test_a_message_that_names_the_newest_checkpoint_goes_on_after_the_run_under_way(runs: Runs, thread_id: str) -> None:
-    """Field notes: web clients name the checkpoint they know with every message; none of two messages may be lost to a branch."""
+    """Web clients send the checkpoint they know with every message; neither of two messages may be lost to a branch."""
     await runs.result(await runs.start("two", thread_id, input={"words": ["0"]}))
     known = await _newest_checkpoint(runs, thread_id)
     first = await runs.start(

@@ -1,4 +1,4 @@
-"""A disk that is full: new work is refused, reading goes on, and it all recovers without a restart (faults.md, "disk full")."""
+"""A disk that is full: new work is refused, reading goes on, and it all recovers without a restart."""
 
 from __future__ import annotations
 

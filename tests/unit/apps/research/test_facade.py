@@ -1,4 +1,4 @@
-"""`/api/research` as document 002 has it (mission R3, R7, R11): what goes in, what is answered, what is told."""
+"""`/api/research` (mission R3, R7, R11): requests, responses, events."""
 
 from __future__ import annotations
 

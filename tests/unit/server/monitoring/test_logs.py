@@ -182,7 +182,7 @@ def test_an_unknown_price_is_not_logged_as_a_number() -> None:
 
 
 def test_a_stuck_sink_drops_and_counts_and_says_so_when_it_is_free() -> None:
-    """faults.md, "log sink down": nobody waits."""
+    """A log sink that is down holds nothing up."""
     free, begun = threading.Event(), threading.Event()
     lines: list[bytes] = []
 
