@@ -1,4 +1,4 @@
-"""No file of the project names a package index or a place on somebody's machine."""
+"""No file of the project names a package index, a place on somebody's machine, or a document that readers do not have."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ MACHINE = re.compile(
     + r"|[A-Z]:\\\\?Users\\\\?(?!user\b|you\b|me\b)\w+\\"
 )  # fmt: skip
 
+ELSEWHERE = re.compile(r"\bdocument " + r"00\d|\bfaults" + r"\.md\b|\bfield[ -]" + r"notes\b", re.IGNORECASE)
+
 
 def places(texts: dict[str, str], pattern: re.Pattern[str]) -> list[str]:
     """Where a pattern occurs, as `path: what was found`."""
@@ -41,6 +43,10 @@ def test_no_file_names_a_package_index(project_texts: dict[str, str]):
 
 def test_no_file_names_a_place_on_a_machine(project_texts: dict[str, str]):
     assert places(project_texts, MACHINE) == []
+
+
+def test_no_file_names_a_document_that_is_not_here(project_texts: dict[str, str]):
+    assert places(project_texts, ELSEWHERE) == []
 
 
 def test_the_scan_covers_the_project(project_texts: dict[str, str]):
