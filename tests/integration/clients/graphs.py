@@ -15,8 +15,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode
 from langgraph.types import interrupt
+from provider_streams import RecordedModel
 from providers import PROVIDERS  # beside this file, which a server imports
-from tests.support.provider_streams import RecordedModel
 from typing_extensions import TypedDict
 
 from stepwell.agent import create_deep_agent

@@ -13,8 +13,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.integration.clients.provider_streams import SHAPES
 from tests.integration.clients.providers import PROVIDERS
-from tests.support.provider_streams import SHAPES
 
 SCRIPTS = Path(__file__).parent / "js"
 PACKAGES = Path(__file__).parents[3] / ".bench" / "clients-js"

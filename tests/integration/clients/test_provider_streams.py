@@ -1,6 +1,6 @@
 """What a client shows while and after a model streams is what the graph returned, in every shape in which providers stream.
 
-Recorded shapes (`tests.support.provider_streams`), and the real packages of providers over canned answers of their own wires.
+Recorded shapes (`tests.integration.clients.provider_streams`), and the real packages of providers over canned answers of their own wires.
 Here with the Python SDK; in `js/provider-streams.test.mjs` with both of JavaScript's `useStream`.
 """
 
@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from langgraph_sdk.client import LangGraphClient
+from tests.integration.clients.provider_streams import SHAPES
 from tests.integration.clients.providers import PROVIDERS
-from tests.support.provider_streams import SHAPES
 
 CASES = [*((shape, False) for shape in SHAPES), *((provider, True) for provider in PROVIDERS)]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
-from tests.support.provider_streams import SHAPES, RecordedModel
+from tests.integration.clients.provider_streams import SHAPES, RecordedModel
 
 from stepwell.runs.streaming.message_blocks import CallIds, MessageBlocks
 
