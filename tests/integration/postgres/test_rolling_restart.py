@@ -58,6 +58,17 @@ class Worker:
         line = next(line for line in self.output[begin:].splitlines() if line.startswith("Metrics at "))
         self.door = line.removeprefix("Metrics at ").removesuffix("/metrics")
 
+    def wait_until_ready(self) -> None:
+        def is_ready() -> bool:
+            assert self._process is not None
+            assert self._process.poll() is None, self.output
+            try:
+                return get(f"{self.door}/ready")[0] == 200
+            except AWAY:
+                return False
+
+        wait_until(is_ready, self._said)
+
     def stop(self) -> list[tuple[int, int]]:
         """Gives what `/ok` and `/ready` said meanwhile."""
         assert self._process is not None
@@ -196,7 +207,7 @@ def test_every_process_is_restarted_under_load_and_nobody_loses_anything(postgre
             seen = worker.stop()
             assert (200, 503) in seen, "a worker that drains is well, and not ready"
             worker.start()
-            wait_until(lambda worker=worker: get(f"{worker.door}/ready")[0] == 200)
+            worker.wait_until_ready()
         redis.kill()
         redis.start()
         wait_until(lambda: all(figures(worker)["stepwell_redis_up"] == 1 for worker in workers))

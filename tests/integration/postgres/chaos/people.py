@@ -27,8 +27,8 @@ from tests.integration.postgres.chaos.graphs import WORDS
 T = TypeVar("T")
 Sdk = LangGraphClient
 
-PATIENCE_S = 300.0
-"""Long: among many faults it may take a run many attempts to come to its end."""
+PATIENCE_S = 1_800.0
+"""Long: among many faults a run takes many attempts, and one suspected of its worker's deaths waits for a worker that lives longer."""
 MODES = {
     "speaking": ["custom", "values"],
     "slow": ["custom", "values"],
