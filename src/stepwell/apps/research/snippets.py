@@ -1,7 +1,7 @@
-"""Excerpts that a caller's device sends along with a question. The documents they are from stay there.
+"""Excerpts that a caller's device sends with a question. Their documents stay on the device.
 
-A snippet becomes a source of kind `device` under its label, so it can be quoted, cited and checked like a page. Where it stands on the
-device (`document_id`, `start`, `end`) is written down with the question, so that a report's reader can go back to it there.
+A snippet becomes a source of kind `device` under its label, so it can be quoted, cited and checked like a page. Its place on the
+device (`document_id`, `start`, `end`) is stored with the question, so that a reader of the report can find it there.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _SNIPPETS = TypeAdapter(Annotated[list[Snippet], Field(max_length=MOST_SNIPPETS)
 
 
 def read_snippets(given: Any) -> list[Snippet]:
-    """What came along, each text once, and without what looks like a key. `InvalidRequestError` says what is wrong with it."""
+    """The snippets, each text once, without anything that looks like a key. `InvalidRequestError` says what is wrong."""
     try:
         snippets = _SNIPPETS.validate_python(given or [])
     except ValidationError as error:
@@ -62,5 +62,5 @@ def read_snippets(given: Any) -> list[Snippet]:
 
 
 def show_snippets(snippets: Sequence[Snippet]) -> str:
-    """For a model, before it is fenced."""
+    """The snippets as text for a model, before fencing."""
     return "\n\n".join(f"{each.label}:\n{each.text}" for each in snippets)

@@ -67,9 +67,7 @@ def is_unlocked(proof: Proof, now: float) -> bool:
     condition = read_condition(proof.secret)
     if condition is None:
         return True
-    if condition.kind != "P2PK" or "SIG_ALL" in condition.tags.get(
-        "sigflag", ()
-    ):  # SIG_ALL also signs the outputs, which are ours
+    if condition.kind != "P2PK" or "SIG_ALL" in condition.tags.get("sigflag", ()):  # SIG_ALL signs our outputs too
         return False
     signatures = _signatures(proof)
     keys = {condition.data, *condition.tags.get("pubkeys", ())}
