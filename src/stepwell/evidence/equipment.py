@@ -34,7 +34,7 @@ from stepwell.tools.web.transport import Web
 
 PAGES_PER_STEP = 3
 STEPS_AT_ONCE = 4
-_MOST_OPEN = 256
+_MAX_OPEN = 256
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Equipment:
         question = str((config.get("configurable") or {}).get("thread_id") or ""), scope
         turns = self._turns.setdefault(question, Turns(self.clock, self.sleep))
         self._turns.move_to_end(question)
-        while len(self._turns) > _MOST_OPEN:
+        while len(self._turns) > _MAX_OPEN:
             self._turns.popitem(last=False)
         return turns
 
@@ -124,7 +124,7 @@ def find_vault(config: RunnableConfig, folder: Path, clock: Clock | None = None)
 
 
 def _models(settings: Settings) -> ModelRoutes | None:
-    """The configured models, if one of them writes well enough for users. The embedded one does not."""
+    """The configured models, if the one that writes is good enough for users. The embedded one is not."""
     if model_from_environment(settings) is None:
         return None
     routes = ModelRoutes.from_settings(settings)

@@ -21,7 +21,7 @@ from stepwell.secrets.text import without_keys
 LONGEST_INPUT = 500
 """The most characters of a query or an address."""
 MOST_QUERIES = 4
-_MOST_WORDS = 12
+_MAX_WORDS = 12
 
 _AGAINST = {"en": "criticism limitations", "de": "Kritik Grenzen", "fr": "critiques limites", "es": "críticas límites"}
 _BOTH = {"en": "comparison", "de": "Vergleich", "fr": "comparaison", "es": "comparación"}
@@ -74,7 +74,7 @@ def make_queries(question: str) -> Iterator[tuple[str, str]]:
         rows.insert(0, (_cut(f"{subject} {_BOTH[language]}"), "Both side by side."))
     else:
         rows += [(part, "A part of the question that stands alone.") for part in _parts(question)]
-    against = (_cut(f"{_cut(subject, _MOST_WORDS - 2)} {_AGAINST[language]}"), "What speaks against it, and where it ends.")
+    against = (_cut(f"{_cut(subject, _MAX_WORDS - 2)} {_AGAINST[language]}"), "What speaks against it, and where it ends.")
     seen: set[frozenset[str]] = set()
     for text, why in [*rows[: MOST_QUERIES - 1], against]:
         key = frozenset(text.casefold().split())
@@ -85,7 +85,7 @@ def make_queries(question: str) -> Iterator[tuple[str, str]]:
 
 def _find_asking_sentence(question: str) -> str:
     """The sentence that asks, in a long text; all of a short one."""
-    if len(question.split()) <= 2 * _MOST_WORDS:
+    if len(question.split()) <= 2 * _MAX_WORDS:
         return question
     asking = re.findall(r"(?<![^.!?])[^.!?]+\?", question)
     return str(asking[-1]) if asking else question
@@ -121,7 +121,7 @@ def _parts(question: str) -> list[str]:
     return standing if len(standing) >= 2 else []
 
 
-def _cut(text: str, most: int = _MOST_WORDS) -> str:
+def _cut(text: str, most: int = _MAX_WORDS) -> str:
     return " ".join(text.split()[:most])[:LONGEST_INPUT].strip()
 
 

@@ -39,9 +39,9 @@ T = TypeVar("T")
 ProofState = Literal["UNSPENT", "PENDING", "SPENT"]
 
 _MAX_ANSWER_BYTES = 4 * 1024 * 1024
-_MOST_KEYSETS = 1000
-_MOST_KEYS = 256
-_MOST_POINTS = 500
+_MAX_KEYSETS = 1000
+_MAX_KEYS = 256
+_MAX_POINTS = 500
 """The most we ask a mint about at once; nutshell accepts at most a thousand."""
 _LIST_TTL_S = 60.0
 _READ_TRIES = 3
@@ -159,8 +159,8 @@ class HttpMint:
 
     async def states(self, points: Sequence[str]) -> Mapping[str, ProofState]:
         states: dict[str, ProofState] = {}
-        for start in range(0, len(points), _MOST_POINTS):
-            body = {"Ys": list(points[start : start + _MOST_POINTS])}
+        for start in range(0, len(points), _MAX_POINTS):
+            body = {"Ys": list(points[start : start + _MAX_POINTS])}
             states |= await self._read_again(
                 "POST", "/v1/checkstate", lambda data: {state["Y"]: state["state"] for state in data["states"]}, body
             )
@@ -243,7 +243,7 @@ def _read(reader: Callable[[Any], T], data: Any) -> T:
 
 
 def _keyset_list(data: Any) -> dict[str, KeysetInfo]:
-    if len(data["keysets"]) > _MOST_KEYSETS:
+    if len(data["keysets"]) > _MAX_KEYSETS:
         raise ValueError("too many keysets")
     infos = [_keyset_info(entry) for entry in data["keysets"] if str(entry["id"])[:2] in _VERSIONS]
     return {info.keyset_id: info for info in infos}
@@ -260,7 +260,7 @@ def _keyset_info(entry: Any) -> KeysetInfo:
 def _keyset(data: Any, info: KeysetInfo) -> Keyset:
     (entry,) = (entry for entry in data["keysets"] if entry["id"] == info.keyset_id)
     keys = {int(amount): str(key) for amount, key in entry["keys"].items()}
-    if not 0 < len(keys) <= _MOST_KEYS:
+    if not 0 < len(keys) <= _MAX_KEYS:
         raise ValueError("a keyset without keys, or with too many")
     for key in keys.values():
         parse_point(key)

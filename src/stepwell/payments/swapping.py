@@ -50,8 +50,8 @@ _NOT_BALANCED = 11005
 _NOT_DECIDED = frozenset({11001, 11002, 11003, 11004})
 """Spent, pending, signed, outputs pending: the mint has seen this request before, and we still have to find out its outcome."""
 _OUTPUTS_USED = "outputs_used"
-_PASSED_OVER = 100
-_MOST_PASSED_OVER = 200 * _PASSED_OVER
+_SKIPPED_AT_ONCE = 100
+_MAX_SKIPPED = 200 * _SKIPPED_AT_ONCE
 """How many counters we skip per step, and in total. Wallets that restore money from a seed give up after a few hundred empty ones."""
 
 
@@ -214,7 +214,7 @@ class Swapper:
             return  # another worker has finished it meanwhile, one way or the other
         if outcome.reason == _OUTPUTS_USED:
             logger.warning("outputs of payment operation %s were used before; skipping to later ones", operation.operation_id)
-            await self._pass_over(self.mint(operation.mint), operation.outputs[0].keyset_id)
+            await self._skip_used(self.mint(operation.mint), operation.outputs[0].keyset_id)
             return  # the caller retries
         if outcome.reason == "token_spent":
             raise TokenSpentError(
@@ -245,11 +245,11 @@ class Swapper:
             )
         await self._ledger.complete(operation.operation_id, proofs, refund)
 
-    async def _pass_over(self, mint: Mint, keyset_id: str) -> None:
+    async def _skip_used(self, mint: Mint, keyset_id: str) -> None:
         """Advance the counter until the mint no longer knows the outputs."""
         keyset = await mint.keyset(keyset_id)
-        for _ in range(0, _MOST_PASSED_OVER, _PASSED_OVER):
-            counter = await self._ledger.next_counter(keyset_id, _PASSED_OVER)
+        for _ in range(0, _MAX_SKIPPED, _SKIPPED_AT_ONCE):
+            counter = await self._ledger.next_counter(keyset_id, _SKIPPED_AT_ONCE)
             (probe,) = make_outputs([Share("session", 1)], keyset, self._seed, counter)
             if not await mint.restore([probe.message]):
                 return

@@ -53,7 +53,7 @@ _TEMPORARY = frozenset({"mint_unavailable", "mint_slow", "mint_answer", "token_p
 """Error codes of temporary faults at a mint. All others need an operator."""
 _PAUSES = (1, 2, 4, 8)
 _PATIENT_S = 60.0
-_MOST_PAID_OUT = 100
+_MAX_PAID_OUT = 100
 """Proofs per payout: mints accept no more at once."""
 
 
@@ -233,7 +233,7 @@ class Wallet:
     async def payout(self, mint_url: str) -> HandedOut:
         """Earnings at one mint as a token, stored in the ledger until it is spent: all of them, or as much as a token may hold. It needs
         no swap: handing over the token moves the money."""
-        proofs = tuple(await self._ledger.earnings(mint_url))[:_MOST_PAID_OUT]
+        proofs = tuple(await self._ledger.earnings(mint_url))[:_MAX_PAID_OUT]
         if not proofs:
             raise RefundUnavailableError(f"Nothing has been earned at {mint_url} that was not paid out.", "nothing_earned")
         token = encode_token(Token(mint_url, UNIT, proofs))

@@ -41,8 +41,8 @@ from stepwell.tools.web.tools import word_outcome, word_page
 from stepwell.tools.web.transport import Web, WebRequest, WebResponse
 
 SCOPE = "deep"
-_MOST_OPEN = 256
-_LONGEST_WAIT_S = 30.0
+_MAX_OPEN = 256
+_MAX_WAIT_S = 30.0
 _SEARCH = (
     "Search the web. Gives titles, addresses and short excerpts, not pages: read a page with fetch_page before you rely on it. "
     "A search result is no source."
@@ -147,10 +147,10 @@ class DeepWeb:
             inquiry = Inquiry(self._equipment, config, question, began, began)
             book, shown = SourceBook(inquiry.vault, self._equipment.clock), ShownAddresses(inquiry.vault)
             # An agent can use another source, so it does not wait at the end of a long queue.
-            turns = Turns(self._equipment.clock, self._equipment.sleep, _LONGEST_WAIT_S)
+            turns = Turns(self._equipment.clock, self._equipment.sleep, _MAX_WAIT_S)
             fetcher = inquiry.make_fetcher(_CurrentWeb(), turns)
             self._open[thread] = known = _OpenQuestion(given, loop, inquiry, book, shown, fetcher)
-            while len(self._open) > _MOST_OPEN:
+            while len(self._open) > _MAX_OPEN:
                 self._open.popitem(last=False)
         return known
 

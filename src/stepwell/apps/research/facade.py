@@ -1,4 +1,4 @@
-"""Between `/api/research` and the graph: turns requests into input, users' answers into resumes, and run events into its events.
+"""Between `/api/research` and the graph: turns requests into input, answers into resume values, and run events into events of this API.
 
 ```
 metadata (first attempt)      start         {"node": "_start", "state": {"status": "started", "threadId", "runId"}}; after an answer also

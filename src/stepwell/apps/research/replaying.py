@@ -1,7 +1,7 @@
 """Runs a whole research again from its bundle: the same nodes and policy, without network or model; then compares the reports.
 
 ```
-bundle ─┬─ trail: questions, the user's answers to plans and sources ──────> drive the graph
+bundle ─┬─ trail: questions, the user's answers to plans and sources ─────> drive the graph
         ├─ recording: every answer of engines, pages and models ──────────> Replay
         └─ policy.md, report.md ──────────────────────────────────────────> applied, compared with
 ```
@@ -39,7 +39,7 @@ from stepwell.settings import Settings
 from stepwell.tools.web.search.choice import search_chain
 
 MOST_DIFFERENCES = 20
-_MOST_QUESTIONS = 1000
+_MAX_QUESTIONS = 1000
 """More answers than a user would give: ends a replay that loops."""
 Show = Callable[[str], None]
 
@@ -182,13 +182,13 @@ def _input(question: Entry, answers: _Answers) -> dict[str, Any]:
         "context_urls": list(question.data.get("context_urls", ())),
         "review_sources": bool(answers.reviews),
         # A question that reached the ceiling has no report; one with a report did not reach it.
-        "max_plan_revisions": _MOST_QUESTIONS,
+        "max_plan_revisions": _MAX_QUESTIONS,
     }
 
 
 async def _ask(graph: AnyGraph, given: Any, answers: _Answers, show: Show) -> dict[str, Any]:
     config: Any = {"configurable": {"thread_id": "replay"}}
-    for _ in range(_MOST_QUESTIONS):
+    for _ in range(_MAX_QUESTIONS):
         async for update in graph.astream(given, config, stream_mode="updates"):
             for node in update:
                 if not node.startswith("__"):

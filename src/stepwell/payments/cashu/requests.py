@@ -29,7 +29,7 @@ _TRANSPORT_KINDS: tuple[TransportKind, ...] = ("nostr", "post")
 _RELAY = "r"
 _NOSTR_KEY, _NOSTR_RELAY = 0, 1
 """Fields of a nostr profile (NIP-19)."""
-_MOST_CHARACTERS = 20_000
+_MAX_CHARACTERS = 20_000
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def decode_request(text: str) -> PaymentRequest:
     """Either form; `TokenInvalidError` for everything else."""
     text = text.strip()
     try:
-        if len(text) > _MOST_CHARACTERS:
+        if len(text) > _MAX_CHARACTERS:
             raise ValueError("too long")
         if text[:5].lower() == "creqa":
             return _from_cbor(text[5:])
