@@ -198,7 +198,7 @@ def _public_bytes(printed: str) -> bytes:
     except (binascii.Error, ValueError):
         raw = b""
     if len(raw) != _KEY_BYTES or _print_key(raw) != printed:
-        raise EvidenceError(f"'{printed[:80]}' is no key: one is written ed25519: and 44 characters of base64.")
+        raise EvidenceError(f"'{printed[:80]}' is not a key: write ed25519: and 44 characters of base64.")
     return raw
 
 
@@ -223,7 +223,7 @@ def _load_private(pem: bytes, name: str) -> Ed25519PrivateKey:
     try:
         key = load_pem_private_key(pem, None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise SigningKeyError(f"'{name}' is no private key that can be read. Restore it from a copy.") from error
+        raise SigningKeyError(f"'{name}' is not a readable private key. Restore it from a copy.") from error
     if not isinstance(key, Ed25519PrivateKey):
         raise SigningKeyError(f"'{name}' is a key of another kind; bundles are signed with Ed25519.")
     return key

@@ -132,7 +132,7 @@ def read_head(given: str) -> str:
     noted = "".join(given.split()).rstrip("….").lower()
     if not _HEAD.fullmatch(noted):
         raise EvidenceError(
-            f"'{given[:80]}' is no head of a trail: one has 64 hexadecimal digits, of which at least the first {_SHORTEST_HEAD} are needed."
+            f"'{given[:80]}' is not the head of a trail: that has 64 hexadecimal digits; give at least the first {_SHORTEST_HEAD}."
         )
     return noted
 

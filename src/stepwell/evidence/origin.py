@@ -46,8 +46,8 @@ def read_origin(bundle: Path, known: Collection[str], *, unvouched: bool = False
     checked = verify_bundle(bundle)
     if not checked.ok:
         raise BundleError(
-            f"The bundle '{bundle.name}' does not hold ({checked.problems[0]}), so nothing is built on it. "
-            "`stepwell verify` names everything that is wrong with it."
+            f"The bundle '{bundle.name}' does not verify ({checked.problems[0]}), so nothing is built on it. "
+            "`stepwell verify` lists everything that is wrong with it."
         )
     vouched = checked.signed_by in known and not checked.lacks
     if not vouched and not unvouched:
@@ -71,7 +71,7 @@ def _refuse(name: str, checked: Verification, known: Collection[str]) -> str:
         why = f"Something is not shown by ({checked.lacks[0]})"
     return (
         f"{why} the bundle '{name}', so nothing is built on it: what you make of it would be signed by you. If you know whose key it "
-        "should be, name it with --key. To build on it all the same, add --unvouched; the new bundle will say so."
+        "should be, name it with --key. To build on it anyway, add --unvouched; the new bundle will say so."
     )
 
 

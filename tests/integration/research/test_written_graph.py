@@ -74,7 +74,7 @@ async def test_the_ceiling_of_revisions_says_so(world: OfflineWorld, start: Star
     state = await start(models=roles.routes).ask(QUESTION)
     assert "__interrupt__" not in state
     assert state["status"] == "failed"
-    assert state["error_message"].startswith("No plan was found that keeps to the policy: 5 of 5 plans were not approved.")
+    assert state["error_message"].startswith("No plan follows the policy: 5 of 5 plans were not approved.")
     assert rule in state["error_message"]
     assert state["reasoning"][-1].summary == state["error_message"]
     assert state["final_report"] is None

@@ -45,7 +45,7 @@ SHOWN: Final = (
 )  # fmt: skip
 """The fields of the state that we send. Messages would repeat the report, and the knowledge is the caller's own text."""
 
-STOPPED: Final = "The run was stopped, by a newer question on this thread or by somebody who cancelled it. What it did is kept."
+STOPPED: Final = "The run was cancelled, or stopped by a newer question on this thread. Its results so far are kept."
 _INTERRUPT: Final = "__interrupt__"
 _NODES: Final = {PLAN_APPROVAL: "hitl_gate", SOURCE_REVIEW: "source_review", SEARCH_RETRY: "search_retry"}
 
@@ -73,7 +73,7 @@ def make_answer(said: Mapping[str, Any], interrupt: PendingInterrupt | None) -> 
     if interrupt and kind in _NODES and (kind == SOURCE_REVIEW) != review:
         wanted = "'admit' and 'deny'" if kind == SOURCE_REVIEW else "'decision'"
         raise ResumeError(
-            f"The open question '{interrupt.interrupt_id}' is a {kind}, which takes {wanted}; this answers another one. "
+            f"The open question '{interrupt.interrupt_id}' is a {kind}, which takes {wanted}; this answer is for another one. "
             "Send 'interruptId' with an answer to say which question it is for.",
             (interrupt.interrupt_id,),
         )
@@ -94,7 +94,7 @@ def _approval(given: Mapping[str, Any]) -> Json:
     decision, approved = given.get("decision"), given.get("approved")
     if decision is None and approved is None:
         raise InvalidRequestError(
-            "Nothing is answered. Send 'decision' (approve, edit or reject), or 'admit' and 'deny' for sources."
+            "The answer is empty. Send 'decision' (approve, edit or reject), or 'admit' and 'deny' for sources."
         )
     if decision is not None and approved is not None and approved != (decision != "reject"):
         raise InvalidRequestError(f"'approved' and 'decision' contradict each other: {decision}. Send 'decision' alone.")
@@ -188,7 +188,7 @@ def _tell_interrupt(event: RunEvent, interrupt: Mapping[str, Any]) -> Sequence[M
 
 
 def _tell_failure(message: Any) -> Message:
-    said = message or "The research failed and did not say why."
+    said = message or "The research failed without an error message."
     return "error", {"node": "_error", "state": {"status": "failed", "errorMessage": said}}
 
 

@@ -34,7 +34,7 @@ def plan_by_rules(
     steps = [*fetches[:room], *_leave_room_for_last(searches, most - len(fetches[:room]))]
     if not steps:
         raise ToolUseError(
-            "The question gives nothing that may be looked for: it is empty, or only holds what must not leave the machine. "
+            "The question contains nothing to search for: it is empty, or holds only text that must not leave the machine. "
             "Ask it in a few plain words."
         )
     return ResearchPlan(objective=question[:300] or "Read the pages that were given.", steps=tuple(steps))

@@ -69,7 +69,7 @@ class _Answers:
             return {"deny": list(review.get("deny", ()))}
         if not self.approvals:
             raise NotRecordedError(
-                "The replay comes to the gate more often than the recorded run did. Use the version that made the bundle."
+                "The replay asks for approval more often than the recorded run did. Use the version that made the bundle."
             )
         said = await self._pop(self.approvals)
         if kind == "search_retry":
@@ -101,8 +101,8 @@ async def replay_bundle(path: Path, *, embedder: Embedder | None = None, show: S
         written = story.last("report")
         if written is not None and written.data.get("mode") != questions[-1].data.get("mode"):
             raise BundleError(
-                f"The models that bundle '{path.name}' was made with changed between its question and its report, so it cannot be made "
-                "again with one of the two. `stepwell verify` checks it."
+                f"The models changed between the question and the report of bundle '{path.name}', so it cannot be replayed with either. "
+                "`stepwell verify` checks it."
             )
         recorded = bundle.read("report.md").decode()
         replay = bundle.replay()
@@ -116,7 +116,7 @@ async def replay_bundle(path: Path, *, embedder: Embedder | None = None, show: S
     differences = [] if report == recorded else list(_differences(recorded, report, values))
     if differences and (other := questions[-1].data.get("embedder")) not in (None, embedder.id):
         differences.insert(
-            0, f"The recorded run compared texts with '{other}', this one with '{embedder.id}': install the same."
+            0, f"The recorded run compared texts with '{other}', this one with '{embedder.id}': install the same embedder."
         )
     return Replayed(report, report == recorded, tuple(differences), recorded_answers - replay.unused)
 
@@ -197,7 +197,7 @@ async def _ask(graph: AnyGraph, given: Any, answers: _Answers, show: Show) -> di
         if not state.interrupts:
             return dict(state.values)
         given = Command(resume={each.id: await answers.next(each.value) for each in state.interrupts})
-    raise BundleError("The replay asks again and again: the bundle is not one of this version's graph.")
+    raise BundleError("The replay keeps asking questions: the bundle was made by another version's graph.")
 
 
 def _differences(recorded: str, replayed: str, values: dict[str, Any]) -> Iterator[str]:

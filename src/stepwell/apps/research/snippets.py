@@ -37,11 +37,11 @@ class Snippet(BaseModel):
     @model_validator(mode="after")
     def _check(self) -> Snippet:
         if self.end <= self.start:
-            raise ValueError("ends before it begins: 'end' has to be greater than 'start'")
+            raise ValueError("ends before it begins: 'end' must be greater than 'start'")
         try:
             f"{self.label}{self.text}".encode()
         except UnicodeEncodeError as error:
-            raise ValueError("has half a character in it, which cannot be stored") from error
+            raise ValueError("contains half a character (a lone surrogate), which cannot be stored") from error
         return self
 
 
@@ -54,8 +54,8 @@ def read_snippets(given: Any) -> list[Snippet]:
         snippets = _SNIPPETS.validate_python(given or [])
     except ValidationError as error:
         raise InvalidRequestError(
-            f"{describe_first_fault(error, under=('snippets',))}. A snippet is {{id, document_id, label, text, start, end}}; at most "
-            f"{MOST_SNIPPETS} are taken, of {MAX_SNIPPET_CHARS:,} characters each."
+            f"{describe_first_fault(error, under=('snippets',))}. A snippet is {{id, document_id, label, text, start, end}}; you can send "
+            f"at most {MOST_SNIPPETS}, of {MAX_SNIPPET_CHARS:,} characters each."
         ) from error
     named = {(each.label, each.text): each for each in reversed(snippets)}
     return [each.model_copy(update={"text": hide_secrets(each.text)}) for each in reversed(named.values())]

@@ -67,7 +67,7 @@ def parse_policy(text: str, name: str) -> ResearchPolicy:
             f"{name}{where} has no machine part. It needs one fenced block that begins with ```toml policy and is closed."
         )
     if len(blocks) > 1:
-        raise ConfigurationError(f"{name}{_line_at(text, blocks[1])}: there is a second machine part. Make one of the two.")
+        raise ConfigurationError(f"{name}{_line_at(text, blocks[1])}: there is a second machine part. Merge the two.")
     block = blocks[0]
     first_line = text.count("\n", 0, block.start(1)) + 1
     try:
@@ -120,22 +120,22 @@ class _Reader:
     def _sends_before_approval(self) -> bool:
         said = self._table("sending", {"before_approval"}).get("before_approval", True)
         if not isinstance(said, bool):
-            self._refuse("sending.before_approval", "has to be true or false")
+            self._refuse("sending.before_approval", "must be true or false")
         return said
 
     def _after_reading(self) -> AfterReading:
         said = self._table("addresses", {"after_reading"}).get("after_reading", ResearchPolicy.after_reading)
         if said not in get_args(AfterReading):
-            self._refuse("addresses.after_reading", f"has to be one of {', '.join(get_args(AfterReading))}")
+            self._refuse("addresses.after_reading", f"must be one of {', '.join(get_args(AfterReading))}")
         return cast("AfterReading", said)
 
     def _limits(self) -> Limits:
         given = self._table("limits", {"requests", "tokens", "cost_usd", "seconds"})
         for key, value in given.items():
             if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
-                self._refuse(f"limits.{key}", "has to be a number that is not negative")
+                self._refuse(f"limits.{key}", "must be a number of at least 0")
             if key in ("requests", "tokens") and not isinstance(value, int):
-                self._refuse(f"limits.{key}", "has to be a whole number")
+                self._refuse(f"limits.{key}", "must be a whole number")
         return Limits(**given)
 
     def _judged(self) -> dict[str, str]:
@@ -154,7 +154,7 @@ class _Reader:
     def _table(self, key: str, known: set[str] | None) -> Mapping[str, Any]:
         table = self.rules.get(key, {})
         if not isinstance(table, dict):
-            self._refuse(key, "has to be a table")
+            self._refuse(key, "must be a table")
         if known is not None:
             self._only(table, f"{key}.", known)
         result: Mapping[str, Any] = table
@@ -162,13 +162,13 @@ class _Reader:
 
     def _only(self, table: Mapping[str, Any], prefix: str, known: set[str]) -> None:
         for key in table.keys() - known:
-            self._refuse(f"{prefix}{key}", f"is not known; known are {', '.join(sorted(known))}")
+            self._refuse(f"{prefix}{key}", f"is unknown; the known ones are {', '.join(sorted(known))}")
 
     def _names(self, values: Any, key: str, known: Iterable[str] = ()) -> list[str]:
         if not isinstance(values, list | tuple) or not all(isinstance(value, str) and value for value in values):
-            self._refuse(key, "has to be a list of names")
+            self._refuse(key, "must be a list of names")
         if known and (unknown := set(values) - set(known)):
-            self._refuse(key, f"names {', '.join(sorted(unknown))}; known are {', '.join(known)}")
+            self._refuse(key, f"names {', '.join(sorted(unknown))}; the known ones are {', '.join(known)}")
         return list(values)
 
     def _hosts(self, values: Any, key: str) -> tuple[str, ...]:
@@ -180,7 +180,7 @@ class _Reader:
             except WebError:
                 url = None
             if url is None or str(url) != f"https://{url.authority}/" or url.authority != url.host:
-                self._refuse(key, f"names '{value}', which is no host. Subdomains are meant too, without a '*'")
+                self._refuse(key, f"names '{value}', which is not a host name. Subdomains are included without a '*'")
             hosts.append(url.host)
         return tuple(hosts)
 

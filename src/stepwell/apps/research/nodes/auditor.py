@@ -106,8 +106,8 @@ def _send_back(state: ResearchState, audit: AuditResult, count: int) -> Done:
     if count < ceiling:
         return change, f"Not approved: {broken}"
     message = (
-        f"No plan was found that keeps to the policy: {count} of {ceiling} plans were not approved. The last one: {broken}. "
-        "Ask otherwise, or change the policy."
+        f"No plan follows the policy: {count} of {ceiling} plans were not approved. The last one: {broken}. "
+        "Rephrase the question, or change the policy."
     )
     return {**change, "status": "failed", "error_message": message}, message
 

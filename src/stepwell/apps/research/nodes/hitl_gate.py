@@ -99,7 +99,9 @@ def _apply_decision(state: ResearchState, plan: ResearchPlan, approval: Approval
     reason = approval.reason or "no reason given"
     count, ceiling = state.get("plan_revision_count", 0) + 1, state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
     if count >= ceiling:
-        message = f"{count} of {ceiling} plans were not accepted, the last one by you: {reason}. Ask otherwise, or edit a plan."
+        message = (
+            f"{count} of {ceiling} plans were rejected, the last one by you: {reason}. Rephrase the question, or edit a plan."
+        )
         return {"status": "failed", "error_message": message}, message
     change = {"plan_revision_count": count, "human_approved": False, "status": "thinking", "rejection_reason": reason}
     return change, f"Rejected: {reason}"

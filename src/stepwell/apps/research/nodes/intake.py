@@ -81,7 +81,7 @@ def _query(state: ResearchState) -> tuple[str, str]:
         raise InvalidRequestError("There is no question. Send it as user_query, or as a message.")
     if len(query) > MAX_QUERY_CHARS:
         raise InvalidRequestError(
-            f"The question has {len(query):,} characters, at most {MAX_QUERY_CHARS:,} are taken. Ask in fewer words; "
+            f"The question has {len(query):,} characters; the limit is {MAX_QUERY_CHARS:,}. Ask in fewer words; "
             "material to work with goes into knowledge_context."
         )
     return query, state.get("asked_in", "") if new is None else str(new.id)
@@ -90,7 +90,7 @@ def _query(state: ResearchState) -> tuple[str, str]:
 def _revisions(state: ResearchState) -> int:
     most: Any = state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
     if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_PLAN_REVISIONS:
-        raise InvalidRequestError(f"max_plan_revisions has to be a whole number from 1 to {MOST_PLAN_REVISIONS}.")
+        raise InvalidRequestError(f"max_plan_revisions must be a whole number from 1 to {MOST_PLAN_REVISIONS}.")
     return most
 
 

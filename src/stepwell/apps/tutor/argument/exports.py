@@ -40,7 +40,7 @@ def export_data(data: Mapping[str, Any], form: str) -> str:
         return writer(from_data(data))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InvalidRequestError(
-            "The thread's argument cannot be read: something else than the tutor has written it."
+            "The thread's argument cannot be read: something other than the tutor has written it."
         ) from error
 
 
