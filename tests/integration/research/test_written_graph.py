@@ -342,7 +342,7 @@ async def test_an_old_message_is_not_asked_again(start: StartResearch) -> None:
     ("given", "says"),
     [
         ({"user_query": "  "}, "There is no question"),
-        ({"user_query": "why " * 2000}, "at most 4,000 are taken"),
+        ({"user_query": "why " * 2000}, "the limit is 4,000"),
         ({"user_query": "why", "max_plan_revisions": 0}, "whole number"),
         ({"user_query": "why", "max_plan_revisions": "many"}, "whole number"),
     ],
