@@ -177,7 +177,7 @@ def test_a_message_waits_for_money_and_each_call_takes_its_price(page: Page, til
         (encode_token(Token(good.mint, "usd", good.proofs)), "only sats are taken"),
         (token[:-30], "damaged or cut off"),
         (buy_token(1), "redeeming it costs 1"),
-        ("hello", "no Cashu token"),
+        ("hello", "not a Cashu token"),
     ):
         field.fill(bad)
         expect(verdict).to_contain_text(words)

@@ -1,4 +1,4 @@
-"""The applications: each a recipe on the harness. The server does not know them; the command line joins the two by this table."""
+"""The applications, each a recipe on the harness. The server does not know them; the command line connects the two with this table."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ APPLICATIONS: Mapping[str, str] = {
     "workspace": "stepwell.apps.workspace.agent:make_graph",
     "simple_agent": "stepwell.apps.simple.agent:make_graph",
 }
-"""Graph name -> where it is made, in the form of langgraph.json."""
+"""Graph name -> the function that builds it, as in langgraph.json."""
 
 WORKSPACE = "workspace"
 """The graph that works on a tenant's files."""
 
 PAYABLE = ("deep_research", "deeptutor", "seminar_agent", "simple_agent")
-"""Those that charge for their model calls where the operator has set a price."""
+"""The graphs that charge for their model calls if the operator has set a price."""

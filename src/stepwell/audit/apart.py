@@ -1,8 +1,8 @@
-"""Checking a stranger's bundle in a process of its own, which is ended when its time is over: for a server, whose threads nobody may hold.
+"""Checks a stranger's bundle in its own process, which is killed when its time is over: for servers, whose threads must not be blocked.
 
 ```
-check ──> a place (`at_once` of them) ──> python -m stepwell.audit.apart FILE ──> its Verification as JSON
-                                          killed after limit_s and a little, and by its own limit of CPU if nobody is left to kill it
+check ──> a slot (`at_once` of them) ──> python -m stepwell.audit.apart FILE ──> its Verification as JSON
+                                          killed shortly after limit_s, and by its own CPU limit if the server is gone
 ```
 """
 
@@ -24,10 +24,10 @@ from stepwell.errors import MissingExtraError
 from stepwell.settings import bare_environment
 
 ROUTE_S = 30.0
-"""Seconds that a check may take on a server."""
+"""The most seconds that a check may take on a server."""
 AT_ONCE = 2
 _START_S = 30.0
-"""What a process may take besides, to begin and to end."""
+"""Extra seconds for a process to start and to end."""
 _MEMORY = 3 * 2**30
 
 
@@ -41,7 +41,7 @@ class BundleChecker:
     async def check(
         self, bundle: Path, *, head: str | None = None, key: str | None = None, strict: bool = False
     ) -> Verification:
-        """As `verify_bundle`. `EvidenceError` for a head or a key that is none, before anything begins."""
+        """As `verify_bundle`. `EvidenceError` for an invalid head or key, before anything starts."""
         expected = Expected(None if head is None else read_head(head), None if key is None else read_public_key(key), strict)
         asked = json.dumps({"bundle": str(bundle), "limit_s": self._limit_s, **asdict(expected)})
         async with self._places:
@@ -87,7 +87,7 @@ def _read_defects(told: list[dict[str, str]]) -> tuple[Defect, ...]:
 
 
 def _limit_itself(limit_s: float) -> None:
-    """For when nobody is left to end this process, and for a bundle that wants all memory."""
+    """Ends this process if the server is gone, or if a bundle wants all memory."""
     with suppress(ImportError):
         import resource
 

@@ -1,18 +1,18 @@
-"""A run in one file that anybody can check: the trail, everything it refers to, and what is derived from it.
+"""A run in one file that anyone can check: the trail, everything it refers to, and what is derived from it.
 
 ```
 trail.jsonl         what happened                      sources/HASH     pages as they came
 report.md           the report                         texts/HASH       their text, which quotes point into
-claims.json         claims, quotes, sources            exchanged/HASH   other bodies that were sent or came back
-plan.json           the plan that was carried out      policy.md        the policy it was held to
-receipt.json        what left, and what was refused    recording.jsonl  answers by request, for a replay
+claims.json         claims, quotes, sources            exchanged/HASH   other bodies that were sent or received
+plan.json           the plan that was carried out      policy.md        the policy that applied
+receipt.json        what was sent or refused           recording.jsonl  answers by request, for a replay
 story.json          what led to the report, and what belongs to other branches of the thread
 manifest.json       the format, and the hash and size of each of these
-signature.json      who vouches for the manifest, and so for all of it (`signing.py`)
+signature.json      who signed the manifest, and so all of it (`signing.py`)
 ```
 
-Report, claims, plan and policy are those of the story (`story.py`); the trail, the receipt and the stored bytes are those of the whole
-thread. There is one format, and every part of it is required (`forms.py`): whatever names another is not judged.
+Report, claims, plan and policy are those of the story (`story.py`); the trail, the receipt and the stored bytes cover the whole
+thread. There is one format, and every part of it is required (`forms.py`): a bundle that names another format is not judged.
 
 The same vault and the same key give the same bytes. Only what is in the vault goes in: no path, user or machine name, no time of packing.
 """
@@ -46,9 +46,9 @@ BODIES = ("sources", "texts", "exchanged")
 
 
 async def write_bundle(vault: EvidenceVault, path: str | Path, signer: Signer | None = None) -> str:
-    """Write all evidence of a vault to a file, which appears under its name only when it is whole; gives the trail's head.
+    """Write all evidence of a vault to a file, which appears under its name only when it is complete; returns the trail's head.
 
-    Without a `signer` nobody vouches for it, which whoever checks it is told.
+    Without a `signer` the bundle is unsigned, and a check says so.
     """
     entries = await vault.entries()
     members = derived_members(entries)
@@ -63,7 +63,7 @@ async def write_bundle(vault: EvidenceVault, path: str | Path, signer: Signer | 
 
 
 def derived_members(entries: Sequence[Entry]) -> dict[str, bytes]:
-    """The members that follow from the trail alone: a checker makes them again and compares."""
+    """The members derived from the trail alone: a checker derives them again and compares."""
     story = story_of(entries)
     evidence = evidence_of(entries, story)
     members = {
@@ -79,7 +79,7 @@ def derived_members(entries: Sequence[Entry]) -> dict[str, bytes]:
 
 
 def stored_members(entries: Sequence[Entry]) -> dict[str, str]:
-    """The members whose bytes the vault keeps, each with the hash it must have. Of pages and texts, those of all branches."""
+    """The members whose bytes the vault stores, each with the hash it must have. Includes pages and texts of all branches."""
     sources = read_evidence(entries).sources.values()
     told = evidence_of(entries, story_of(entries))
     pages = {source.bytes_sha256 for source in sources}
@@ -97,13 +97,13 @@ def stored_members(entries: Sequence[Entry]) -> dict[str, str]:
 
 
 def manifest_bytes(hashes: Mapping[str, tuple[str, int]], trail_head: str) -> bytes:
-    """The manifest of members, given each one's hash and size."""
+    """The manifest, from each member's hash and size."""
     members = {name: {"bytes": size, "sha256": digest} for name, (digest, size) in hashes.items()}
     return canonical({"format": FORMAT, "head": trail_head, "members": members}) + b"\n"
 
 
 class BundleReader:
-    """An open bundle. Close it, or use it in a `with`; `BundleError` if the file is no bundle."""
+    """An open bundle. Close it, or use it in a `with`; `BundleError` if the file is not a bundle."""
 
     def __init__(self, path: str | Path) -> None:
         try:
@@ -122,7 +122,7 @@ class BundleReader:
         return read_content(self._file, self.members[name])
 
     def body(self, digest: str) -> bytes:
-        """Stored bytes by their hash, from whichever folder has them; checked."""
+        """Stored bytes by their hash, from whichever folder has them; the hash is checked."""
         for folder in BODIES:
             if f"{folder}/{digest}" in self.members:
                 content = self.read(f"{folder}/{digest}")
@@ -132,7 +132,7 @@ class BundleReader:
         raise BundleError(f"The bundle has no bytes with sha256 {digest[:64]}.")
 
     def entries(self) -> list[Entry]:
-        """The trail: questions, plans and answers of the human, which a replay needs too."""
+        """The trail, with the questions, plans and users' answers that a replay needs too."""
         return [from_line(line) for line in self.read("trail.jsonl").splitlines(keepends=True)]
 
     def replay(self) -> Replay:
@@ -161,7 +161,7 @@ def _write(path: Path, members: Mapping[str, bytes]) -> None:
 
 @contextmanager
 def _aside(path: Path) -> Iterator[Path]:
-    """A file beside the wanted one, which takes its place if all goes well and vanishes if not."""
+    """A temporary file beside the wanted one, which replaces it on success and is deleted otherwise."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.close(descriptor)
     aside = Path(name)

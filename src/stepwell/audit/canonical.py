@@ -1,6 +1,6 @@
 """One value, one sequence of bytes: the JSON that hashes are made of.
 
-Keys sorted, no spaces, UTF-8, no escapes that are not needed. Refused rather than guessed: fractions, because languages print them
+Keys sorted, no spaces, UTF-8, no unnecessary escapes. We reject instead of guessing: fractions, because languages print them
 differently; integers that other readers round; keys that are not text; text that is not Unicode.
 """
 
@@ -17,7 +17,7 @@ MAX_DEPTH = 64
 
 
 def canonical(value: Any) -> bytes:
-    """The bytes of a value; `EvidenceError` names the first place that has none."""
+    """The bytes of a value; `EvidenceError` names the first invalid place."""
     _check(value, "data")
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.encode("utf-8")

@@ -1,15 +1,15 @@
-"""The part of a verdict that needs no judgement: do the cited quotes exist, and do they hold the sentence's facts?
+"""The part of a verdict that needs no judgement: do the cited quotes exist, and do they contain the sentence's facts?
 
 ```
 nothing cited that exists                          unsupported
-a fact is there with another value, or turned      contradicted
+a fact is there with another value, or reversed    contradicted
 facts or words are missing, some are there         partial
 facts are missing, at most names are there         unsupported, unless a fifth of its other words is there too
 nothing is missing, words in another language      partial, whatever a judge says
-every fact and every word of meaning is there      supported, if a judge agrees
+every fact and every content word is there         supported, if a judge agrees
 ```
 
-The result is a ceiling: what comes after may lower it, never raise it. Doubt lowers.
+The result is a ceiling: later steps may lower it, never raise it. Doubt lowers it.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from stepwell.audit.facts.words import decimal_mark
 from stepwell.audit.sentences import passages
 
 CHECKS_VERSION = 3
-"""Which rules these are. A bundle names the number it was checked with; it rises whenever a claim may get another verdict."""
+"""The version of these rules. A bundle names the version it was checked with; it increases whenever a claim may get another verdict."""
 LONGEST_CLAIM = 1_500
-"""Characters of a sentence that can be checked: what is longer would take a core for seconds, and nobody reads it as one statement."""
+"""The most characters of a sentence that we check: a longer one would occupy a core for seconds, and nobody reads it as one statement."""
 _SOME = 0.2
-"""Less than this share of a claim's words in the quotes, and no fact, is no support."""
+"""If the quotes contain less than this share of a claim's words, and no fact, they do not support it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The highest verdict that the facts allow, and why not a higher one. `facts_found` is how many stand in the quotes."""
+    """The highest verdict that the facts allow, and why not a higher one. `facts_found` counts the facts in the quotes."""
 
     ceiling: Verdict
     reasons: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Check:
 
 
 def check(text: str, evidence: Sequence[str], quotes: Mapping[str, Quote]) -> Check:
-    """Check a sentence against the quotes it names. `quotes` are all there are, by id."""
+    """Check a sentence against the quotes it names. `quotes` has all quotes, by id."""
     if not evidence:
         return Check("unsupported", ("it cites no evidence",))
     unknown = [f"there is no evidence '{each}'" for each in dict.fromkeys(evidence) if each not in quotes]
@@ -70,7 +70,7 @@ def _is_quoted(text: str, cited: Sequence[Quote]) -> bool:
 
 
 def _look_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]:
-    """What became of each fact, and what share of the other words is in the quotes."""
+    """A finding per fact, and the share of the other words that is in the quotes."""
     mark = decimal_mark("\n".join(quote.text for quote in cited))
     plain = plain_words(text, *(quote.text for quote in cited))
     statements = [statement for quote in cited for statement in _sentences(quote, plain)]

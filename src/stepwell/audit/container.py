@@ -1,4 +1,4 @@
-"""The one form of zip file that a bundle is: members in order of their names, stored as they are, without times, owners or comments.
+"""The only zip layout that a bundle may have: members in order of their names, uncompressed, without times, owners or comments.
 
 ```
 header, name, bytes     for each member
@@ -6,9 +6,9 @@ directory entry         for each member
 end of directory
 ```
 
-Why our own forty lines and no library: the same members give the same bytes on every machine and version, and a reader that accepts
-this form only has nothing to fear from archives. Nothing is unpacked to disk; names are from a closed set, so none can lead anywhere;
-nothing is compressed, so nothing can explode; and every byte that is not a member's is compared with what it must be.
+Why forty lines of our own and no library: the same members give the same bytes on every machine and version, and a reader that accepts
+only this layout is safe from malicious archives. Nothing is unpacked to disk; names come from a closed set, so none can escape a folder;
+nothing is compressed, so nothing can explode; and every byte outside a member is compared with its expected value.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MODE = 0o100644 << 16
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of a bundle, and where its bytes lie in the file."""
+    """A member of a bundle, and where its bytes are in the file."""
 
     name: str
     size: int
@@ -56,7 +56,7 @@ class Member:
 
 
 def write_members(file: BinaryIO, members: Iterable[tuple[str, bytes]]) -> None:
-    """Write members, which come in the order of their names."""
+    """Write members, given in the order of their names."""
     written: list[Member] = []
     place = 0
     for name, content in members:
@@ -72,7 +72,7 @@ def write_members(file: BinaryIO, members: Iterable[tuple[str, bytes]]) -> None:
 
 
 def read_members(file: BinaryIO, size: int) -> dict[str, Member]:
-    """The members of a bundle; `BundleError` says why a file is none, naming the member."""
+    """The members of a bundle; `BundleError` says why a file isn't one, naming the member."""
     if size > MAX_BUNDLE_BYTES + MAX_MEMBERS * 256:
         raise BundleError(f"The file has {size} bytes; a bundle has at most {MAX_BUNDLE_BYTES}.")
     found: dict[str, Member] = {}

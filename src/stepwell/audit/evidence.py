@@ -1,6 +1,6 @@
 """What a report rests on: sources, quotes and claims.
 
-`Quote.text` is `extracted_text[start:end]` of its source, always; whoever makes a quote goes through `quoting.make_quote`. Ids are
+`Quote.text` is always `extracted_text[start:end]` of its source; every quote is made by `quoting.make_quote`. Ids are
 short because models copy them: `s1`, `e1`, `c1`.
 """
 
@@ -35,16 +35,16 @@ class Source:
     engine: str | None = None
     robots: Robots = "n/a"
     pages: tuple[int, ...] = ()
-    """Where each page of a document begins in its text; empty where it has none."""
+    """Where each page of a document begins in its text; empty if it has no pages."""
 
     def page_at(self, offset: int) -> int | None:
-        """The number of the page that this place of the text is on, counted from 1."""
+        """The number of the page at this offset of the text, counted from 1."""
         return bisect_right(self.pages, offset) or None
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Words of a source, and where they stand in its extracted text (offsets in characters)."""
+    """Words of a source, and their place in its extracted text (offsets in characters)."""
 
     quote_id: str
     source_id: str
@@ -55,7 +55,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence of the report, the quotes it cites, and what checking it gave."""
+    """A sentence of the report, the quotes it cites, and the result of checking it."""
 
     claim_id: str
     text: str
@@ -63,11 +63,11 @@ class Claim:
     verdict: Verdict = "unsupported"
     reasons: tuple[str, ...] = ()
     checks: int = 0
-    """The number of the checks that it passed (`checks.CHECKS_VERSION`); none has the number 0."""
+    """The version of the checks it passed (`checks.CHECKS_VERSION`); 0 if it was not checked."""
 
 
 def to_data(item: Source | Quote | Claim) -> dict[str, Any]:
-    """The form a trail holds."""
+    """The form stored in a trail."""
     data = {name: getattr(item, name) for name in item.__slots__}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in data.items()}
 

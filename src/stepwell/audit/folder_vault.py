@@ -1,12 +1,12 @@
-"""Evidence in a folder: for programs, the command line, and graphs under a server that brings no vault.
+"""Evidence in a folder: for programs, the command line, and graphs under a server without its own vault.
 
 ```
-trail.jsonl      the trail, a line an entry        blobs/ab/abcd...   bytes under their sha256
-lock             held by whoever writes
+trail.jsonl      the trail, one line per entry     blobs/ab/abcd...   bytes under their sha256
+lock             held by the writer
 ```
 
-Any number of vaults, threads and processes may share a folder: one of them writes at a time, and the system lets go of the lock when
-its holder dies. Disk work happens in threads; a caller that is cancelled may find the thing stored all the same, and asking again is
+Any number of vaults, threads and processes may share a folder: one of them writes at a time, and the system releases the lock when
+its holder dies. Disk work runs in threads; after a cancelled call the data may still be stored, and repeating the call is
 harmless.
 """
 
@@ -30,7 +30,7 @@ from stepwell.private_files import make_private_folder, open_private
 
 
 class FolderVault:
-    """An `EvidenceVault` in a folder, which is made when something is first stored."""
+    """An `EvidenceVault` in a folder, which is created when something is first stored."""
 
     def __init__(self, path: str | Path, clock: Clock | None = None) -> None:
         self._folder = Path(path)
@@ -87,8 +87,8 @@ _ASIDE = "unfinished"
 class BlobFolder:
     """Bytes as files named by their hash. Writers hold the folder's lock; readers need none.
 
-    A file appears under its name only when all of it is on the disk (write aside, sync, rename, sync the folder), so whatever has a
-    name is whole. What a writer that died has left aside is overwritten by the next.
+    A file appears under its name only when all of it is on disk (write to a temporary file, sync, rename, sync the folder), so every named
+    file is complete. The next writer overwrites what a dead writer has left behind.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The form of a trail: which fields an entry of each kind has, under which key, and whose question it belongs to.
+"""The form of a trail: which fields an entry of each kind has, under which key, and which question it belongs to.
 
 ```
 question       qN:question            research: what was asked, and how it was to be answered (`mode`)
@@ -7,11 +7,11 @@ plan, audit, approval, source_review, report      qN:...    each names the entry
 request        SCOPE:...              what was about to be sent            response, model_call    SCOPE:...:answer
 limit, refusal, shown                 what was not done, and what was shown
 source, quote, claim                  source:sN, quote:eN, claim:cN        `evidence.py`
-origin         origin                 the bundle that sources were taken over from
+origin         origin                 the bundle that sources were copied from
 ```
 
-There is one form, and all of it is required: a field that is missing, unknown or of another type is a problem, and whoever checks such a
-trail judges nothing else in it. A field that could be left out would be left out by a forger, together with the check that rests on it. A
+There is one form, and all of it is required: a missing, unknown or wrongly typed field is a problem, and then a check judges nothing
+else in the trail. A forger would leave out an optional field, together with the check that rests on it. A
 trail without a question holds evidence alone: it can have sources, quotes and claims, and no report.
 """
 
@@ -32,8 +32,8 @@ Named = Annotated[str, StringConstraints(min_length=1)]
 Count = Annotated[int, Field(ge=0)]
 Ids = list[str]
 DEEP = "deep"
-_MOST_NAMED = 20
-"""Problems of form that are listed one by one."""
+_MAX_NAMED = 20
+"""How many problems of form are listed one by one."""
 
 
 class _Form(BaseModel):
@@ -109,7 +109,7 @@ class AuditEntryForm(_Form):
 
 
 class ApprovalForm(_Form):
-    """What a person said at the gate."""
+    """A user's decision at the gate."""
 
     decision: Literal["approve", "edit", "reject"]
     reason: str
@@ -120,7 +120,7 @@ class ApprovalForm(_Form):
 
 
 class RetryForm(_Form):
-    """What a person said when nobody could be reached."""
+    """A user's decision when nobody could be reached."""
 
     decision: Named
     reason: str
@@ -131,7 +131,7 @@ class RetryForm(_Form):
 
 
 class AddressForm(_Form):
-    """That a person let a deep research fetch an address that nobody had shown."""
+    """A user allowed deep research to fetch an address that had not been shown."""
 
     decision: Literal["approve"]
     reason: str
@@ -148,7 +148,7 @@ class ReportForm(_Form):
     sha256: Sha256
     sufficient: bool
     mode: Literal["written", "extractive"]
-    """What wrote it. The question's says what there was to write with when it was asked; a model may have come or gone since."""
+    """What wrote it. The question's mode says what was available when it was asked; a model may have come or gone since."""
     removed_links: Count
     claims: Ids
     quotes: Ids
@@ -174,7 +174,7 @@ class RequestForm(_Form):
     url: Named
     host: str
     body_sha256: Sha256 | None
-    """`None` for the words of an agent, which are its thread's and are not kept again."""
+    """`None` for the words of an agent, which are in its thread and are not stored again."""
     bytes: Count
     step: str
     why: str
@@ -193,7 +193,7 @@ class ResponseForm(_Form):
 
 class ModelCallForm(ResponseForm):
     asked_sha256: Sha256
-    """What the model was asked, also where that did not leave the machine: a judge's opinion is nothing without its question."""
+    """What the model was asked, even if that did not leave the machine: a judge's opinion means nothing without its question."""
     left: bool
 
 
@@ -269,21 +269,21 @@ class OriginForm(_Form):
     sources: Ids
     body_sha256: Sha256
     signed_by: str | None
-    """The key whose signature that bundle bears; `None` if nobody had signed it."""
+    """The key that signed that bundle; `None` if it was unsigned."""
     vouched: bool
-    """Whether the person who built on it knew that key: it was the installation's own, or the one that was named."""
+    """Whether the user who built on it knew that key: it was the installation's own, or the one they named."""
 
 
 @dataclass(frozen=True)
 class _Key:
-    """Which keys a form has: what they begin with, by a pattern, and what stands behind and at the end. A number behind a key is that of a
-    second entry at one place, by another branch of the thread."""
+    """The keys of a form: a pattern for the beginning, and optional texts inside and at the end. A trailing number marks a second entry
+    at the same place, by another branch of the thread."""
 
     begins: re.Pattern[str]
     has: str = ""
     ends: str = ""
     whole: bool = False
-    """Whether the pattern is all of it, but for such a number."""
+    """Whether the pattern covers the whole key, except for such a number."""
 
     def fits(self, key: str) -> bool:
         begin = self.begins.match(key)
@@ -329,17 +329,17 @@ _TOLD = ("plan", "audit", "approval", "source_review", "report")
 
 
 def check_forms(entries: Sequence[Entry]) -> Iterator[Defect]:
-    """Everything about a trail that is not in this form; nothing if all of it is."""
+    """Everything in a trail that does not have this form; empty if all of it does."""
     faults = [(entry, fault) for entry in entries if (fault := _find_fault(entry))]
     faults += list(_find_strays(entries))
-    for entry, fault in faults[:_MOST_NAMED]:
+    for entry, fault in faults[:_MAX_NAMED]:
         yield Defect("trail.jsonl", f"entry {entry.seq} ({entry.kind}) does not have the form of one: {fault}")
-    if len(faults) > _MOST_NAMED:
-        yield Defect("trail.jsonl", f"{len(faults) - _MOST_NAMED} more entries do not have the form of one")
+    if len(faults) > _MAX_NAMED:
+        yield Defect("trail.jsonl", f"{len(faults) - _MAX_NAMED} more entries do not have the form of one")
 
 
 def scope_of(entry: Entry) -> str:
-    """Whose question an entry belongs to: `q1`, or `deep`."""
+    """Which question an entry belongs to: `q1`, or `deep`."""
     return entry.key.partition(":")[0]
 
 
@@ -364,7 +364,7 @@ def _find_fault(entry: Entry) -> str:
 
 
 def _find_address_fault(data: dict[str, Any]) -> str:
-    """A page has an address of the web. What came from a device has none, and nothing that a fetch leaves behind."""
+    """A page has an address on the web. A source from a device has neither an address nor any trace of a fetch."""
     addresses = [data["url"], data["final_url"]]
     if data["kind"] == "web":
         is_web = all(isinstance(each, str) and each.lower().startswith(("http://", "https://")) for each in addresses)
@@ -375,7 +375,7 @@ def _find_address_fault(data: dict[str, Any]) -> str:
 
 
 def _find_strays(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str]]:
-    """Entries that belong to no question before them. A trail without any question tells of no plan, approval or report either."""
+    """Entries that belong to no earlier question. A trail without a question has no plan, approval or report either."""
     asked: set[str] = set()
     has_question = any(entry.kind == "question" for entry in entries)
     for entry in entries:

@@ -1,7 +1,7 @@
-"""What takes judgement: does a quote mean what the claim says? A protocol that the application fills with a model, and one without.
+"""What needs judgement: does a quote mean what the claim says? A protocol that the application implements with a model, and one without.
 
-`LexicalJudge` compares words. It is right about sentences that are quotes, which is all the extractive mode writes, and strict about
-others: a paraphrase is at best partly supported.
+`LexicalJudge` compares words. It is right about sentences that are quotes, which is all that the extractive mode writes, and strict
+about others: a paraphrase is at best partly supported.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from stepwell.audit.facts.words import content_stems
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a judge thinks of a claim, and why."""
+    """A judge's verdict on a claim, and why."""
 
     verdict: Verdict
     reason: str = ""
 
     @classmethod
     def by_model(cls, verdict: Verdict, reason: str) -> Judgement:
-        """A model's own words stand in quotation marks: readers must not take them for what the checks have found."""
+        """A model's own words are put in quotation marks: readers must not mistake them for findings of the checks."""
         words = " ".join(reason.split()).replace("\u201d", '"')
         return cls(verdict, f"the judge says: \u201c{words}\u201d" if words else "")
 
 
 class Judge(Protocol):
-    """Reads a claim beside its quotes."""
+    """Compares a claim with its quotes."""
 
     async def judge(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
         """The verdict. A `StepwellError` or a time-out counts as doubt: the claim is then at most partly supported."""
@@ -37,7 +37,7 @@ class Judge(Protocol):
 
 
 class LexicalJudge:
-    """By shared words: no model, no network, the same answer each time."""
+    """Judges by shared words: no model, no network, the same answer each time."""
 
     def __init__(self, supported_from: float = 0.8, partial_from: float = 0.4) -> None:
         self._supported_from = supported_from
@@ -47,7 +47,7 @@ class LexicalJudge:
         return self.compare(claim_text, quotes)
 
     def compare(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
-        """The same without waiting, for whoever checks a verdict of its again."""
+        """The same without awaiting, to check one of its verdicts again."""
         wanted = set(content_stems(claim_text))
         if not wanted:
             return Judgement("supported") if quotes else Judgement("unsupported", "it cites no evidence")

@@ -1,4 +1,4 @@
-"""How evidence lies in a trail, and how to read it back.
+"""How evidence is stored in a trail, and how to read it back.
 
 | entry | key | data |
 |---|---|---|
@@ -8,7 +8,7 @@
 | those of `story.KINDS` | the caller's | `after`: the key of the one before it in its branch |
 | any | the caller's | `policy_sha256` of the stored policy text, where the policy was applied; the last one counts |
 
-Ids are unique in a vault. Nothing that names a place on a machine is let in: bundles go to strangers.
+Ids are unique in a vault. Nothing that names a place on a machine is stored: bundles go to strangers.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Evidence:
 
 
 async def record_source(vault: EvidenceVault, source: Source) -> Entry:
-    """Write a source down. A title from the device keeps its last part only, and an address none of its keys."""
+    """Store a source. A title from the device keeps only its last part, and an address none of its keys."""
     _check_address(source)
     title = re.split(r"[\\/]", source.title.rstrip("\\/"))[-1] if _PATH.match(source.title) else source.title
     url, final_url = (each and without_secrets(each) for each in (source.url, source.final_url))
@@ -80,9 +80,9 @@ async def record_claim(vault: EvidenceVault, claim: Claim) -> Entry:
 
 
 async def record_claims(vault: EvidenceVault, claims: Sequence[Claim], prefixes: Iterable[str]) -> list[str]:
-    """Write all claims of a report down under the first prefix of their ids that no other claims have; the ids.
+    """Store all claims of a report under the first id prefix that no other claims use; returns the ids.
 
-    A thread may have several reports, and checks that did not end: what they said keeps its ids.
+    A thread may have several reports, and unfinished checks: their claims keep their ids.
     """
     for prefix in prefixes:
         named = [replace(claim, claim_id=prefix + claim.claim_id) for claim in claims]
@@ -96,7 +96,7 @@ async def record_claims(vault: EvidenceVault, claims: Sequence[Claim], prefixes:
 
 
 def read_evidence(entries: Iterable[Entry]) -> Evidence:
-    """What a trail says; `EvidenceDamagedError` names the first entry that does not have the form above."""
+    """The evidence in a trail; `EvidenceDamagedError` names the first entry that does not have the form above."""
     found = Evidence()
     for entry in entries:
         try:

@@ -9,7 +9,7 @@ from stepwell.errors import EvidenceMissingError
 
 
 class MemoryVault:
-    """An `EvidenceVault` that ends with the process. Nothing awaits inside, so that no two appends can mix."""
+    """An `EvidenceVault` that ends with the process. It never awaits inside, so two appends cannot interleave."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()

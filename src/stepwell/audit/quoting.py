@@ -1,7 +1,7 @@
 """Quotes: words of a source with their place, found exactly or not at all.
 
-A model that quotes from memory changes spaces, quotation marks and dashes; those are looked past, and the quote is then taken from
-the source, as it stands there. Nothing else is forgiven: a word that differs is a quote that was not found.
+A model that quotes from memory changes spaces, quotation marks and dashes. We ignore those differences and take the quote from the
+source, as it is there. Nothing else is forgiven: if a word differs, the quote was not found.
 
 A quote never begins or ends inside a word or a number: "5 %" is not a quote from "15 %".
 """
@@ -41,7 +41,7 @@ def make_quote(quote_id: str, source: Source, text: str, start: int, end: int) -
 
 
 def locate(text: str, wanted: str) -> tuple[int, int] | None:
-    """Where a passage stands that somebody names with other spaces, quotation marks or dashes; the first place, or None."""
+    """Where a passage is in the text, ignoring differences in spaces, quotation marks and dashes; the first place, or None."""
     wanted = wanted.strip()
     if not wanted:
         return None

@@ -1,6 +1,6 @@
-"""Cut a text into sentences, with their offsets. Language-neutral: marks, capitals and line ends, and a list of abbreviations.
+"""Cuts a text into sentences, with their offsets. Language-neutral: marks, capitals and line ends, and a list of abbreviations.
 
-A cut too few costs a longer quote; a cut in the middle of "Dr. Smith" or "3.5" costs its meaning. So when in doubt there is no cut.
+A missing cut gives a longer quote; a cut in the middle of "Dr. Smith" or "3.5" destroys its meaning. So when in doubt we do not cut.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 MAX_PASSAGE = 800
 _WRAPPED_LINE = 60
-"""A line of at least this length without a closing mark is taken for a wrapped one (PDF); a shorter one for a heading or an item."""
+"""A line of at least this length without a closing mark counts as wrapped (PDF); a shorter one as a heading or an item."""
 
-# Each begins where a run of its characters begins, and not at every one of them: a page may hold a million dots.
+# Each pattern matches only at the beginning of a run of its characters, not at every one: a page may contain a million dots.
 _END = re.compile(r"(?<![.!?…。！？])[.!?…。！？]+[\"'”’»)\]]*(?=\s|$)|[。！？]")
 _LINES = re.compile(r"(?<![ \t])[ \t]*\n\s*")
 _LAST_WORD = re.compile(r"([\w.'’-]+)$")
@@ -40,7 +40,7 @@ class Passage:
 
 
 def passages(text: str) -> list[Passage]:
-    """The sentences of a text in order, without the space around them; none is longer than `MAX_PASSAGE`, unless one word is."""
+    """The sentences of a text in order, trimmed; none is longer than `MAX_PASSAGE`, unless a single word is."""
     found: list[Passage] = []
     start = 0
     for cut in [*_cuts(text), len(text)]:
@@ -50,14 +50,14 @@ def passages(text: str) -> list[Passage]:
 
 
 def cuts_a_word(text: str, offset: int) -> bool:
-    """Whether an offset lies inside a word or a number."""
+    """Whether an offset is inside a word or a number."""
     if not 0 < offset < len(text):
         return False
     before, after = text[offset - 1], text[offset]
     if before.isdigit() and after.isdigit():
         return True
     if _is_cased(before) and _is_cased(after):
-        return True  # scripts without capitals often have no spaces either: a cut there is no sign of anything
+        return True  # scripts without capitals often have no spaces either: a cut there means nothing
     if before.isdigit() and after in ".,'’" and text[offset + 1 : offset + 2].isdigit():
         return True
     if after.isdigit() and before in ".,'’" and text[offset - 2 : offset - 1].isdigit():
@@ -91,7 +91,7 @@ def _is_abbreviation(word: str, after: str) -> bool:
     if len(bare) == 1 and bare.isalpha() and word[-1].isupper():
         return True  # an initial
     if re.fullmatch(r"(?:\w\.)+\w", bare) and not after[0].isdigit():
-        return after[0].islower()  # U.S., e.g.: only the next word tells
+        return after[0].islower()  # U.S., e.g.: only the next word can tell
     return bare.isdigit() and len(bare) <= 2 and _MONTHS.match(after) is not None  # the 3. of March
 
 

@@ -5,12 +5,12 @@ signature.json    {"algorithm": "ed25519", "key": "ed25519:BASE64", "signature":
 what is signed    PURPOSE, then the bytes of manifest.json
 ```
 
-An installation has one key, made when it signs for the first time and kept in its data folder for its owner's eyes; or in its database,
-where several servers share one (`database/postgres/signing_key`). Anybody can make a key,
-so a signature alone shows only that one hand sealed the whole; who that is, a reader knows by comparing the public key with one that the
-owner has told (`stepwell doctor` prints it). A signature has no time of its own: see "When it was made" in docs/explanation/evidence.md.
+An installation has one key, created when it first signs and stored in its data folder, readable only by its owner; or in the database
+that several servers share (`database/postgres/signing_key`). Anyone can make a key, so a signature alone shows only that one party
+sealed everything. To know who that is, a reader compares the public key with one published by the owner (`stepwell doctor` prints it).
+A signature has no time of its own: see "When it was made" in docs/explanation/evidence.md.
 
-Reading and writing of `signature.json` needs no package; signing and checking need `cryptography`, which is loaded when they happen.
+Reading and writing `signature.json` needs no package; signing and checking need `cryptography`, which is imported only then.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 KEY_FILE = "signing.key"
 MEMBER = "signature.json"
 PURPOSE = b"stepwell bundle\n"
-"""Goes before what is signed, so that a signature made for something else can never pass for one of a bundle."""
+"""A prefix of what is signed, so that a signature made for something else can never pass for one of a bundle."""
 _PREFIX = "ed25519:"
 _KEY_BYTES, _SIGNATURE_BYTES = 32, 64
 _WHAT = "Signing a bundle, or checking who did,"
 
 
 class Signer(Protocol):
-    """Signs in somebody's name: an installation's key file, or a device that gives no key away."""
+    """Signs for an owner: an installation's key file, or a device that never reveals its key."""
 
     def sign(self, message: bytes) -> Signature:
         """Called in a thread. `SigningKeyError` says what is wrong with the key."""
@@ -50,7 +50,7 @@ class Signer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A signature and the public key it claims to be of, in the form that is printed."""
+    """A signature and the public key it claims to be from, in its printed form."""
 
     key: str
     signature: bytes
@@ -73,8 +73,8 @@ class Signature:
 
 
 class SigningKey:
-    """The key of an installation, in a file of its data folder. It is made when something is first signed; `chosen`, the operator's own
-    file, never is: a path that is mistyped, or missing on one of several servers, must not become a second key."""
+    """The key of an installation, in a file of its data folder. It is created when something is first signed. `chosen`, the operator's
+    own file, is never created: a mistyped path, or one missing on one of several servers, must not become a second key."""
 
     def __init__(self, folder: Path, chosen: Path | None = None) -> None:
         self.file = chosen or folder / KEY_FILE
@@ -85,16 +85,16 @@ class SigningKey:
         return sign_with(pem, message, self.file.name)
 
     def public_key(self) -> str | None:
-        """The public part in the form that is printed; `None` while nothing has been signed."""
+        """The public key in its printed form; `None` until something has been signed."""
         pem = self.read()
         return None if pem is None else public_part(pem, self.file.name)
 
     def read(self) -> bytes | None:
-        """The private key as it is kept; `None` while there is none."""
+        """The private key as stored; `None` if there is none yet."""
         return self._read() if self.is_chosen or self.file.exists() else None
 
     def is_private(self) -> bool:
-        """Whether only its owner can read the file, as far as the system knows owners."""
+        """Whether only the owner can read the file, on systems that know owners."""
         return os.name == "nt" or not self.file.exists() or not self.file.stat().st_mode & 0o077
 
     def _read(self) -> bytes:
@@ -106,7 +106,7 @@ class SigningKey:
             ) from error
 
     def _make(self) -> bytes:
-        """A new key, written aside and put in its place whole. Of two that begin at once, both use the one that came first."""
+        """Creates a key in a temporary file and moves it into place. If two processes start at once, both use the first one's key."""
         try:
             make_private_folder(self.file.parent)
             descriptor, name = tempfile.mkstemp(dir=self.file.parent, prefix=f".{KEY_FILE}.")  # with mode 0600
@@ -131,18 +131,18 @@ class SigningKey:
 
 
 def sign_with(pem: bytes, message: bytes, name: str) -> Signature:
-    """A signature by a private key that is kept under this name."""
+    """A signature with a private key that is stored under this name."""
     private = _load_private(pem, name)
     return Signature(_print_key(private.public_key().public_bytes_raw()), private.sign(message))
 
 
 def public_part(pem: bytes, name: str) -> str:
-    """The public key of a private one, in the form that is printed."""
+    """The public key of a private one, in its printed form."""
     return _print_key(_load_private(pem, name).public_key().public_bytes_raw())
 
 
 def read_signature(content: bytes) -> Signature:
-    """The signature of a member `signature.json`; `EvidenceError` if it is none, or not in the one form that we write."""
+    """Parses a member `signature.json`; `EvidenceError` if it is invalid, or not in the one form that we write."""
     try:
         told = json.loads(content)
         found = Signature(told["key"], base64.b64decode(told["signature"], validate=True))
@@ -155,8 +155,8 @@ def read_signature(content: bytes) -> Signature:
 
 
 def read_public_key(given: str | Path) -> str:
-    """A public key in the printed form, which somebody gives: that form or a PEM, or the path of a file that holds one of them.
-    `EvidenceError` if it is neither. A text is never taken for a path: it may come from a stranger."""
+    """A public key in its printed form. Accepts that form, a PEM, or the path of a file with one of them; `EvidenceError` otherwise. A
+    `str` is never treated as a path, because it may come from a stranger."""
     text = _read_key_file(given) if isinstance(given, Path) else given.strip()
     if text.startswith("-----BEGIN"):
         return _read_pem(text)
@@ -198,7 +198,7 @@ def _public_bytes(printed: str) -> bytes:
     except (binascii.Error, ValueError):
         raw = b""
     if len(raw) != _KEY_BYTES or _print_key(raw) != printed:
-        raise EvidenceError(f"'{printed[:80]}' is no key: one is written ed25519: and 44 characters of base64.")
+        raise EvidenceError(f"'{printed[:80]}' is not a key: write ed25519: and 44 characters of base64.")
     return raw
 
 
@@ -207,11 +207,11 @@ def _print_key(raw: bytes) -> str:
 
 
 def new_private_key() -> bytes:
-    """As it is kept: PEM, not encrypted."""
+    """The key in its stored form: PEM, not encrypted."""
     with needs_extra(_WHAT, "research"):
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-    # Not encrypted: a server signs without a person who could type a password. The file's rights and the disk's encryption guard it.
+    # Not encrypted: a server signs without a person to type a password. File permissions and disk encryption protect it.
     return Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
@@ -223,7 +223,7 @@ def _load_private(pem: bytes, name: str) -> Ed25519PrivateKey:
     try:
         key = load_pem_private_key(pem, None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise SigningKeyError(f"'{name}' is no private key that can be read. Restore it from a copy.") from error
+        raise SigningKeyError(f"'{name}' is not a readable private key. Restore it from a copy.") from error
     if not isinstance(key, Ed25519PrivateKey):
         raise SigningKeyError(f"'{name}' is a key of another kind; bundles are signed with Ed25519.")
     return key

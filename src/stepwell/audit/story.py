@@ -1,13 +1,13 @@
-"""The story of a report: which questions, plans, audits and answers of people led to it.
+"""The story of a report: which questions, plans, audits and users' answers led to it.
 
 ```
 q1:question ◄─ q1:plan:1 ◄─ q1:approval:1 ◄─ q1:report        each entry names the one before it in its branch as `after`
      ▲
-     └──────── q1:plan:1:2 ◄─ q1:approval:1:2 ◄─ ...             another branch: it went back to the question and on from there
+     └──────── q1:plan:1:2 ◄─ q1:approval:1:2 ◄─ ...             another branch: it went back to the question and continued there
 ```
 
-A thread can go back to an earlier point and on from there (an edited message, a rollback, a copy). Its trail cannot: it only grows, so it
-holds every branch. The story is the way back from the last report; what is not on it happened `elsewhere`.
+A thread can go back to an earlier point and continue there (an edited message, a rollback, a copy). Its trail cannot: it only grows, so
+it contains every branch. The story is the path back from the last report; everything else happened `elsewhere`.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _STEP = ("id", "tool", "input", "rationale", "depends_on")
 
 
 def hash_plan(plan: Mapping[str, Any]) -> str:
-    """What is approved: a plan's steps, without what came of them. Fields go in this order, since threads that are under way hold hashes of
-    it. `KeyError` or `TypeError` for what is no plan."""
+    """Hashes what is approved: a plan's steps without their results. The order of fields must not change, because running threads store
+    these hashes. `KeyError` or `TypeError` if it is not a plan."""
     steps = [{**{name: step[name] for name in _STEP}, "output": None} for step in plan["steps"]]
     told = {name: steps if name == "steps" else plan[name] for name in _PLAN}
     return sha256(json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode())
@@ -56,7 +56,7 @@ class Story:
 
 
 def story_of(entries: Iterable[Entry]) -> Story:
-    """The story of the last report, or of what was told last if there is none."""
+    """The story of the last report, or of the last entry if there is none."""
     told = [entry for entry in entries if entry.kind in KINDS]
     end = next((entry for entry in reversed(told) if entry.kind == "report"), told[-1] if told else None)
     own = set(_way_back(end, {entry.key: entry for entry in told}))
@@ -64,7 +64,7 @@ def story_of(entries: Iterable[Entry]) -> Story:
 
 
 def evidence_of(entries: Sequence[Entry], story: Story) -> Evidence:
-    """What the report of a story rests on: the claims, quotes and sources that it lists. Without a report, all there are."""
+    """What the report of a story rests on: the claims, quotes and sources it lists. Without a report, all of them."""
     told = read_evidence(story.entries)
     whole = read_evidence(entry for entry in entries if entry.kind not in KINDS)
     report = story.last("report")
@@ -79,7 +79,7 @@ def evidence_of(entries: Sequence[Entry], story: Story) -> Evidence:
 
 
 def check_story(story: Story, entries: Sequence[Entry]) -> Iterator[Defect]:
-    """Whether each entry that names the one before it finds it, and the report rests on a question of its branch; a research's also on a
+    """Whether each entry finds the one before it that it names, and the report rests on a question of its branch; in research, also on a
     plan that was audited and approved there."""
     yield from _check_chain(entries)
     report = story.last("report")
@@ -108,7 +108,7 @@ def _check_chain(entries: Sequence[Entry]) -> Iterator[Defect]:
 
 
 def _check_approved(report: Entry, own: Sequence[Entry]) -> Iterator[Defect]:
-    """The last plan, the audit that let it pass, and the approval, in this order."""
+    """The last plan, the audit that passed it, and the approval, in this order."""
     plan = next((entry for entry in reversed(own) if entry.kind == "plan"), None)
     said = next((entry for entry in reversed(own) if entry.kind == "approval" and "plan_sha256" in entry.data), None)
     if plan is None or said is None or said.data["decision"] != "approve":
@@ -129,7 +129,7 @@ def _way_back(end: Entry | None, by_key: dict[str, Entry]) -> Iterator[str]:
     while end is not None:
         yield end.key
         before = by_key.get(str(end.data.get("after") or ""))
-        # Backwards only: a trail that somebody else wrote could lead in a ring.
+        # Only backwards: a trail written by a stranger could lead in a circle.
         end = before if before is not None and before.seq < end.seq else None
 
 

@@ -5,8 +5,8 @@ entry 1   previous = 64 zeros     hash = sha256(canonical JSON of seq, kind, key
 entry 2   previous = hash of 1    ...
 ```
 
-Changing, dropping or reordering an entry breaks every hash after it. The chain does not show who wrote it: somebody who rewrites the
-whole trail can seal it again, so a reader who wants to notice that keeps the hash of the last entry (the *head*) elsewhere.
+Changing, removing or reordering an entry breaks every hash after it. The chain does not show who wrote it: anyone who rewrites the
+whole trail can seal it again. To notice that, a reader stores the hash of the last entry (the *head*) elsewhere.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _FIELDS = {"seq", "kind", "key", "at", "data", "previous", "hash"}
 
 @dataclass(frozen=True, slots=True)
 class NewEntry:
-    """Something to remember. `key` makes it happen once: the same again is not written, and something else under it is refused."""
+    """A new entry. `key` makes it happen once: the same entry is not written again, and a different one under the key is refused."""
 
     kind: EntryKind
     key: str
@@ -53,7 +53,7 @@ class NewEntry:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Something remembered, in its place in the chain."""
+    """A stored entry, with its place in the chain."""
 
     seq: int
     kind: EntryKind
@@ -66,7 +66,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """Something that is not as it should be: where, and what."""
+    """A problem: where, and what."""
 
     where: str
     fact: str
@@ -76,7 +76,7 @@ class Defect:
 
 
 def seal(new: NewEntry, *, seq: int, at: str, previous: str) -> Entry:
-    """The entry for its place. Its data are what a reader will get back: tuples have become lists."""
+    """Seals an entry at its place. Its data are what a reader will get back: tuples become lists."""
     if new.kind not in KINDS:
         raise EvidenceError(f"A trail has no entries of kind '{new.kind}'. Use one of: {', '.join(KINDS)}.")
     if not new.key:
@@ -86,7 +86,7 @@ def seal(new: NewEntry, *, seq: int, at: str, previous: str) -> Entry:
 
 
 def match_stored(known: Entry, new: NewEntry) -> Entry:
-    """The stored entry, if the new one says the same: a step that runs again. `EntryConflictError` if it says something else."""
+    """The stored entry, if the new one says the same, as when a step runs again. `EntryConflictError` if it differs."""
     if known.kind != new.kind or canonical(known.data) != canonical(new.data):
         raise EntryConflictError(new.key)
     return known
@@ -98,7 +98,7 @@ def to_line(entry: Entry) -> bytes:
 
 
 def from_line(line: bytes) -> Entry:
-    """The entry of a line; `EvidenceDamagedError` if the line is none. Hashes are `check_chain`'s business."""
+    """The entry in a line; `EvidenceDamagedError` if the line is invalid. `check_chain` checks the hashes."""
     try:
         fields = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -114,7 +114,7 @@ def head(entries: Sequence[Entry]) -> str:
 
 
 def check_chain(entries: Iterable[Entry]) -> list[Defect]:
-    """Everything wrong with a trail; nothing if it is whole."""
+    """Everything wrong with a trail; empty if it is intact."""
     problems: list[Defect] = []
     previous, keys = GENESIS, dict[str, int]()
     for position, entry in enumerate(entries, 1):

@@ -1,8 +1,8 @@
-"""A trail as a file of lines. Every method is called by the holder of the folder's lock (`folder_vault.hold_lock`).
+"""A trail as a file of lines. Callers of every method hold the folder's lock (`folder_vault.hold_lock`).
 
-A line is written, then synced, then acknowledged. A writer that dies in between leaves a last line without its line end: nobody was
-told that it was stored, so the next one cuts it off. A *whole* line that is not an entry, or does not continue the chain, is no
-accident of ours: it is reported and never mended.
+A line is written, then synced, then acknowledged. A writer that dies in between leaves a last line without its line end; it was
+never acknowledged, so the next writer cuts it off. A *complete* line that is not an entry, or does not continue the chain, cannot come
+from a crash: we report it and never repair it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class TrailFile:
         return self._at(key) if key in self._places else None
 
     def refresh(self) -> None:
-        """Take in what stands in the file; cut a line that was never finished."""
+        """Read new lines of the file; cut off an unfinished one."""
         try:
             with self._path.open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
@@ -109,8 +109,8 @@ class TrailFile:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a new or renamed file's place in its folder survive a loss of power."""
-    if sys.platform == "win32":  # such systems have no way to ask for it
+    """Make a new or renamed file's place in its folder survive a power cut."""
+    if sys.platform == "win32":  # Windows has no way to do this
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:

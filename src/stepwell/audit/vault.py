@@ -1,10 +1,10 @@
-"""Where evidence is kept: bytes under their hash, and the trail. One vault belongs to one thread.
+"""Where evidence is stored: bytes under their hash, and the trail. One vault belongs to one thread.
 
 Rules of every implementation (`stepwell.testing.VaultConformance` checks them):
 
-- `put` and `append` have happened, durably, when they return; a crash leaves all of an entry or nothing.
-- The same bytes, or the same entry, again: the same answer, and nothing is written. A known key with other data is refused.
-- Entries are never changed or removed. Several writers, also of several processes, make one chain.
+- When `put` and `append` return, their effect is durable; a crash leaves all of an entry or nothing.
+- Storing the same bytes or the same entry again returns the same result and writes nothing. A known key with other data is refused.
+- Entries are never changed or removed. Several writers, even in several processes, make one chain.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from stepwell.audit.trail import Entry, NewEntry
 from stepwell.errors import EntryConflictError
 
 VAULT = "__stepwell_vault"
-"""The name in `config["configurable"]` under which an engine hands a graph the vault of its thread."""
+"""The name in `config["configurable"]` under which an engine passes a graph the vault of its thread."""
 
 
 class EvidenceVault(Protocol):
-    """Keeps bytes and entries."""
+    """Stores bytes and entries."""
 
     async def put(self, content: bytes) -> str:
-        """Keep bytes; their sha256 in hexadecimal is the name to `get` them by."""
+        """Store bytes; returns their sha256 in hexadecimal, which `get` takes."""
         ...
 
     async def get(self, sha256: str) -> bytes:
-        """The bytes, checked; `EvidenceMissingError` if there are none, `EvidenceDamagedError` if they have changed."""
+        """The bytes, checked; `EvidenceMissingError` if they are missing, `EvidenceDamagedError` if they have changed."""
         ...
 
     async def append(self, new: NewEntry) -> Entry:
-        """Seal an entry at the end of the trail. If it is there already, the stored one; `EntryConflictError` if its key stands for
+        """Seal an entry at the end of the trail. If it is already there, returns the stored one; `EntryConflictError` if its key has
         another kind or other data."""
         ...
 
     async def entries(self, after: int = 0) -> list[Entry]:
-        """The trail behind entry number `after`, in order; the whole of it from 0. The caller may change what it gets."""
+        """The entries after number `after`, in order; 0 gives the whole trail. The caller may modify the result."""
         ...
 
     async def find(self, key: str) -> Entry | None:
@@ -46,9 +46,9 @@ class EvidenceVault(Protocol):
 
 
 async def append_beside(vault: EvidenceVault, new: NewEntry) -> Entry:
-    """Append an entry where others may have taken its key: under `key`, or else `key:2`, `key:3` ... The same data come back as they are.
+    """Append an entry whose key others may have taken: under `key`, or else `key:2`, `key:3` ... The same data return the stored entry.
 
-    Branches of a thread share one trail, and what they say at the same place differs.
+    Branches of a thread share one trail, and differ in what they write at the same place.
     """
     for number in count(1):
         key = new.key if number == 1 else f"{new.key}:{number}"

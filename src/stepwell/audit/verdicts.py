@@ -1,4 +1,4 @@
-"""A claim's verdict: the machine's ceiling first, then a judge, who can lower or confirm it and never raise it."""
+"""A claim's verdict: the machine's ceiling first, then a judge, who can confirm or lower it, but never raise it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from stepwell.audit.judge import Judge, LexicalJudge
 from stepwell.errors import StepwellError, find_infrastructure
 
 RANK: dict[Verdict, int] = {"supported": 3, "partial": 2, "unsupported": 1, "contradicted": 0}
-"""The higher, the more a reader may rely on it."""
+"""The higher the rank, the more a reader may rely on it."""
 
 
 def lower_of(ceiling: Verdict, judged: Verdict) -> Verdict:
-    """What becomes of a claim, given what the checks allow and what a judge thinks."""
+    """The final verdict, from what the checks allow and what a judge thinks."""
     return ceiling if ceiling not in ("supported", "partial") else min(ceiling, judged, key=RANK.__getitem__)
 
 
 async def verdict(claim: Claim, quotes: Mapping[str, Quote], judge: Judge | None = None) -> Claim:
-    """The claim with its verdict and reasons. `quotes` are all there are, by id. Without a judge, shared words decide.
+    """The claim with its verdict and reasons. `quotes` has all quotes, by id. Without a judge, shared words decide.
 
-    The judge is asked only about claims that it could still lower to something else; what nothing supports stays so.
+    The judge is asked only about claims whose verdict it could still lower; an unsupported one stays so.
     """
     claim = replace(claim, checks=CHECKS_VERSION)
     checked = check(claim.text, claim.evidence, quotes)

@@ -1,14 +1,14 @@
-"""Check a bundle without trusting whoever made it: every byte, hash and link of the chain, every quote, sentence, verdict and request.
+"""Checks a bundle without trusting its maker: every byte, hash and link of the chain, every quote, sentence, verdict and request.
 
 ```
-by itself     nothing was changed since it was sealed, and what it says holds together (`proofs/`)
-head=...      it is the trail whose head you noted: nobody has written it anew since
-key=...       it was sealed by the installation whose public key you know: nobody else has written it anew
+by itself     nothing was changed since it was sealed, and its contents are consistent (`proofs/`)
+head=...      it is the trail whose head you noted: nobody has rewritten it since
+key=...       it was sealed by the installation whose public key you know: nobody else has rewritten it
 strict=True   what could not be shown counts as a problem too: who signed it, where its pages came from, that it has a report
 ```
 
-There is one format, and all of it is required: what lacks a field, or names another format, is not judged. A report that was not compared
-with its claims never holds. It takes no longer than `limit_s`.
+There is one format, and all of it is required: a bundle that lacks a field, or names another format, is not judged. A report not compared
+with its claims never holds. A check takes no longer than `limit_s`.
 
 What it cannot show: that the pages were online, or that the installation itself was honest. docs/explanation/evidence.md says more.
 """
@@ -56,7 +56,7 @@ _SHORTEST_HEAD = 16
 
 @dataclass(frozen=True, slots=True)
 class CheckedPart:
-    """One part of the check: how many things were looked at, and what is wrong with them."""
+    """One part of the check: how many things were checked, and what is wrong with them."""
 
     part: Part
     checked: int
@@ -65,7 +65,7 @@ class CheckedPart:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What checking gave. `head` stands for the whole trail; the counts say how much there was to check."""
+    """The result of a check. `head` stands for the whole trail; the counts say how much there was to check."""
 
     ok: bool
     problems: tuple[Defect, ...] = ()
@@ -76,24 +76,24 @@ class Verification:
     elsewhere: int = 0
     """Questions, plans and answers that belong to other branches of the thread: the report does not rest on them."""
     parts: tuple[CheckedPart, ...] = field(default=(), compare=False)
-    """The same problems by what was checked. A part that could not be reached is not among them."""
+    """The same problems by part. Parts that the check did not reach are missing."""
     form: str = field(default="", compare=False)
     """The bundle's format."""
     signed_by: str | None = field(default=None, compare=False)
-    """The public key whose signature it bears; `None` without one that fits."""
+    """The public key that signed it; `None` without a valid signature."""
     vouched: bool | None = field(default=None, compare=False)
-    """Whether that is the key that was asked for; `None` where none was."""
+    """Whether that is the expected key; `None` if none was given."""
     lacks: tuple[str, ...] = field(default=(), compare=False)
-    """What could not be checked because the bundle does without it, in sentences."""
+    """What could not be checked because the bundle lacks it, as sentences."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """What a reader should know of it besides, in sentences: nothing is wrong with it."""
+    """What else a reader should know, as sentences; these are not problems."""
     marked_today: tuple[Defect, ...] = field(default=(), compare=False)
-    """Claims that passed older checks, and that today's judge otherwise."""
+    """Claims that passed older checks and get another verdict today."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a reader knows from elsewhere: a head that was noted, the key of who should have made it."""
+    """What a reader knows from elsewhere: a head they noted, and the expected signer's key."""
 
     head: str | None = None
     key: str | None = None
@@ -108,11 +108,11 @@ def verify_bundle(
     strict: bool = False,
     limit_s: float = VERIFY_S,
 ) -> Verification:
-    """Check a bundle; each problem names the member and the fact. A file that is no bundle is one problem, not an exception.
+    """Check a bundle; each problem names the member and the fact. A file that is not a bundle is one problem, not an exception.
 
-    `head` is one that was noted, or its first 16 digits and more; `key` a public key as `stepwell doctor` prints it, or the path of a file
-    with one. `EvidenceError` if they are not that. A bundle that is too large, or takes longer than `limit_s`, is not judged, which is a
-    problem too.
+    `head` is a head the reader noted, or at least its first 16 digits; `key` a public key as `stepwell doctor` prints it, or the path of a
+    file with one. `EvidenceError` if they are invalid. A bundle that is too large, or takes longer than `limit_s`, is not judged, which
+    counts as a problem too.
     """
     expected = Expected(None if head is None else read_head(head), None if key is None else read_public_key(key), strict)
     return _verify_file(Path(path), expected, Patience.of(limit_s))
@@ -128,11 +128,11 @@ def _verify_file(path: Path, expected: Expected, patience: Patience) -> Verifica
 
 
 def read_head(given: str) -> str:
-    """A head as somebody noted it: in groups, in capitals, or only its beginning."""
+    """A head as a reader noted it: in groups, in capitals, or only its beginning."""
     noted = "".join(given.split()).rstrip("….").lower()
     if not _HEAD.fullmatch(noted):
         raise EvidenceError(
-            f"'{given[:80]}' is no head of a trail: one has 64 hexadecimal digits, of which at least the first {_SHORTEST_HEAD} are needed."
+            f"'{given[:80]}' is not the head of a trail: that has 64 hexadecimal digits; give at least the first {_SHORTEST_HEAD}."
         )
     return noted
 
@@ -173,7 +173,7 @@ def _verify(opened: OpenedBundle, expected: Expected) -> Verification:
 
 
 def _check_signature(opened: OpenedBundle, expected: Expected, found: _Findings) -> None:
-    """Whoever names a key is told if it cannot be compared; others hear that the signature was not looked at."""
+    """A caller who names a key gets an error if it cannot be compared; others learn that the signature was not checked."""
     try:
         signature, problems = read_signer(opened)
     except MissingExtraError:
@@ -211,7 +211,7 @@ def _check_contents(opened: OpenedBundle, trail: Trail, expected: Expected, foun
     found.add("claims", len(evidence.claims), _claim_problems(evidence))
     judged = judge_again(opened, trail, evidence)
     found.marked_today = tuple(judged.marked_today)
-    # That other checks were run is believed of whoever is known, and of nobody else.
+    # We believe that other checks were run only if a known key has signed the bundle.
     is_known = expected.key is not None and found.signed_by == expected.key
     found.add("checks", len(evidence.claims), [*judged.problems, *(() if is_known else judged.marked_today)])
     found.add("report", int("report.md" in opened.contents), check_report(opened, trail, evidence, told))

@@ -1,7 +1,7 @@
-"""Asking a model for a value of a given form: extraction, validation, and up to three attempts with the error fed back.
+"""Asks a model for a value of a given form: extraction, validation, and up to three attempts with the error fed back.
 
 Every answer is recorded by its key before it is used. A node that runs again after a crash gets the answers it had, so the
-same research goes on instead of another one beginning, and nothing is paid for twice. A replay needs no model at all.
+same research continues instead of a new one, and nothing is paid for twice. A replay needs no model at all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class ModelCalls(Protocol):
-    """Remembers model calls by key. Calls the model only for a key that is not known."""
+    """Stores model calls by key. Calls the model only for an unknown key."""
 
     async def call(self, key: str, role: str, messages: list[BaseMessage], model: BaseChatModel) -> str: ...
 
@@ -38,7 +38,7 @@ async def ask_for(
     user: str,
     check: Callable[[T], str | None] | None = None,
 ) -> T:
-    """A value of `form`. `check` may have something against a valid one: its sentence is fed back like an error."""
+    """A value of `form`. `check` may object to a valid one: its sentence is fed back like an error."""
     messages: list[BaseMessage] = [SystemMessage(system), HumanMessage(user)]
     complaint = ""
     for attempt in range(1, MAX_ATTEMPTS + 1):
@@ -59,7 +59,7 @@ async def ask_for(
 
 
 def _by_schema(model: BaseChatModel, form: type[BaseModel]) -> Any:
-    """A model that is too small to be asked in words is held to the form while it writes."""
+    """A model too small to follow instructions is constrained to the schema while it writes."""
     return model if capabilities_of(model).writes else model.with_structured_output(form.model_json_schema())
 
 

@@ -1,5 +1,5 @@
-"""What research works with: policy, web, engines, models and vaults. Made once for a graph; what belongs to one thread is found
-through the run's config."""
+"""What research works with: policy, web, engines, models and vaults. Built once per graph; the run's config leads to what belongs to one
+thread."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from stepwell.tools.web.transport import Web
 
 PAGES_PER_STEP = 3
 STEPS_AT_ONCE = 4
-_MOST_OPEN = 256
+_MAX_OPEN = 256
 
 
 @dataclass(frozen=True)
@@ -42,21 +42,21 @@ class Equipment:
     policy: ResearchPolicy
     web: Web
     search: Callable[[Web], SearchChain]
-    """The engines on a way out: each step has one of its own, that records."""
+    """The search engines over a connection: each step has its own connection, which records."""
     embedder: Embedder
     vault_for: Callable[[RunnableConfig], EvidenceVault]
-    """Where the evidence of a run's thread is kept."""
+    """Where a run's thread stores its evidence."""
     models: ModelRoutes | None = None
-    """`None`: no model that can write, so research is extractive."""
+    """`None`: no model can write, so research is extractive."""
     local: BaseChatModel | None = None
-    """A model on this machine beside them, for a policy that lets no other plan."""
+    """A model on this machine besides them, for a policy that forbids all others to plan."""
     clock: Clock = field(default_factory=SystemClock)
     replay: Replay | None = None
     origin: Origin | None = None
-    """A bundle whose sources a new thread goes on from."""
+    """A bundle whose sources a new thread starts from."""
     pages_per_step: int = PAGES_PER_STEP
     sleep: Sleep = asyncio.sleep
-    """How the pauses are made that a host wishes for. A replay makes none."""
+    """Makes the pauses that a host asks for. A replay makes none."""
     _turns: OrderedDict[tuple[str, str], Turns] = field(default_factory=OrderedDict, init=False, repr=False, compare=False)
 
     @property
@@ -64,12 +64,12 @@ class Equipment:
         return self.models is not None
 
     def turns_for(self, config: RunnableConfig, scope: str) -> Turns:
-        """Whose turn it is at each host. One for a question: its steps have fetchers of their own, which record, and run side by side; a
-        host is asked no more often for that. There is no longest wait: the ceiling of requests bounds the line."""
+        """Whose turn it is at each host, shared by a question: its concurrent steps have their own recording fetchers, and together they
+        ask a host no more often than one would. There is no maximum wait: the ceiling of requests limits the queue."""
         question = str((config.get("configurable") or {}).get("thread_id") or ""), scope
         turns = self._turns.setdefault(question, Turns(self.clock, self.sleep))
         self._turns.move_to_end(question)
-        while len(self._turns) > _MOST_OPEN:
+        while len(self._turns) > _MAX_OPEN:
             self._turns.popitem(last=False)
         return turns
 
@@ -86,7 +86,7 @@ def make_equipment(
     clock: Clock | None = None,
     pages_per_step: int = PAGES_PER_STEP,
 ) -> Equipment:
-    """From the settings, which are the environment's if none are given; whatever else is given takes the place of what they say."""
+    """Builds the equipment from the settings (default: the environment's). Other arguments replace what the settings say."""
     settings, clock = settings or Settings.load(), clock or SystemClock()
     policy = policy or load_policy(settings.policy)
     folder = settings.data_folder / "research"
@@ -104,9 +104,9 @@ def make_equipment(
 
 
 def _engines(settings: Settings, clock: Clock) -> Callable[[Web], SearchChain]:
-    """Steps have chains of their own, because each records for itself; an engine is asked no more often for that."""
+    """Each step has its own chain, because each records for itself; together they ask an engine no more often than one would."""
     states: dict[str, EngineState] = {}
-    # Without the disk cache: what another research found would be missing in the recording of this one.
+    # Without the disk cache: results cached by another research would be missing from this recording.
     return lambda web: search_chain(settings, web, clock=clock, cached=False, states=states)
 
 
@@ -119,12 +119,12 @@ def find_vault(config: RunnableConfig, folder: Path, clock: Clock | None = None)
     thread = configurable.get("thread_id")
     if not thread:
         raise ConfigurationError("Research keeps its evidence by thread. Run it with a checkpointer and a thread_id.")
-    # Its hash: a caller's name for a thread must not be able to lead out of the folder.
+    # A hash, because a caller's thread id must not lead out of the folder.
     return FolderVault(folder / hashlib.sha256(str(thread).encode()).hexdigest()[:32], clock or SystemClock())
 
 
 def _models(settings: Settings) -> ModelRoutes | None:
-    """The configured models, if there is one whose words can be shown to a person. Nobody is asked to read the embedded one's."""
+    """The configured models, if the one that writes is good enough for users. The embedded one is not."""
     if model_from_environment(settings) is None:
         return None
     routes = ModelRoutes.from_settings(settings)
@@ -132,7 +132,7 @@ def _models(settings: Settings) -> ModelRoutes | None:
 
 
 def _local_model(settings: Settings) -> BaseChatModel | None:
-    """The model of a server on this machine, or the embedded one, that the environment names beside another one."""
+    """A model that the environment names besides another one: on a server on this machine, or the embedded one."""
     named = {"ollama": settings.ollama_model_name, "lm_studio": settings.lm_studio_model_name, "local": settings.local_model}
     first = next((f"{provider}:{name}" for provider, name in named.items() if name), None)
     return resolve_model(first, settings=settings) if first else None

@@ -1,9 +1,9 @@
-"""Research without a model that can write: the report is made of quotes, ranked and grouped, each with its id.
+"""Research without a model that can write: the report consists of quotes, ranked and grouped, each with its id.
 
 Every sentence of the draft is a source's own and carries the id of its quote, so it passes the same checks as a model's draft
-(`audit.writing`, `audit.verdicts`) and all of it stands. What is not a quote is a heading: the first says that no
-model wrote this. `QUOTES_NOTE` says at more length what that means; it goes above the finished report (`add_note`), because inside
-a draft it would be a claim without evidence.
+(`audit.writing`, `audit.verdicts`) and all of it is kept. Everything else is a heading: the first says that no model wrote this.
+`QUOTES_NOTE` explains that at more length; `add_note` puts it above the finished report, because inside a draft it would be a
+claim without evidence.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ TITLE = "# Quotes from the sources: no model wrote this"
 BRIEF = 3
 MOST_GROUPS = 6
 _ALIKE = {True: 0.45, False: 0.3}
-"""Semantic embedder or not -> quotes that are on average this near belong together."""
+"""Semantic embedder or not -> quotes with at least this average similarity belong together."""
 _NAME_WORDS = 3
 
 
 async def extractive_draft(question: str, quotes: Sequence[Quote], sources: Container[str], embedder: Embedder) -> Draft:
-    """A draft from quotes in order of rank; those of a source that is not among `sources` (id -> source) are not used.
+    """A draft from quotes in order of rank; skips quotes whose source is not in `sources` (id -> source).
 
-    Without blocks if there are none: there is nothing to report then.
+    Without usable quotes the draft has no blocks: there is nothing to report.
     """
     usable = [quote for quote in quotes if quote.source_id in sources]
     if not usable:
@@ -54,21 +54,21 @@ def add_note(report: str) -> str:
 
 
 def _item(quote: Quote) -> Draft:
-    """Each quote is read for itself: nothing that stands in one can change another."""
+    """Each quote is parsed alone, so that nothing in it can change another."""
     return Draft(*quote_blocks(quote))
 
 
 def _brief(groups: Sequence[Sequence[int]]) -> list[int]:
-    """The best quote of each of the best groups; where there are fewer groups, the next best quotes."""
+    """The best quote of each of the best groups; if there are too few groups, the next best quotes."""
     firsts = [group[0] for group in groups]
     others = sorted(at for group in groups for at in group[1:])
     return sorted([*firsts, *others][:BRIEF])
 
 
 def _groups(vectors: Sequence[Sequence[float]], alike: float) -> list[list[int]]:
-    """Indexes of quotes that belong together, joined two by two while the nearest two groups are near enough on average.
+    """Indexes of quotes that belong together: joins the two closest groups while they are close enough on average.
 
-    Groups come by their best quote. Single quotes, and what is too many, make one group at the end.
+    Groups are ordered by their best quote. Single quotes and surplus groups form one group at the end.
     """
     near = [[dot(one, other) for other in vectors] for one in vectors]
     groups = [[at] for at in range(len(vectors))]
@@ -91,7 +91,7 @@ def _average(near: Sequence[Sequence[float]], one: Sequence[int], other: Sequenc
 
 
 def _name_groups(question: str, quotes: Sequence[Quote], groups: Sequence[Sequence[int]]) -> list[tuple[str, Sequence[int]]]:
-    """Each group with a heading: words that are frequent in it, rare elsewhere, and not the question's own."""
+    """Each group with a heading: words that are frequent in it, rare elsewhere, and not in the question."""
     counted = [Counter(each for at in group for each in set(content_stems(quotes[at].text))) for group in groups]
     spread = Counter(each for counts in counted for each in counts)
     asked = set(content_stems(question))
@@ -100,7 +100,7 @@ def _name_groups(question: str, quotes: Sequence[Quote], groups: Sequence[Sequen
         weights = {
             each: count * math.log(1 + len(groups) / spread[each]) for each, count in counts.items() if each not in asked
         }
-        # Frequent in several quotes of the group, or nothing: one quote's odd word is no topic.
+        # Frequent in several quotes of the group, or no name: an odd word in one quote is not a topic.
         telling = sorted((each for each in weights if counts[each] > 1), key=lambda each: (-weights[each], each))[:_NAME_WORDS]
         name = " · ".join(_surface(each, [quotes[at].text for at in group]) for each in telling)
         name = f"On {name}" if name else "Further quotes"
@@ -109,7 +109,7 @@ def _name_groups(question: str, quotes: Sequence[Quote], groups: Sequence[Sequen
 
 
 def _surface(wanted: str, texts: Sequence[str]) -> str:
-    """The commonest form in which a stem stands in the texts; in lower case unless it is always a name."""
+    """The most common form of a stem in the texts; in lower case unless it is always a name."""
     forms = Counter(
         word.text for text in texts for word in words(text) if not is_function(word.text) and stem(word.text) == wanted
     )

@@ -1,4 +1,4 @@
-"""Carries out one step of a plan: search, choose pages, fetch them. What could not be had is said in a sentence for the report."""
+"""Carries out one step of a plan: search, choose pages, fetch them. What failed becomes a sentence for the report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from typing_extensions import TypedDict  # pydantic builds no JSON schema from typing's own before Python 3.12
+from typing_extensions import TypedDict  # before Python 3.12, pydantic cannot build a JSON schema from typing's
 
 from stepwell.errors import FetchRefusedError, RequestCeilingError, ToolUseError, WebError
 from stepwell.evidence.inquiry import Inquiry
@@ -20,11 +20,11 @@ from stepwell.tools.web.search.outcomes import Blocked, Empty, Failed, Found
 
 MOST_RESULTS = 10
 Cause = Literal["offline", "blocked", "failed"]
-"""Why nobody could be asked."""
+"""Why nobody could be reached."""
 
 
 class Unreached(TypedDict):
-    """A step that could not be asked: why, what each engine or page said, and the sentence about it in `skipped`."""
+    """A step whose requests reached nobody: why, what each engine or page said, and the sentence about it in `skipped`."""
 
     cause: Cause
     tried: str
@@ -33,7 +33,7 @@ class Unreached(TypedDict):
 
 @dataclass(frozen=True)
 class Gathered:
-    """What a step brought. `pages` are in the order of their rank."""
+    """The results of a step. `pages` are in order of rank."""
 
     step: Step
     output: str
@@ -41,11 +41,11 @@ class Gathered:
     engine: str | None = None
     skipped: tuple[str, ...] = ()
     unreached: Unreached | None = None
-    """Set where nobody could be asked: an engine that searched and knows nothing has been."""
+    """Set if nobody could be reached. An engine that searched and found nothing was reached."""
 
 
 async def gather(inquiry: Inquiry, step: Step, known: frozenset[str]) -> Gathered:
-    """Do a step. `known` are addresses that another step has already."""
+    """Carry out a step. `known` are addresses that another step already has."""
     if broken := await inquiry.check_step(step):
         reason = "; ".join(map(str, broken))
         return Gathered(step, f"Not done: {reason}", skipped=(f"Step '{step.input}' breaks the policy ({reason}).",))
@@ -102,7 +102,7 @@ def _report_outage(step: Step, searched: Searched, cause: Cause) -> Gathered:
 
 
 async def _fetch(inquiry: Inquiry, step: Step, web: RecordedWeb, urls: Sequence[str]) -> tuple[list[FetchedPage], list[str]]:
-    """The pages side by side, in their order. The ceiling may fall between two of them: what was read stays."""
+    """Fetches the pages concurrently and returns them in order. If the ceiling is reached in between, pages already read stay."""
     fetcher = inquiry.make_fetcher(web)
     answers = await asyncio.gather(*(fetcher.fetch_page(url) for url in urls), return_exceptions=True)
     pages, skipped = [], []

@@ -1,9 +1,9 @@
-"""One question at work: its place in the thread's trail, its ways out, and what is left of its ceilings.
+"""One open question: its place in the thread's trail, its connections, and what is left of its ceilings.
 
-A thread may hold several questions, one after the other or in branches. Each has a scope of its own (`q1`, `q2` ...) in the trail,
-numbered by the trail and not by the thread's state, which can go back; and ceilings of its own. What a node `tell`s is part of the
-branch's story (`audit/story.py`); what it `note`s is not. Whatever the policy has against a step, an address or a text is noted as
-refused in the same breath as it is asked.
+A thread may hold several questions, one after the other or in branches. Each has its own scope (`q1`, `q2` ...) in the trail and its
+own ceilings. The trail numbers them, not the thread's state, which can go back. What a node `tell`s is part of the branch's story
+(`audit/story.py`); what it `note`s is not. When the policy forbids a step, an address or a text, the check that finds it also notes
+the refusal.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from stepwell.tools.web.transport import Web
 
 
 class Inquiry:
-    """A node of a graph opens it for the time it runs; an agent's tools keep it for the whole question."""
+    """A node of a graph opens it while it runs; an agent's tools keep it for the whole question."""
 
     def __init__(
         self,
@@ -48,55 +48,54 @@ class Inquiry:
         newest: str = "",
         retries: int = 0,
     ) -> None:
-        """`scope` is what the keys of its entries begin with. `since` is the entry from which on its time counts; see `open` for the
-        rest."""
+        """`scope` is the prefix of its entries' keys. Its time counts from the entry `since`; see `open` for the rest."""
         self.equipment = equipment
         self.config = config
         self.vault = equipment.vault_for(config)
         self.scope = scope
         self.turns = equipment.turns_for(config, self.scope)
         self.newest = newest
-        """The key of what this branch told last; whoever told something keeps it for the next time."""
+        """The key of this branch's last entry. The caller stores it for the next node."""
         self.thoughts: list[str] = []
-        """What models said to themselves in it, where they give that."""
+        """The models' reasoning, if they return it."""
         self._retries = retries
         self._since = since
-        # One for all steps, which run side by side: it counts and writes one request at a time, or the ceiling would leak.
+        # Shared by all steps, which run concurrently: it counts and writes one request at a time, or the ceiling would leak.
         self.recorder = Recorder(self.vault, equipment.policy.limits.requests, scope=f"{self.scope}:")
         self._spending = TrailSpending(self.vault, question.seq if question else 0, scope=f"{self.scope}:")
 
     @classmethod
     async def open(cls, equipment: Equipment, config: RunnableConfig, *, number: int, newest: str, retries: int) -> Self:
-        """The question of that number of the trail. `newest` is the key of what its branch told last, `retries` how often a person had
-        its steps tried again."""
+        """Opens a question by its number in the trail. `newest` is the key of its branch's last entry, `retries` how often the user has
+        had its steps retried."""
         vault = equipment.vault_for(config)
         question = await vault.find(_question_key(number))
-        # Somebody who was offline comes back after hours: the time of the new try counts.
+        # A user who was offline may return after hours: the time counts from the new try.
         tried = await vault.find(f"q{number}:retry:{retries}") if retries else None
         return cls(equipment, config, f"q{number}", question, tried or question, newest=newest, retries=retries)
 
     @property
     def turn(self) -> str:
-        """LangGraph's name for the step that is at work: the same when it runs again, another one in another branch."""
+        """LangGraph's name for the running step: the same when it runs again, another one in another branch."""
         return str((self.config.get("metadata") or {}).get("langgraph_checkpoint_ns", ""))
 
     def web(self, step: str) -> RecordedWeb:
-        """The way out of a step. What failed is known and stays so; a step that is tried again asks anew."""
+        """The connection of a step. A recorded failure stays; a step that the user retries sends its requests again."""
         tried = f"{self.scope}:{step}:retry:{self._retries}" if self._retries else f"{self.scope}:{step}"
         return RecordedWeb(self.equipment.web, self.recorder, tried, self.equipment.replay)
 
     @cached_property
     def robots_web(self) -> RecordedWeb:
-        """The way out to robots.txt, for all steps: what was asked once for a question is in its trail and is not asked again."""
+        """The connection to robots.txt, for all steps: a question's trail keeps each answer, and it is not requested again."""
         return self.web("robots")
 
     @cached_property
     def robots(self) -> RobotsBook:
-        """What hosts allow."""
+        """The robots.txt rules of hosts."""
         return RobotsBook(self.robots_web, self.equipment.clock, check_hop=self.equipment.policy.check_hop)
 
     def make_fetcher(self, web: Web, turns: Turns | None = None) -> PageFetcher:
-        """A fetcher on a step's way out. Those of a question are as polite as one: robots.txt once, and one line for each host."""
+        """A fetcher over a step's connection. All fetchers of a question share robots.txt and one queue per host."""
         equipment = self.equipment
         return PageFetcher(
             web,
@@ -117,7 +116,8 @@ class Inquiry:
         return self.equipment.models[kind]
 
     def model_before_approval(self, kind: TaskKind) -> BaseChatModel | None:
-        """The model to plan or to audit with; `None` where rules do it: there is no model, or the policy lets none elsewhere be asked."""
+        """The model to plan or audit with; `None` if rules do it: there is no model, or the policy allows only local ones and there is
+        none."""
         if self.equipment.models is None:
             return None
         if self.equipment.policy.sends_before_approval:
@@ -128,17 +128,17 @@ class Inquiry:
         )
 
     async def tell(self, kind: EntryKind, key: str, data: dict[str, Any]) -> Entry:
-        """Write down the next thing that happened in this branch, once: a node that runs again tells the same."""
+        """Write this branch's next entry, once: a node that runs again writes the same one."""
         entry = await self.note(kind, key, {**data, "after": self.newest})
         self.newest = entry.key
         return entry
 
     async def note(self, kind: EntryKind, key: str, data: dict[str, Any]) -> Entry:
-        """Write something down, once. Where another branch has said something else under the key, it is numbered."""
+        """Write an entry, once. If another branch has written something else under the key, the key gets a number."""
         return await append_beside(self.vault, NewEntry(kind, f"{self.scope}:{key}", data))
 
     async def check_step(self, step: Step) -> list[Violation]:
-        """What the policy has against a step of a plan; noted as refused, if there is anything."""
+        """The rules of the policy that a step of a plan breaks. Notes the refusal, if any."""
         broken = self.equipment.policy.check_step(step)
         if broken:
             reason = "; ".join(map(str, broken))
@@ -147,7 +147,7 @@ class Inquiry:
         return broken
 
     async def check_address(self, step: str, url: str) -> Violation | None:
-        """The first thing that the policy has against an address; noted as refused, if there is one."""
+        """The first rule of the policy that an address breaks. Notes the refusal, if any."""
         broken = self.equipment.policy.check_address(url)
         if not broken:
             return None
@@ -155,7 +155,7 @@ class Inquiry:
         return broken[0]
 
     async def check_text(self, step: str, text: str) -> Violation | None:
-        """The first thing that the policy has against sending a text; noted as refused, if there is one."""
+        """The first rule of the policy that forbids sending a text. Notes the refusal, if any."""
         broken = self.equipment.policy.check_outgoing(text)
         if not broken:
             return None
@@ -163,7 +163,7 @@ class Inquiry:
         return broken[0]
 
     async def note_refusal(self, step: str, what: str, *, rule: str, reason: str, url: str | None = None) -> None:
-        """Write down that something was not sent. `what` tells it from other refusals of the step; it is not written down itself."""
+        """Write down that something was not sent. `what` distinguishes it from other refusals of the step; it is not stored itself."""
         key = f"{self.scope}:refusal:{step}:{sha256(what.encode())[:16]}"
         await record_refusal(self.vault, key, url=url, step=f"{self.scope}:{step}", rule=rule, reason=reason)
 
@@ -171,7 +171,7 @@ class Inquiry:
         return read_evidence(await self.vault.entries())
 
     async def reached_ceiling(self) -> str | None:
-        """The first ceiling that is reached, as a sentence; requests are counted by the recorder."""
+        """The first ceiling that is reached, as a sentence. The recorder counts requests."""
         spending, limits = await self._spending.catch_up(), self.equipment.policy.limits
         guesses = f" {told}" if (told := spending.describe_guesses()) else ""
         if spending.used.tokens.total >= limits.tokens:
@@ -191,23 +191,23 @@ class Inquiry:
         return (self.equipment.clock.now() - datetime.fromisoformat(self._since.at)).total_seconds() if self._since else 0.0
 
     async def require_room(self) -> None:
-        """Before a model is asked to plan or to audit: there is nothing yet that a partial report could be made of."""
+        """Checks the ceilings before a model plans or audits. Raises, because there is nothing yet for a partial report."""
         if ceiling := await self.reached_ceiling():
             raise LimitReachedError(f"{ceiling} There is no approved plan, so nothing was carried out.")
 
 
 def word_ceiling(amount: str, rule: str) -> str:
-    """A ceiling that is reached, with the rule that sets it. Reports hold such sentences, so a replay needs them to the letter."""
+    """The sentence for a reached ceiling, with its rule. Reports contain it, so a replay needs it word for word."""
     return f"The ceiling of {amount} is reached (rule limits.{rule})."
 
 
 async def begin_inquiry(
     equipment: Equipment, config: RunnableConfig, asked: dict[str, Any], newest: str
 ) -> tuple[Inquiry, int]:
-    """Write a question down under the next number of the trail; the inquiry for it, and the number.
+    """Write a question down under the next number of the trail; returns its inquiry and the number.
 
     `asked` says in which step of the graph it came (`turn`): a step that runs again after a crash finds its own question, while the same
-    words sent again, there or from an earlier point, are another one.
+    words sent again, there or from an earlier point, are a new question.
     """
     vault = equipment.vault_for(config)
     data = {**asked, "after": newest}

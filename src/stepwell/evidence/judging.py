@@ -1,4 +1,4 @@
-"""Judging the sentences of a report: all of them, and by a model that hears nothing but a sentence and its quotes."""
+"""Judges every sentence of a report, with a model that sees nothing but a sentence and its quotes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ JUDGED_AT_ONCE = 4
 
 
 async def judge_all(claims: Iterable[Claim], quotes: Mapping[str, Quote], judge: Judge) -> list[Claim]:
-    """The claims with their verdicts, in order. `quotes` are all that they cite, by id."""
+    """The claims with their verdicts, in order. `quotes` has every quote they cite, by id."""
     room = asyncio.Semaphore(JUDGED_AT_ONCE)
 
     async def one(claim: Claim) -> Claim:
@@ -41,9 +41,9 @@ class Opinion(BaseModel):
 
 
 class ModelJudge:
-    """`audit.Judge` on the auditing model. `reached_ceiling` says which ceiling is reached, if one is.
+    """`audit.Judge` on the auditing model. `reached_ceiling` returns the ceiling that is reached, if any.
 
-    The first sentence is judged alone: a model that cannot judge it, in as many tries as it gets, is not asked about the others. Only the
+    The first sentence is judged alone: if the model gives no usable answer within its tries, it is not asked about the others. Only the
     first one decides, so that a replay asks for the same answers.
     """
 
@@ -85,7 +85,7 @@ class ModelJudge:
             raise
         except Exception as error:
             let_pass(error)
-            # What integrations raise has no common class, and one lost answer must not cost the whole report.
+            # Integrations raise errors without a common class, and one lost answer must not cost the whole report.
             raise ModelAnswerError(f"The judge did not answer ({type(error).__name__}).") from error
         return Judgement.by_model(opinion.verdict, opinion.reason)
 

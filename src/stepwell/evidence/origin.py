@@ -1,13 +1,12 @@
-"""Going on from somebody's bundle: its sources become those of a new thread, before its first question.
+"""Continues from an existing bundle: its sources become those of a new thread, before its first question.
 
-What is built on a bundle is signed by whoever builds, so a forgery must not get in. The bundle is verified strictly first, and its signer
-has to be known: the installation itself, or the key that the caller names. Any other is refused, unless the caller takes it all the same
-(`unvouched`), and then the new bundle says so to everybody who verifies it.
+What is built on a bundle is signed by its builder, so a forgery must not get in. We first verify the bundle strictly, and its signer
+must be known: the installation itself, or the key that the caller names. Any other is refused, unless the caller insists
+(`unvouched`); then the new bundle says so to everyone who verifies it.
 
-What is taken over are the sources that its report rests on, with the bytes that came and the times at which they came; the trail says in an
-entry of its own which bundle they are from, by its head, and who signed that. Nothing was fetched for them here, so there are no requests
-for them in this trail: they are in the first bundle, which is kept whole beside them, and which whoever verifies the second looks into
-(`audit/proofs/origins.py`).
+We copy the sources that its report rests on, with their original bytes and times. An entry of the trail says which bundle they are
+from, by its head, and who signed that. Nothing was fetched for them here, so this trail has no requests for them: those are in the
+first bundle, which is stored whole beside them and checked by everyone who verifies the second (`audit/proofs/origins.py`).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ KEY = "origin"
 
 @dataclass(frozen=True)
 class Origin:
-    """What a bundle was asked, the sources to go on from, and who signed it."""
+    """A bundle's question, the sources to continue from, and its signer."""
 
     bundle: Path
     question: Entry
@@ -42,13 +41,13 @@ class Origin:
 
 
 def read_origin(bundle: Path, known: Collection[str], *, unvouched: bool = False) -> Origin:
-    """Of a bundle that holds, strictly, and is signed by one of the `known` keys; `BundleError` if it is not, or if its research never
-    began. With `unvouched`, whoever signed it and whatever it could not show. Reads and computes: call it beside a loop."""
+    """Reads a bundle that verifies strictly and is signed by one of the `known` keys; `BundleError` otherwise, or if its research never
+    began. `unvouched` accepts any signer and missing proofs. Blocking: call it outside the event loop."""
     checked = verify_bundle(bundle)
     if not checked.ok:
         raise BundleError(
-            f"The bundle '{bundle.name}' does not hold ({checked.problems[0]}), so nothing is built on it. "
-            "`stepwell verify` names everything that is wrong with it."
+            f"The bundle '{bundle.name}' does not verify ({checked.problems[0]}), so nothing is built on it. "
+            "`stepwell verify` lists everything that is wrong with it."
         )
     vouched = checked.signed_by in known and not checked.lacks
     if not vouched and not unvouched:
@@ -72,12 +71,12 @@ def _refuse(name: str, checked: Verification, known: Collection[str]) -> str:
         why = f"Something is not shown by ({checked.lacks[0]})"
     return (
         f"{why} the bundle '{name}', so nothing is built on it: what you make of it would be signed by you. If you know whose key it "
-        "should be, name it with --key. To build on it all the same, add --unvouched; the new bundle will say so."
+        "should be, name it with --key. To build on it anyway, add --unvouched; the new bundle will say so."
     )
 
 
 async def take_over(vault: EvidenceVault, origin: Origin) -> None:
-    """Once for a vault: a step that runs again after a crash finds what is there already."""
+    """Runs once per vault: a step that runs again after a crash finds what is already there."""
     with BundleReader(origin.bundle) as reader:
         for source in origin.sources:
             for digest in (source.bytes_sha256, source.text_sha256):

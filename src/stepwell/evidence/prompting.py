@@ -1,4 +1,4 @@
-"""Prompts, which are Markdown files in the folder `prompts` of the package that asks, and how material stands in them."""
+"""Prompts are Markdown files in the folder `prompts` of the calling package. Also fences untrusted material in them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def _text(package: str, name: str) -> str:
 
 
 def prompt(package: str, name: str, **values: object) -> str:
-    """A prompt of a package with its places filled."""
+    """A package's prompt with its placeholders filled."""
     return _text(package, name).format(**values)
 
 
 def fence_material(text: str) -> str:
-    """Untrusted text between fences, with the same mark each time: what is asked has to be the same when a node runs again.
+    """Fences untrusted text, with the same mark each time: a node that runs again must ask exactly the same.
 
-    The mark comes from the whole text, so nothing inside can be written to know it.
+    The mark is derived from the whole text, so no text can be written to contain its own mark.
     """
     return fence(text, new_mark=lambda: uuid.uuid5(uuid.NAMESPACE_OID, text).hex[:16])

@@ -1,12 +1,12 @@
-"""What to search for, from a question alone: for when no model can plan. Rules, so the same question gives the same queries.
+"""What to search for, from a question alone, for when no model can plan. Follows rules, so the same question gives the same queries.
 
 ```
-the question              -> its telling words
+the question              -> its content words
 "A vs B", "A and B"       -> A, B, and for a comparison both together
-any question              -> one search for what speaks against it, last
+any question              -> one search for counter-evidence, last
 ```
 
-Nothing that looks like personal data or a secret goes into a query or an address, whatever the question holds.
+Nothing that looks like personal data or a secret goes into a query or an address, whatever the question contains.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from stepwell.audit.facts.words import is_function, words
 from stepwell.secrets.text import without_keys
 
 LONGEST_INPUT = 500
-"""Characters of a query or an address."""
+"""The most characters of a query or an address."""
 MOST_QUERIES = 4
-_MOST_WORDS = 12
+_MAX_WORDS = 12
 
 _AGAINST = {"en": "criticism limitations", "de": "Kritik Grenzen", "fr": "critiques limites", "es": "críticas límites"}
 _BOTH = {"en": "comparison", "de": "Vergleich", "fr": "comparaison", "es": "comparación"}
@@ -47,7 +47,7 @@ _PRIVATE = re.compile(
 )
 _NUMBER_IN_GROUPS = re.compile(r"(?<![\w.,])\+?\(?\d[\d ()/-]{5,28}\d(?![\w])")
 _CALLED_FROM, _CALLED_ABROAD_FROM = 9, 7
-"""So many digits make a telephone or card number; fewer where a `+` leads. Years and dates have at most eight."""
+"""How many digits make a telephone or card number; fewer after a `+`. Years and dates have at most eight."""
 _VERSUS = re.compile(
     r"(?<!\s)\s+(?:vs\.?|versus|compare[sd]? (?:to|with|against)|better than|worse than|gegenüber|verglichen mit)\s+",
     re.IGNORECASE,
@@ -61,7 +61,7 @@ _JOINT = re.compile(r"(?:(?<!\s)\s+)?[;?]\s*|(?:,|(?<!\s))\s+(?:and|as well as|u
 
 
 def make_queries(question: str) -> Iterator[tuple[str, str]]:
-    """Query and reason, the one for the other side last; no two alike."""
+    """Queries with reasons, without duplicates; the one for counter-evidence comes last."""
     if not any(character.isalnum() for character in question):
         return
     language = _language(question)
@@ -74,7 +74,7 @@ def make_queries(question: str) -> Iterator[tuple[str, str]]:
         rows.insert(0, (_cut(f"{subject} {_BOTH[language]}"), "Both side by side."))
     else:
         rows += [(part, "A part of the question that stands alone.") for part in _parts(question)]
-    against = (_cut(f"{_cut(subject, _MOST_WORDS - 2)} {_AGAINST[language]}"), "What speaks against it, and where it ends.")
+    against = (_cut(f"{_cut(subject, _MAX_WORDS - 2)} {_AGAINST[language]}"), "What speaks against it, and where it ends.")
     seen: set[frozenset[str]] = set()
     for text, why in [*rows[: MOST_QUERIES - 1], against]:
         key = frozenset(text.casefold().split())
@@ -84,15 +84,15 @@ def make_queries(question: str) -> Iterator[tuple[str, str]]:
 
 
 def _find_asking_sentence(question: str) -> str:
-    """The sentence that asks, of a long text; the whole of a short one."""
-    if len(question.split()) <= 2 * _MOST_WORDS:
+    """The sentence that asks, in a long text; all of a short one."""
+    if len(question.split()) <= 2 * _MAX_WORDS:
         return question
     asking = re.findall(r"(?<![^.!?])[^.!?]+\?", question)
     return str(asking[-1]) if asking else question
 
 
 def _pick_telling_words(text: str) -> str:
-    """The words a search engine can use, in their order."""
+    """The words a search engine can use, in order."""
     bare = (word.strip(_PUNCTUATION) for word in text.split())  # by spaces: `HTTP/2` and `C++` are words here
     return _cut(" ".join(word for word in bare if word and not is_function(word) and word.casefold() not in _FILLER))
 
@@ -121,7 +121,7 @@ def _parts(question: str) -> list[str]:
     return standing if len(standing) >= 2 else []
 
 
-def _cut(text: str, most: int = _MOST_WORDS) -> str:
+def _cut(text: str, most: int = _MAX_WORDS) -> str:
     return " ".join(text.split()[:most])[:LONGEST_INPUT].strip()
 
 
@@ -133,7 +133,7 @@ def _language(question: str) -> str:
 
 
 def remove_private(text: str) -> str:
-    """The text without what is private."""
+    """The text without personal data and secrets."""
     without = _PRIVATE.sub(" ", without_keys(text))
     without = _NUMBER_IN_GROUPS.sub(lambda found: " " if _is_called(found.group()) else found.group(), without)
     return " ".join(without.split())
@@ -153,7 +153,7 @@ def _is_called(number: str) -> bool:
 
 
 def choose_addresses(urls: Sequence[str]) -> list[str]:
-    """Addresses that can be fetched, each once. One that carries personal data or a password stays here."""
+    """Addresses that can be fetched, each once. Drops those that carry personal data or a password."""
     found = []
     for url in dict.fromkeys(url.strip() for url in urls):
         try:

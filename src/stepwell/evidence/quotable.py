@@ -1,8 +1,8 @@
-"""Which passages of a text can stand in a report as they are: whole sentences, not the furniture of a page.
+"""Which passages of a text can be quoted in a report as they are: whole sentences, not menus and banners of a page.
 
-Language-neutral where it can be: length, letters, separators, and whether words begin in lower case as sentences' words do and
-menus' do not. What looks like an instruction to a model is left out too, as are look-alikes of our own ids. That is tidiness
-and not a defence: what a page says can do nothing here but be quoted.
+Language-neutral where possible: length, letters, separators, and whether words begin in lower case, as they do in sentences but not
+in menus. Passages that look like instructions to a model, or like our own ids, are left out too. That is tidiness, not a defence:
+a page's text can do nothing here but be quoted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SHORTEST_WORDS = 5
 SHORTEST_CHARACTERS = 25
 LONGEST_JOINED = 600
 _SENTENCE_WITHOUT_MARK = 12
-"""So many words make a sentence also where its closing mark is missing."""
+"""This many words make a sentence even without its closing mark."""
 
 _SEPARATOR = re.compile(r"[|›»•·→▸►]|\s[/>]\s")
 _CLOSED = re.compile(r"[.!…。！:;][\"'”’»)\]]*$")
@@ -49,22 +49,22 @@ _LEANING_WORDS = (
     "er sie es diese dieser dieses dies damit dabei jedoch il elle ils elles ce cette ces leur esto este esta estos estas"
 )
 _LEANS_BACK = frozenset(_LEANING_WORDS.split())
-"""A sentence that begins with one of these says nothing without the one before it."""
+"""A sentence that begins with one of these is meaningless without the one before it."""
 
 
 def quotable(text: str) -> list[Passage]:
-    """The passages of a text that can be quoted, in order; none overlaps another. A sentence that leans on the one before it
-    (`It was opened ...`) stands in one passage with it."""
+    """The quotable passages of a text, in order and without overlap. A sentence that needs the one before it (`It was opened ...`) is in
+    one passage with it."""
     return [passage for passage in _join_leaning(text) if is_quotable(passage.text)]
 
 
 def is_quotable(passage: str) -> bool:
-    """Whether a passage says something, to a reader."""
+    """Whether a passage tells a reader something."""
     return _is_sentence(passage) and not _FURNITURE.search(passage) and not addresses_a_model(passage)
 
 
 def addresses_a_model(passage: str) -> bool:
-    """Whether a passage looks as if it were meant for a model: control words of chat templates, orders, our own ids."""
+    """Whether a passage looks like it is meant for a model: control words of chat templates, orders, our own ids."""
     return harmless(passage) != passage or bool(_INSTRUCTION.search(passage) or _OUR_IDS.search(passage))
 
 
@@ -89,7 +89,7 @@ def _join_leaning(text: str) -> Iterator[Passage]:
 def _belongs(text: str, before: Passage, passage: Passage) -> bool:
     if not leans_back(passage.text) or passage.end - before.start > LONGEST_JOINED:
         return False
-    # Each is judged by itself first: a menu or an order must not get in, nor drag a sentence out, by standing beside one.
+    # Each is judged alone first: a menu or an order must not get in, or keep a sentence out, by standing next to one.
     gap = text[before.end : passage.start]
     return gap.count("\n") < 2 and is_quotable(before.text) and is_quotable(passage.text)
 

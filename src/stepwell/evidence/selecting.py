@@ -1,12 +1,12 @@
-"""Chooses the passages of all sources that speak to a question: ranked, without repetition, from many sources.
+"""Chooses the passages of all sources that are relevant to a question: ranked, without repetition, from many sources.
 
 ```
-sources -> quotable passages -> nearest to the question -> one by one: near to it, and unlike what is chosen already -> e1, e2 ...
+sources -> quotable passages -> closest to the question -> one by one: close to it, and unlike those already chosen -> e1, e2 ...
 ```
 
-No model is asked. The same question, texts and embedder give the same quotes with the same ids; ties go to the earlier source
-and place. A passage that says the same as a chosen one in nearly the same words (a mirror, a boilerplate sentence) is left out;
-one that gives another figure is another fact and stays.
+No model is involved. The same question, texts and embedder give the same quotes with the same ids; ties go to the earlier source
+and place. A passage that repeats a chosen one in nearly the same words (a mirror, a boilerplate sentence) is left out;
+one with another figure is another fact and is kept.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ MOST_QUOTES = 60
 MOST_PER_SOURCE = 8
 
 _READ_PER_SOURCE, _READ_IN_ALL = 100, 1200
-"""Passages that are embedded, which is what takes time. Of more, those that share most words with the question."""
+"""How many passages we embed, per source and in total: embedding takes the time. We take those that share most words with the question."""
 _CONSIDERED = 6
-"""Times `most`: so many of the nearest passages take part in the choice."""
+"""This many times `most` of the closest passages take part in the choice."""
 _LEAST_NEAR = {True: 0.2, False: 0.06}
-"""Semantic embedder or not -> what is further from the question than this has nothing to do with it."""
+"""Semantic embedder or not -> the least similarity at which a passage is relevant."""
 _LEAST_SHARE = 0.3
-"""... and so has what is further than this share of the nearest passage."""
+"""... and the least share of the closest passage's similarity."""
 _NEARNESS = 0.65
-"""How much nearness counts in the choice; being unlike the chosen ones is the rest."""
+"""The weight of closeness in the choice; being unlike the chosen ones has the rest."""
 _OWN = 0.85
-"""How much a passage counts itself; the best passage of its source is the rest: a page on the matter lends weight."""
+"""The weight of the passage itself; the best passage of its source has the rest, because a page on the subject lends weight."""
 _UNNAMED = 0.5
-"""What is left of a passage whose source names nothing of what the question names, while others do."""
+"""The factor for a passage whose source names nothing from the question while others do."""
 _ITSELF = 0.4
-"""How much hangs on what a passage itself names."""
+"""The weight of what the passage itself names."""
 _LEANING = 0.8
-"""What is left of a passage that begins with `It` or `They`, and nobody knows who that is."""
+"""The factor for a passage that begins with `It` or `They`, because the reader cannot tell who that is."""
 _SAME_WORDS = 0.85
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 
@@ -74,14 +74,14 @@ async def select_quotes(
     per_source: int = MOST_PER_SOURCE,
     steps: Sequence[str] = (),
 ) -> list[Quote]:
-    """At most `most` quotes of the texts (source id -> extracted text), the best first. `steps` are further things asked for."""
+    """At most `most` quotes from the texts (source id -> extracted text), the best first. `steps` are further search texts."""
     asked = [each for each in (question, *steps) if each.strip()]
     if not asked or most < 1 or per_source < 1:
         return []
     candidates = await asyncio.to_thread(_candidates, asked, texts)
     if not candidates:
         return []
-    # A passage is as near as the nearest of its sentences: those it was joined with must not hide the one that answers.
+    # A passage is as close as its closest sentence: the others in it must not hide the one that answers.
     pieces = [_pieces(candidate.passage.text) for candidate in candidates]
     vectors = iter(await embedder.aembed([*asked, *(piece for each in pieces for piece in each)]))
     wanted = [next(vectors) for _ in asked]
@@ -95,14 +95,14 @@ async def select_quotes(
 
 
 class QuoteBook:
-    """Names quotes: their ids go on from those that the thread has, and the same place is the same quote."""
+    """Numbers quotes: ids continue from the thread's, and the same place is the same quote."""
 
     def __init__(self, known: Mapping[str, Quote]) -> None:
         self._places = {(quote.source_id, quote.start, quote.end): quote for quote in known.values()}
         self._count = len(known)
 
     def name(self, quote: Quote) -> Quote:
-        """The quote of this place, under the id it has or the next one."""
+        """The quote at this place, under its existing id or the next one."""
         place = quote.source_id, quote.start, quote.end
         if place not in self._places:
             self._count += 1
@@ -117,7 +117,7 @@ def natural(source_id: str) -> tuple[str, int]:
 
 
 def dot(one: Sequence[float], other: Sequence[float]) -> float:
-    """Nearness of two vectors of length 1, rounded so that the order of ties does not hang on the last bit."""
+    """Similarity of two vectors of length 1, rounded so that ties do not depend on the last bit."""
     nearness: float = sum(map(mul, one, other))
     return round(nearness, 6)
 
@@ -152,11 +152,11 @@ def _shorten(candidates: list[_Candidate], wanted: set[str], room: int) -> list[
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """What the question names, each with its weight. Rare words weigh more: among pages about bridges, a bridge's name does."""
+    """Words that the question names, each with its weight. Rare words weigh more: among pages about bridges, a bridge's name does."""
 
     weights: Mapping[str, float]
     sources: Mapping[str, float]
-    """Source id -> how much of it the source names, from `_UNNAMED` to 1 for the one that names most."""
+    """Source id -> how much of them the source names, from `_UNNAMED` to 1 for the one that names most."""
 
     def share(self, stems: Container[str]) -> float:
         total = sum(self.weights.values())
@@ -187,7 +187,7 @@ def _rank(
     names: _Names,
     least: float,
 ) -> list[_Ranked]:
-    """What has to do with the question, nearest first."""
+    """The relevant passages, closest first."""
     near = [max(_nearness(vector, wanted) for vector in vectors) for vectors in found]
     own = [nearness * _standing(each, names) for each, nearness in zip(candidates, near, strict=True)]
     best: dict[str, float] = {}
@@ -203,14 +203,14 @@ def _rank(
 
 
 def _standing(candidate: _Candidate, names: _Names) -> float:
-    """What is left of a passage's nearness: for a vector tells neither names apart, nor who `It` is."""
+    """The factor by which a passage's closeness is reduced, because a vector neither tells names apart nor knows who `It` is."""
     leaning = _LEANING if leans_back(candidate.passage.text) else 1.0
     itself = 1 - _ITSELF + _ITSELF * names.share(candidate.stems)
     return leaning * itself * names.sources[candidate.source_id]
 
 
 def _nearness(vector: Sequence[float], wanted: Sequence[Sequence[float]]) -> float:
-    """To the question itself, or nearly as good, to one of the steps."""
+    """Closeness to the question itself, or, slightly reduced, to one of the steps."""
     return max(dot(vector, wanted[0]), *(0.9 * dot(vector, step) for step in wanted[1:]), 0.0)
 
 
@@ -219,8 +219,8 @@ def _order(each: _Ranked) -> tuple[float, tuple[str, int], int]:
 
 
 def _diverse(ranked: Sequence[_Ranked], most: int, per_source: int) -> list[_Candidate]:
-    """Maximal marginal relevance: each next one is near to the question and unlike those before it."""
-    left = dict.fromkeys(range(len(ranked)), 0.0)  # index -> likeness to the most alike of the chosen
+    """Maximal marginal relevance: each next one is close to the question and unlike those before it."""
+    left = dict.fromkeys(range(len(ranked)), 0.0)  # index -> similarity to the most similar chosen one
     chosen: list[_Candidate] = []
     taken: Counter[str] = Counter()
     while left and len(chosen) < most:
@@ -247,7 +247,7 @@ def _fingerprint(text: str) -> _Marks:
 
 
 def _words(text: str) -> Iterable[str]:
-    """Content words; in a script without spaces, pairs of characters do as well."""
+    """Content words; pairs of characters in a script without spaces."""
     stems = content_stems(text)
     if len(stems) > 2 or text.isascii():
         return stems

@@ -1,6 +1,6 @@
-"""Work side by side that ends together: if one part fails, the others are stopped and waited for before the failure is told.
+"""Concurrent work that ends together: if one part fails, the others are cancelled and awaited before the error is raised.
 
-With a bare `gather` they would go on: sending, paying and writing to the trail for a research that has ended.
+With a bare `gather` they would continue to send, pay and write to the trail for a research that has ended.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 async def side_by_side(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """The results, in order; what the first part to fail raised, as it is and not in a group."""
+    """The results, in order. Raises the first error itself, not an exception group."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(each) for each in work]

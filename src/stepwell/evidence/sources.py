@@ -1,7 +1,7 @@
-"""How pages and notes become sources: `s1`, `s2` ... in the order in which they come, each with its text once.
+"""Turns pages and notes into sources: `s1`, `s2` ... in order of arrival, each with its text stored once.
 
-This is the one place where a source is made, for every application. A thread's trail holds the sources of all its branches; which of
-them a branch has read is the application's to remember.
+All applications create their sources here. A thread's trail holds the sources of all its branches; the application remembers which
+of them a branch has read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from stepwell.secrets.text import hide_secrets
 from stepwell.tools.web.fetch import FetchedPage
 
 Place = tuple[object, object, object]
-"""What makes two sources one: their kind, the address (or the title, where there is none), and the hash of their text."""
+"""Identifies a source: its kind, its address (or its title, if it has none), and the hash of its text."""
 
 
 class SourceBook:
@@ -34,10 +34,10 @@ class SourceBook:
     async def keep_pages(
         self, pages: Iterable[FetchedPage], *, engine: str | None = None, read: set[str] | None = None
     ) -> list[str]:
-        """Keep pages as evidence; their source ids. The same page with the same text again is the same source.
+        """Store pages as evidence; returns their source ids. The same page with the same text is the same source.
 
-        `read` are addresses whose pages are not to be kept again, whatever their text is now; those of the pages join them. Without it,
-        a page that has changed is another source.
+        `read` are addresses whose pages are not stored again, whatever their text is now; the addresses of these pages are added to it.
+        Without it, a page that has changed is another source.
         """
         kept = []
         for page in pages:
@@ -50,7 +50,7 @@ class SourceBook:
         return kept
 
     async def keep_notes(self, text: str, *, title: str) -> str:
-        """Keep notes of the person who asks; their source id. The same notes under the same title are the same source."""
+        """Store the user's notes; returns their source id. The same notes under the same title are the same source."""
         stored = await self._vault.put(hide_secrets(text).encode())
         at = timestamp(self._clock)
         return await self._keep(
@@ -61,7 +61,7 @@ class SourceBook:
     async def _keep_page(self, page: FetchedPage, engine: str | None) -> str:
         content, text = await self._vault.put(page.content), await self._vault.put(page.text.encode())
         return await self._keep(
-            ("web", without_secrets(page.final_url), text),  # as the trail has it
+            ("web", without_secrets(page.final_url), text),  # the form in the trail
             lambda name: Source(
                 name, "web", page.url, page.final_url, page.title, page.media_type, page.status,
                 page.fetched_at, content, text, engine, page.robots, page.pages,

@@ -1,9 +1,9 @@
-"""Whether a token is taken, and what it is worth here. Nothing is changed by asking, neither here nor at the mint.
+"""Whether we accept a token, and what it is worth here. Checking changes nothing, neither here nor at the mint.
 
 ```
-decode -> a mint on the list? -> sats? -> a keyset it has? -> not locked to somebody? -> signed by the mint? -> not spent? -> worth its fee?
+decode -> a mint on the list? -> sats? -> a keyset it has? -> not locked to a key? -> signed by the mint? -> not spent? -> worth its fee?
 ```
-A token that passes can still be spent by its payer before it is redeemed. Only the swap, before the first call, is final.
+The payer can still spend a token that passes until we redeem it. Only the swap, before the first call, is final.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ UNIT = "sat"
 
 @dataclass(frozen=True)
 class Valuation:
-    """A token that was found good, with full keyset ids. The mint keeps `fee_sats` when it is redeemed."""
+    """A valid token, with full keyset ids. The mint keeps `fee_sats` when it is redeemed."""
 
     mint: str
     amount_sats: int
@@ -38,11 +38,11 @@ class Valuation:
 
 
 def read_token(text: str, mints: Mapping[str, Mint]) -> tuple[Token, Mint]:
-    """The token and its mint, if we take money of that mint. Asks nobody."""
+    """The token and its mint, if we accept that mint. Sends no request."""
     token = decode_token(text)
     try:
         mint = mints.get(normalize_url(token.mint))
-    except ValueError:  # a port that is no number
+    except ValueError:  # the port isn't a number
         mint = None
     if mint is None:
         raise TokenInvalidError(
@@ -55,7 +55,7 @@ def read_token(text: str, mints: Mapping[str, Mint]) -> tuple[Token, Mint]:
 
 
 async def value_token(text: str, mints: Mapping[str, Mint], now: float) -> Valuation:
-    """What the token is worth; a `PaymentError` that says why it is not taken."""
+    """What the token is worth. Raises a `PaymentError` that says why we refuse it."""
     token, mint = read_token(text, mints)
     token = await resolve_keysets(token, mint)
     for proof in token.proofs:
@@ -75,7 +75,7 @@ async def resolve_keysets(token: Token, mint: Mint) -> Token:
     if any(proof.keyset_id not in known for proof in token.proofs):
         try:
             return _with_full_ids(token, known)
-        except TokenInvalidError:  # the mint may have a new keyset since we asked
+        except TokenInvalidError:  # the mint may have added a keyset since we asked
             known = await mint.keysets(fresh=True)
     return _with_full_ids(token, known)
 
@@ -103,4 +103,4 @@ async def _check_unspent(token: Token, mint: Mint) -> None:
     if "SPENT" in states:
         raise TokenSpentError("The token, or a part of it, was spent before. Ask the wallet for a new one.")
     if "PENDING" in states:
-        raise MintUnavailableError("The token is just being spent somewhere else. Try again in a moment.", "token_pending")
+        raise MintUnavailableError("The token is being spent somewhere else right now. Try again in a moment.", "token_pending")

@@ -1,7 +1,7 @@
-"""Whether the money is all there: lines against sums against pieces of money, and those against what their mints say.
+"""Whether all the money is there: compares ledger lines, sums and proofs with each other, and the proofs with what their mints say.
 
-A mint that cannot be asked is named, and hides nothing of the rest. Calls go on meanwhile, so what a mint calls spent is looked for again:
-only what the ledger still counts as held by then was spent by somebody else.
+The report names mints that cannot be reached and covers the others. Calls go on meanwhile, so we check again what a mint calls spent:
+only what the ledger still counts as held by then was spent elsewhere.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from stepwell.payments.mint import Mint
 
 @dataclass(frozen=True)
 class MintAudit:
-    """One mint's money."""
+    """The money at one mint."""
 
     mint: str
     for_payers_sats: int
-    """Held for payers, and not parted yet from what they spent."""
+    """Held for payers, and not yet separated from what they spent."""
     earned_sats: int
     """Earned, and not paid out."""
     spent_elsewhere_sats: int | None
-    """What we count as held and the mint as spent. None: it could not be asked."""
+    """What we count as held and the mint as spent. None: we could not ask the mint."""
     trouble: str | None = None
-    """Why it could not be asked."""
+    """Why we could not ask it."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Audit:
 
     @property
     def adds_up(self) -> bool:
-        """Lines give the sums, and the pieces of money give them too."""
+        """Whether the ledger lines give the sums, and the proofs do too."""
         totals = self.totals
         lines = totals.credits == totals.charges + totals.balances + totals.refunds + totals.fees
         money = totals.session_proofs + totals.earned_proofs + totals.paid_out == totals.charges + totals.balances
@@ -48,7 +48,7 @@ class Audit:
 
     @property
     def spent_elsewhere(self) -> int:
-        """Over all mints that could be asked."""
+        """Over all mints that answered."""
         return sum(mint.spent_elsewhere_sats or 0 for mint in self.mints)
 
     def as_json(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class Audit:
 
 
 async def audit_money(ledger: Ledger, mints: Mapping[str, Mint]) -> Audit:
-    """Look at everything that is there, also at money of mints that are no longer accepted."""
+    """Check everything in the ledger, including money of mints that are no longer accepted."""
     totals = await ledger.totals()
     holdings = {holding.mint: holding for holding in await ledger.holdings()}
     urls = sorted({*mints, *holdings})
@@ -72,7 +72,7 @@ async def _audit_mint(ledger: Ledger, mint: Mint | None, holding: Holding) -> Mi
     spent: int | None = None
     trouble: str | None = None
     if mint is None:
-        trouble = "It is not among the accepted mints any more, so it was not asked. Put it back on the list."
+        trouble = "We did not ask this mint, because it is no longer accepted. Put it back on the list."
     else:
         try:
             spent = await _count_spent(ledger, mint, (*holding.for_payers, *holding.earned))

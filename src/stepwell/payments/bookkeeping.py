@@ -1,11 +1,11 @@
-"""What an operator asks about money, and does with it: one home for `stepwell wallet` on a database's file and for the server's routes.
+"""What an operator can ask about money and do with it, shared by `stepwell wallet` on a database file and by the server's routes.
 
 ```
-list_sessions   read_statement   list_debts   list_operations   list_payouts     read the ledger; no mint and no setting is needed
+list_sessions   read_statement   list_debts   list_operations   list_payouts     read the ledger; need neither a mint nor a setting
 try_again       pay_out          pay_out_again   audit   recover   sweep         need the wallet
 ```
-All of it is given as JSON without bearer data: ids, hashes and sums. The one exception is a payout, whose token is what was asked for.
-Nothing that needs the extra `payments` is imported before it is used: a server without payments has these routes too.
+They all return JSON without bearer data: ids, hashes and sums. The one exception is a payout, which returns its token.
+Modules that need the extra `payments` are imported only where they are used, because a server without payments has these routes too.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _SEE_PAYOUTS = "List them with `stepwell wallet payouts`."
 async def list_sessions(
     ledger: Ledger, *, owner: str | None = None, state: SessionState | None = None, limit: int = MOST_LINES
 ) -> list[Json]:
-    """Those that were touched last come first."""
+    """The most recently used session comes first."""
     found = await ledger.sessions(owner, (state,) if state else (), newest=limit)
     return [_session_json(session) for session in found]
 
 
 async def read_statement(ledger: Ledger, session_id: str, *, after: int = 0, limit: int = MOST_LINES) -> Json:
-    """A session with its tokens, its refund and a page of its lines; `next` is what `after` is for the next page."""
+    """A session with its tokens, its refund and a page of its lines; pass `next` as `after` to get the next page."""
     try:
         session = await ledger.session(None, session_id)
     except NotFoundError as error:
@@ -54,7 +54,7 @@ async def read_statement(ledger: Ledger, session_id: str, *, after: int = 0, lim
 
 
 async def list_debts(ledger: Ledger) -> Json:
-    """What payers are owed, by mint and in all, and the refunds that wait to be fetched."""
+    """What we owe payers, by mint and in total, and the refunds that wait to be fetched."""
     debts = await ledger.owed()
     refunds = [_handed_out_json(refund) for refund in await ledger.unclaimed() if refund.kind == "refund"]
     return {
@@ -65,14 +65,13 @@ async def list_debts(ledger: Ledger) -> Json:
 
 
 async def list_operations(ledger: Ledger, *, pending: bool = False) -> list[Json]:
-    """Swaps of unknown outcome; with `pending` also those that are under way or wait for their mint. The oldest comes first."""
+    """Swaps with an unknown outcome; with `pending`, also those under way or waiting for their mint. The oldest comes first."""
     states: tuple[OperationState, ...] = ("unknown", "pending") if pending else ("unknown",)
     return [_operation_json(operation) for operation in await ledger.operations(states)]
 
 
 async def try_again(wallet: Wallet, operation_id: str) -> Json:
-    """Have a swap of unknown outcome, or one that waits for its mint, tried again, and say what came of it. One that has ended stays as it
-    is."""
+    """Retry a swap whose outcome is unknown or that waits for its mint, and return the outcome. A swap that has ended stays as it is."""
     if (await wallet.ledger.operation(operation_id)).state in ("unknown", "pending"):
         await wallet.ledger.reopen(operation_id)
         await wallet.recover()
@@ -80,25 +79,25 @@ async def try_again(wallet: Wallet, operation_id: str) -> Json:
 
 
 async def list_payouts(ledger: Ledger) -> list[Json]:
-    """Earnings that were taken out and that no mint has called spent yet, the oldest first."""
+    """Payouts that no mint has reported as spent yet, the oldest first."""
     return [_handed_out_json(payout) for payout in await ledger.unclaimed() if payout.kind == "payout"]
 
 
 async def pay_out(wallet: Wallet, mint: str | None = None) -> Json:
-    """Take the earnings out as a token. The mint may be left out where only one is accepted."""
+    """Pay the earnings out as a token. `mint` is optional when only one is accepted."""
     url = _choose_mint(wallet, mint)
     try:
         payout = await wallet.payout(url)
     except RefundUnavailableError as error:
         if url in wallet.accepted_mints:
             raise
-        raise NotFoundError("mint", url, f"Accepted are: {', '.join(wallet.accepted_mints)}.") from error
+        raise NotFoundError("mint", url, f"Accepted mints: {', '.join(wallet.accepted_mints)}.") from error
     left = sum(proof.amount for proof in await wallet.ledger.earnings(url))
     return {**_handed_out_json(payout), "token": payout.token, "left_sats": left}
 
 
 async def pay_out_again(wallet: Wallet, payout_id: str) -> Json:
-    """The token of an earlier payout, until the mint says that it is spent. A payer's refund is not shown this way."""
+    """The token of an earlier payout, until the mint says that it is spent. Payers' refunds are not available here."""
     try:
         payout = await wallet.ledger.handed_out(None, payout_id)
     except NotFoundError as error:
@@ -114,18 +113,18 @@ async def pay_out_again(wallet: Wallet, payout_id: str) -> Json:
 
 
 async def recover(wallet: Wallet) -> Json:
-    """Finish what is under way."""
+    """Finish the swaps that are under way."""
     waiting = await wallet.recover()
     return {"waiting": waiting, "unknown": len(await wallet.ledger.operations(("unknown",)))}
 
 
 async def sweep(wallet: Wallet) -> Json:
-    """Pay idle sessions back, and notice what was spent."""
+    """Pay back idle sessions, and record which tokens were spent."""
     return asdict(await wallet.sweep())
 
 
 async def audit(wallet: Wallet) -> Json:
-    """Whether the money is all there."""
+    """Whether all the money is there."""
     return (await wallet.audit()).as_json()
 
 

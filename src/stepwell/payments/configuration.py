@@ -1,10 +1,10 @@
-"""What an operator sets about money: whose tokens are taken, what a call costs, which graphs cost anything.
+"""An operator's payment settings: which mints we accept, what a call costs, and which graphs charge.
 
 ```
-STEPWELL_MINTS=https://mint.example.com     whose money is taken; several with commas between
+STEPWELL_MINTS=https://mint.example.com     accepted mints, separated by commas
 STEPWELL_SATS_PER_CALL=5                    the price of each model call, or
 STEPWELL_TOKEN_PRICES={"*": [1000, 4000]}   sats for a million tokens in and out, by model
-STEPWELL_WALLET_SEED=...                    64 hexadecimal digits: `stepwell wallet seed` makes some
+STEPWELL_WALLET_SEED=...                    64 hexadecimal digits; make them with `stepwell wallet seed`
 ```
 Without a mint and a price, every agent is free.
 """
@@ -41,18 +41,18 @@ class Charging:
     price: Price
     seed: Secret
     paid_graphs: tuple[str, ...] | None = None
-    """None: those that say so themselves."""
+    """None: every graph that declares itself payable."""
     deposit_sats: int = _USUAL_DEPOSIT_SATS
-    """What a payer who brings nothing is asked for. More than one call, so that the work does not stop at once; the rest comes back."""
+    """The deposit we ask of a payer without a token. It covers several calls, so that work does not stop at once; the rest is refunded."""
     idle_hours: int = 24
 
     def graphs(self, payable: Collection[str]) -> tuple[str, ...]:
-        """Those that cost something: what the operator names, or else all that can charge."""
+        """The graphs that charge: those the operator names, or else all that can."""
         return self.paid_graphs or tuple(payable)
 
 
 def load_charging(variables: Mapping[str, str]) -> Charging | None:
-    """What `Settings.payments` says; None where neither a mint nor a price is set, and every agent is free."""
+    """The value of `Settings.payments`. None if neither a mint nor a price is set: every agent is free."""
     read = Variables(variables)
     mints = tuple(_check_mint(mint) for mint in read.listing("STEPWELL_MINTS"))
     price = _price(read)
@@ -75,8 +75,8 @@ def load_charging(variables: Mapping[str, str]) -> Charging | None:
 
 @asynccontextmanager
 async def open_wallet(charging: Charging, ledger: Ledger, clock: Clock | None = None) -> AsyncIterator[Wallet]:
-    """The operator's wallet over a ledger; its connections to mints are closed at the end."""
-    from stepwell.payments.mint import HttpMint  # with the extra, which a server without payments does not need
+    """The operator's wallet over a ledger. Closes its connections to mints at the end."""
+    from stepwell.payments.mint import HttpMint  # needs the extra, which a server without payments lacks
     from stepwell.payments.wallet import Wallet
 
     async with AsyncExitStack() as stack:

@@ -1,15 +1,15 @@
-"""Where money is remembered: what came in, what was charged, what went back, and what is under way at a mint.
+"""The ledger stores what came in, what was charged, what was paid back, and which swaps are under way at a mint.
 
 Rules of every implementation (`tests/contract/suites/ledger.py` checks them):
 
-- What a method did has happened, durably, when it returns: a credit, a charge and a refund survive the power going out.
+- When a method returns, its effect is durable: credits, charges and refunds survive a power cut.
 - Each method is one transaction. Nothing is ever deleted, and entries are never changed.
 - For every session, after every call: credits = charges + balance + refunds + fees, and the balance is never below what is reserved.
-- An effect key has one open reservation at most. The same call again gives the same answer.
-- Marking an operation done is a compare-and-swap: of any number of workers that try, one does it.
-- Whoever is not the owner of a session is told that there is none. `owner=None` is the operator, who sees all.
+- An effect key has at most one open reservation. Repeating a call returns the same result.
+- Marking an operation done is a compare-and-swap: if several workers try, exactly one succeeds.
+- For anyone but its owner, a session does not exist. `owner=None` is the operator, who sees all.
 
-Threads come and go without touching it: what a deleted thread owes, or is owed, stays.
+Deleting a thread changes no money: what it owes, or is owed, stays.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class Session:
     fees: int = 0
     reserved: int = 0
     lost_answers: int = 0
-    """Calls whose answer was lost in a crash. They were not charged."""
+    """Calls whose answer was lost in a crash. The payer did not pay for them."""
     ceiling: int | None = None
     refund_key: str | None = None
     ending: bool = False
-    """Its last thread is gone: the sweeper settles it."""
+    """Its last thread was deleted: the sweeper settles it."""
     reason: str | None = None
 
     @property
@@ -57,13 +57,13 @@ class Session:
 
     @property
     def available(self) -> int:
-        """What the next call may cost at most."""
+        """The most that the next call may cost."""
         return self.balance - self.reserved
 
 
 @dataclass(frozen=True)
 class NewFunding:
-    """A token that was looked at and found good. `token` is bearer money."""
+    """A token that passed every check. `token` is bearer money."""
 
     fingerprint: str
     session_id: str
@@ -75,7 +75,7 @@ class NewFunding:
     token: str = field(repr=False)
     approved: bool = True
     top_up: bool = False
-    """The session is there already; otherwise it is made."""
+    """The session exists already; otherwise it is created."""
     ceiling: int | None = None
     refund_key: str | None = None
 
@@ -96,7 +96,7 @@ class Funding:
 
 @dataclass(frozen=True)
 class Reservation:
-    """Money set aside for one call. `key` names the effect, `attempt` the try."""
+    """Money set aside for one call. `key` names the effect, `attempt` counts its tries."""
 
     key: str
     attempt: int
@@ -105,12 +105,12 @@ class Reservation:
     held: int
     charged: int = 0
     session: Session | None = field(default=None, compare=False, repr=False)
-    """The session as a charge left it."""
+    """The session right after the charge."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """A swap, written down before the mint is asked. `inputs` and `outputs` are bearer money."""
+    """A swap, stored before we send it to the mint. `inputs` and `outputs` are bearer money."""
 
     operation_id: str
     kind: OperationKind
@@ -118,7 +118,7 @@ class Operation:
     owner: str
     mint: str
     amount: int
-    """What goes in."""
+    """The sum of the inputs."""
     fee: int
     inputs: tuple[Proof, ...] = field(repr=False)
     outputs: tuple[Output, ...] = field(repr=False)
@@ -131,7 +131,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class HandedOut:
-    """Money that was made ready for somebody: a refund, or the operator's earnings. `token` is bearer money."""
+    """A token we made for someone to fetch: a payer's refund, or the operator's earnings. `token` is bearer money."""
 
     token_id: str
     kind: HandedOutKind
@@ -146,7 +146,7 @@ class HandedOut:
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the ledger. A `void` takes a charge back."""
+    """A line of the ledger. A `void` reverses a charge."""
 
     seq: int
     session_id: str
@@ -159,7 +159,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Totals:
-    """Everything, over all sessions, for an audit."""
+    """Sums over all sessions, for an audit."""
 
     credits: int
     charges: int
@@ -167,24 +167,24 @@ class Totals:
     fees: int
     balances: int
     session_proofs: int
-    """What is held for payers and not yet parted from what they spent."""
+    """Held for payers, and not yet separated from what they spent."""
     earned_proofs: int
     paid_out: int
 
 
 @dataclass(frozen=True)
 class Debt:
-    """What payers could ask for at one mint."""
+    """What we owe payers at one mint."""
 
     mint: str
     sessions: int = 0
     """How many have a balance."""
     balances_sats: int = 0
     tokens: int = 0
-    """Handed in and not redeemed yet, or being redeemed: the payer can have them back, or gets credit for them."""
+    """Tokens not redeemed yet, or being redeemed: the payer can get them back, or gets credit for them."""
     tokens_sats: int = 0
     refunds: int = 0
-    """Ready, and not fetched and spent."""
+    """Ready, and not yet spent by the payer."""
     refunds_sats: int = 0
 
     @property
@@ -194,7 +194,7 @@ class Debt:
 
 @dataclass(frozen=True)
 class Holding:
-    """Money of one mint that is here and that no swap is under way for. The proofs are bearer money."""
+    """Money of one mint that we hold and that is not part of a running swap. The proofs are bearer money."""
 
     mint: str
     for_payers: tuple[Proof, ...] = field(default=(), repr=False)
@@ -202,19 +202,19 @@ class Holding:
 
 
 class Ledger(Protocol):
-    """Remembers money."""
+    """Stores everything about money."""
 
     async def add_funding(self, new: NewFunding) -> Funding:
-        """Keep a token. The same one again, by the same owner, gives what is stored; otherwise `TokenInUseError`. One that went back
-        untouched is as good as new."""
+        """Store a token. If the same owner sends it again, returns what is stored; another owner gets `TokenInUseError`. A token that was
+        returned untouched counts as new."""
         ...
 
     async def approve(self, session_id: str) -> Session:
-        """The payer agrees: what waits may be redeemed."""
+        """The payer agrees: waiting tokens may be redeemed."""
         ...
 
     async def session(self, owner: str | None, session_id: str) -> Session:
-        """One session; `NotFoundError` if there is none, or not the owner's."""
+        """One session. `NotFoundError` if it does not exist or has another owner."""
         ...
 
     async def sessions(
@@ -225,8 +225,8 @@ class Ledger(Protocol):
         *,
         newest: int | None = None,
     ) -> list[Session]:
-        """Sessions, oldest first: in these states, and untouched since a moment or ending, where that is asked. With `newest`, only so
-        many: those that were touched last, the last one first."""
+        """Sessions, oldest first, optionally only those in `states`, and only those that are ending or untouched since a moment. With
+        `newest`, at most that many, the most recently used first."""
         ...
 
     async def fundings(self, session_id: str, states: Sequence[FundingState] = ()) -> list[Funding]:
@@ -239,12 +239,12 @@ class Ledger(Protocol):
         self, owner: str | None, session_id: str, key: str, amount: int, *, confirms: Sequence[str] = ()
     ) -> Reservation:
         """Set money aside. `PaymentRequiredError` if there is too little (`unredeemed`: a token waits to be redeemed; `ceiling`;
-        `balance_short`). A key that was charged for an answer nobody confirmed is charged back first: that answer was lost. `confirms`
-        are keys to confirm in the same transaction."""
+        `balance_short`). If the key was charged before and nobody confirmed the answer, that answer was lost, and the charge is reversed
+        first. `confirms` are keys to confirm in the same transaction."""
         ...
 
     async def settle(self, key: str, attempt: int, cost: int) -> Reservation:
-        """Charge for an answer, once. Gives the session with it."""
+        """Charge for an answer, once. The result carries the session."""
         ...
 
     async def release(self, key: str, attempt: int) -> Reservation:
@@ -252,74 +252,73 @@ class Ledger(Protocol):
         ...
 
     async def confirm(self, session_id: str, keys: Sequence[str] | None = None) -> int:
-        """The answers of these charges are checkpointed: they stand, also those of another session. All of the session's without `keys`.
-        Gives how many."""
+        """The answers to these charges are checkpointed, so the charges stand, even those of another session. Without `keys`: all charges
+        of the session. Returns how many were confirmed."""
         ...
 
     async def undecided(self, session_id: str | None = None) -> list[Reservation]:
-        """Money that is held for calls, and charges of which nobody knows yet whether their answers were kept; of one session or of all,
-        the oldest first."""
+        """Reservations held for calls, and charges that nobody has confirmed yet; of one session or of all, the oldest first."""
         ...
 
     async def take_back(self, key: str, attempt: int) -> Reservation:
-        """The answer of this charge was lost: it costs nothing, and is counted. A charge that was confirmed stands."""
+        """The answer to this charge was lost: reverse the charge and count the loss. A confirmed charge stands."""
         ...
 
     async def waive(self, key: str) -> Session:
-        """What this charge paid for came to nothing, by a rule of ours: it costs nothing. A charge that was confirmed stands. Gives the
-        session as it stands then."""
+        """One of our rules refused everything this charge paid for: reverse it. A confirmed charge stands. Returns the session
+        afterwards."""
         ...
 
     async def held_since(self, moment: datetime) -> list[Reservation]:
-        """Reservations that have been open since before a moment."""
+        """Reservations still open that were made before `moment`."""
         ...
 
     async def next_counter(self, keyset_id: str, count: int) -> int:
-        """The first of `count` counters that nobody else will get (NUT-13)."""
+        """Reserves `count` counters that nobody else will get, and returns the first (NUT-13)."""
         ...
 
     async def begin(self, operation: Operation) -> Operation | None:
-        """Write a swap down, and put its session and token in the state for it. The one that is under way already, if there is; none if
-        the session or token has gone on meanwhile."""
+        """Store a swap and move its session and token into the matching state. Returns the swap already under way, if there is one;
+        `None` if the session or token has changed meanwhile."""
         ...
 
     async def complete(self, operation_id: str, proofs: Sequence[Proof], handed_out: HandedOut | None = None) -> bool:
-        """The mint did it: keep what it gave. False if another worker was first."""
+        """The mint did it: store the new money. False if another worker was first."""
         ...
 
     async def fail(self, operation_id: str, reason: str, *, final: bool) -> bool:
-        """The mint did not do it. `final`: the token is no good; otherwise it may be tried again."""
+        """The mint did not do it. `final`: the token is no good; otherwise it may be retried."""
         ...
 
     async def mark_unknown(self, operation_id: str, reason: str) -> bool:
-        """Nobody can tell what the mint did: an operator has to."""
+        """We cannot tell what the mint did: an operator has to decide."""
         ...
 
     async def reopen(self, operation_id: str) -> Operation:
-        """An operator has looked: an operation of unknown outcome is tried again."""
+        """Retry an operation with an unknown outcome, after an operator has looked at it."""
         ...
 
     async def operations(self, states: Sequence[OperationState] = ("pending",)) -> list[Operation]: ...
 
     async def operation(self, operation_id: str) -> Operation:
-        """One swap, whatever became of it; `NotFoundError` if there is none."""
+        """One swap in any state; `NotFoundError` if it does not exist."""
         ...
 
     async def session_proofs(self, session_id: str) -> list[Proof]:
-        """What is held for a session."""
+        """The money held for a session."""
         ...
 
     async def close_empty(self, session_id: str, new: HandedOut) -> HandedOut | None:
-        """A session without anything left: what it holds is earned, and `new` is a refund of nothing. None if there is something left."""
+        """End a session with nothing left: what it holds is earned, and `new` is a refund of zero. `None` if something is left."""
         ...
 
     async def keep_rest(self, session_id: str) -> int:
-        """A session whose rest is not worth the mint's fee stays as it is, with that as its reason. What was spent is earned, as far as
-        whole pieces go; gives how much."""
+        """The rest of this session is worth less than the mint's fee. It stays where it is, and the session's reason says so. What was
+        spent is earned, as far as whole proofs allow; returns how much."""
         ...
 
     async def hand_back(self, session_id: str, new: HandedOut) -> HandedOut:
-        """A session that nothing was taken from: its tokens go back as they are."""
+        """Return the tokens of a session that nothing was taken from, as they are."""
         ...
 
     async def handed_out(self, owner: str | None, token_id: str) -> HandedOut: ...
@@ -329,19 +328,19 @@ class Ledger(Protocol):
     async def unclaimed(self, owner: str | None = None) -> list[HandedOut]: ...
 
     async def mark_claimed(self, token_id: str) -> None:
-        """The mint says that it is spent."""
+        """The mint reports it as spent."""
         ...
 
     async def earnings(self, mint: str) -> list[Proof]:
-        """What was earned and has not been paid out, the largest pieces first."""
+        """What was earned and not paid out, the largest proofs first."""
         ...
 
     async def pay_out(self, new: HandedOut, proofs: Sequence[Proof]) -> HandedOut:
-        """Take earned proofs out as a token."""
+        """Pay out earned proofs as a token."""
         ...
 
     async def attach(self, session_id: str, thread_id: str) -> None:
-        """A thread draws on the session, from now on before others."""
+        """The thread draws on the session, and from now on prefers it to others."""
         ...
 
     async def thread_sessions(self, owner: str | None, thread_id: str) -> list[Session]:
@@ -349,7 +348,7 @@ class Ledger(Protocol):
         ...
 
     async def detach(self, thread_id: str) -> None:
-        """The thread is gone; a session without threads ends."""
+        """The thread was deleted; a session without threads ends."""
         ...
 
     async def entries(self, owner: str | None, session_id: str, after: int = 0, limit: int = 1000) -> list[Entry]: ...
@@ -357,9 +356,9 @@ class Ledger(Protocol):
     async def totals(self) -> Totals: ...
 
     async def owed(self) -> list[Debt]:
-        """What payers could ask for, by mint, at one moment."""
+        """What we owe payers, by mint, at one moment."""
         ...
 
     async def holdings(self) -> list[Holding]:
-        """What is here, by mint, at one moment. The mint must call it unspent."""
+        """What we hold, by mint, at one moment. The mint must report all of it as unspent."""
         ...

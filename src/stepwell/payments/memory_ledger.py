@@ -1,4 +1,4 @@
-"""A ledger that ends with the process: for tests, and for trying things out. Real money needs one that lasts."""
+"""A ledger that ends with the process, for tests and experiments. Real money needs a durable one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class MemoryLedger(SqlLedger):
-    """A `Ledger` in memory. Nothing awaits inside a piece of work, so no two can mix."""
+    """A `Ledger` in memory. A piece of work never awaits, so two cannot interleave."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         super().__init__(clock or SystemClock())

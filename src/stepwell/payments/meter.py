@@ -1,6 +1,6 @@
-"""What stands between a model call and money: reserve before it, settle or release after it. The middleware knows nothing else of payments.
+"""The meter between a model call and money: reserve before the call, settle or release after it. All the middleware knows of payments.
 
-A protocol, so that other money than ecash can be charged the same way.
+It is a protocol, so that money other than ecash can be charged the same way.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from stepwell.payments.wallet import Wallet
 
 @dataclass(frozen=True)
 class Standing:
-    """A session, and whether its refund was fetched and spent."""
+    """A session, and whether its refund was spent."""
 
     session: Session
     claimed: bool = False
 
 
 class Meter(Protocol):
-    """Charges for model calls. A session is whatever the payer has set up; `owner` is who may draw on it, None for anybody."""
+    """Charges for model calls. A session is whatever the payer has set up; only `owner` may draw on it, or anyone if it is None."""
 
     @property
     def accepted_mints(self) -> Sequence[str]: ...
@@ -37,11 +37,12 @@ class Meter(Protocol):
     async def reserve(
         self, owner: str | None, session_id: str, key: str, call: CallSize, *, confirms: Sequence[str] = ()
     ) -> Reservation:
-        """Set aside what the call may cost at most; a `PaymentError` if that cannot be had. `confirms`: as `confirm`, at the same time."""
+        """Set aside the most that the call may cost; a `PaymentError` if that is not available. `confirms` are confirmed in the same
+        step."""
         ...
 
     async def settle(self, reservation: Reservation, call: CallSize) -> Session:
-        """Charge for the answer. Gives the session as it stands then."""
+        """Charge for the answer. Returns the session afterwards."""
         ...
 
     async def release(self, reservation: Reservation) -> None:
@@ -49,19 +50,19 @@ class Meter(Protocol):
         ...
 
     async def confirm(self, session_id: str, key: str) -> None:
-        """The answer that was charged under this key is in the thread."""
+        """The answer charged under this key is stored in the thread."""
         ...
 
     async def waive(self, key: str) -> Session:
-        """What was charged under this key came to nothing, by a rule of ours: it costs nothing. A charge that was confirmed stands."""
+        """One of our rules refused everything that was charged under this key: it costs nothing. A confirmed charge stands."""
         ...
 
     async def attach(self, session_id: str, thread_id: str) -> None:
-        """A thread draws on the session, which lasts at least as long as the thread."""
+        """The thread draws on the session, which lasts at least as long as the thread."""
         ...
 
     async def look(self, owner: str | None, session_id: str) -> Standing:
-        """The owner's session as it stands now, for its mirror in a thread's state; `NotFoundError` if it is another's."""
+        """The owner's session as it is now, to be copied into a thread's state. `NotFoundError` if it has another owner."""
         ...
 
     def price_of(self, call: CallSize) -> int: ...
@@ -73,32 +74,31 @@ def _nobody_stops(place: str) -> tuple[int, int] | None:
 
 @dataclass(frozen=True)
 class RunPayments:
-    """Who pays for a run, and what has been charged in it. Whoever drives a graph puts it into its config, under
-    `states.PAYMENTS`."""
+    """Who pays for a run, and what it has been charged. The driver of a graph puts it into the config under `states.PAYMENTS`."""
 
     meter: Meter
     owner: str | None
-    """Only this owner's sessions can be drawn on; None trusts whoever names one."""
+    """The run may draw only on this owner's sessions. None: on any session."""
     session_id: str | None = None
-    """The session that was found to pay when the run was admitted."""
+    """The session found to pay for the run when it was admitted."""
     charged: list[str] = field(default_factory=list)
-    """Keys of charges, in their order. Their answers stand when the run has come to its end."""
+    """Keys of charges, in order. They stand once the run has reached its end."""
     stopped: list[str] = field(default_factory=list)
-    """Those of them whose payer broke the answer off. They stand in any case: what was said by then has been read."""
+    """The charges whose answer the payer stopped. They stand in any case, because the payer has read what was said until then."""
     said_until_stopped: Callable[[str], tuple[int, int] | None] = _nobody_stops
-    """The tokens that a call has read and said, by the namespace of its step, if the caller has stopped the run and it had begun to
-    answer."""
+    """The tokens that a call has read and written, looked up by the namespace of its step. None unless the caller has stopped the run and
+    the call had begun to answer."""
 
 
 class WalletMeter:
-    """A `Meter` over a wallet, at a price that the operator sets."""
+    """A `Meter` over a wallet, at the operator's price."""
 
     def __init__(self, wallet: Wallet, price: Price) -> None:
         self._wallet = wallet
         self._price = price
 
     def through(self, ledger: Ledger) -> WalletMeter:
-        """The same for one run, which writes through a view of the ledger that is its own."""
+        """The same meter for one run, which writes through its own view of the ledger."""
         return WalletMeter(self._wallet.through(ledger), self._price)
 
     @property

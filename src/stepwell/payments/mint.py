@@ -1,12 +1,12 @@
-"""A mint, as we need it: which keys it has, swap, restore, and what is spent. `HttpMint` asks a real one (NUT-01, 02, 03, 07, 09, 12).
+"""The operations we need from a mint: keys, swap, restore, and what is spent. `HttpMint` talks to a real one (NUT-01, 02, 03, 07, 09, 12).
 
 ```
-no connection, too slow, 5xx, 429    -> MintUnavailableError     may have done it: whoever asked to swap has to find out (`operations`)
-HTML, no JSON, too long, wrong shape -> MintAnswerError          the same, and somebody should look at that mint
-4xx with `detail` and `code`         -> MintRejectedError        it has not done it
+no connection, too slow, 5xx, 429    -> MintUnavailableError     the mint may have done it: after a swap, `swapping` finds out
+HTML, not JSON, too long, bad shape  -> MintAnswerError          the same, and an operator should look at that mint
+4xx with `detail` and `code`         -> MintRejectedError        the mint has not done it
 ```
-Rules to keep: an answer is believed only as far as it can be checked (ids are derived again, signatures are proven). Redirects are not
-followed: a mint on the allow-list must not lead us into the operator's network. No address and no secret is in a message.
+Rules to keep: trust an answer only as far as it can be checked (derive ids again, verify signatures). Never follow redirects: a mint on
+the allow-list must not lead us into the operator's network. Put no address and no secret into a message.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ with needs_extra("Payments", "payments"):
 T = TypeVar("T")
 ProofState = Literal["UNSPENT", "PENDING", "SPENT"]
 
-_LARGEST_ANSWER = 4 * 1024 * 1024
-_MOST_KEYSETS = 1000
-_MOST_KEYS = 256
-_MOST_POINTS = 500
-"""That a mint is asked about at once: nutshell takes no more than a thousand."""
-_LIST_LASTS_S = 60.0
+_MAX_ANSWER_BYTES = 4 * 1024 * 1024
+_MAX_KEYSETS = 1000
+_MAX_KEYS = 256
+_MAX_POINTS = 500
+"""The most we ask a mint about at once; nutshell accepts at most a thousand."""
+_LIST_TTL_S = 60.0
 _READ_TRIES = 3
 _VERSIONS = ("00", "01")
 
 
 class Mint(Protocol):
-    """What the wallet needs of a mint. `stepwell.testing.MemoryMint` is another one."""
+    """What the wallet needs from a mint. `stepwell.testing.MemoryMint` is another implementation."""
 
     url: str
 
     async def keysets(self, *, fresh: bool = False) -> Mapping[str, KeysetInfo]:
-        """All keysets of the mint by their ids; `fresh` asks it again instead of remembering for a minute."""
+        """All keysets of the mint by id, cached for a minute; `fresh` asks the mint again."""
         ...
 
     async def keyset(self, keyset_id: str) -> Keyset:
@@ -62,20 +62,20 @@ class Mint(Protocol):
         ...
 
     async def swap(self, inputs: Sequence[Proof], outputs: Sequence[BlindedMessage]) -> list[BlindSignature]:
-        """Give money in, get signatures on new money; all of it or nothing."""
+        """Exchange money for signatures on new money; all of it or nothing."""
         ...
 
     async def restore(self, outputs: Sequence[BlindedMessage]) -> Mapping[str, BlindSignature]:
-        """What the mint has signed before, by the blinded point."""
+        """The signatures the mint has made before, by blinded point."""
         ...
 
     async def states(self, points: Sequence[str]) -> Mapping[str, ProofState]:
-        """What is spent, by the point of the secret."""
+        """The state of each proof, by the point of its secret."""
         ...
 
 
 def normalize_url(url: str) -> str:
-    """One spelling for one mint, so that an allow-list can be compared with."""
+    """One spelling per mint, so that it can be compared with the allow-list."""
     parts = urlsplit(url.strip())
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
         raise TokenInvalidError("The token names a mint that has no usable address.", "mint_unknown")
@@ -85,15 +85,15 @@ def normalize_url(url: str) -> str:
 
 
 def check_mint_url(url: str) -> str:
-    """The same for an operator, who is told what is wrong."""
+    """`normalize_url` for an operator, whose error message names the address."""
     try:
         return normalize_url(url)
     except (TokenInvalidError, ValueError) as error:
-        raise ConfigurationError(f"'{url}' is no address of a mint. Write it like https://mint.example.com.") from error
+        raise ConfigurationError(f"'{url}' is not a valid mint address. Write it like https://mint.example.com.") from error
 
 
 class HttpMint:
-    """A mint behind an address. Close it, or use it as a context."""
+    """A mint at an address. Close it, or use it as a context manager."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class HttpMint:
         await self.close()
 
     async def keysets(self, *, fresh: bool = False) -> Mapping[str, KeysetInfo]:
-        if fresh or monotonic() - self._listed_at > _LIST_LASTS_S:
+        if fresh or monotonic() - self._listed_at > _LIST_TTL_S:
             self._listed = await self._read_again("GET", "/v1/keysets", _keyset_list)
             self._listed_at = monotonic()
         return self._listed
@@ -159,18 +159,18 @@ class HttpMint:
 
     async def states(self, points: Sequence[str]) -> Mapping[str, ProofState]:
         states: dict[str, ProofState] = {}
-        for start in range(0, len(points), _MOST_POINTS):
-            body = {"Ys": list(points[start : start + _MOST_POINTS])}
+        for start in range(0, len(points), _MAX_POINTS):
+            body = {"Ys": list(points[start : start + _MAX_POINTS])}
             states |= await self._read_again(
                 "POST", "/v1/checkstate", lambda data: {state["Y"]: state["state"] for state in data["states"]}, body
             )
         if set(states) != set(points) or not set(states.values()) <= {"UNSPENT", "PENDING", "SPENT"}:
-            raise MintAnswerError("The mint was asked what is spent and answered about something else.")
+            raise MintAnswerError("We asked the mint which proofs are spent, and it answered about other ones.")
         return states
 
     async def _read_again(self, method: str, path: str, reader: Callable[[Any], T], body: Any = None) -> T:
-        """Questions that change nothing are asked again after a fault, also after an answer that cannot be used: often it does not come
-        from the mint, but from something on the way to it."""
+        """Send a read-only request and retry it after a fault or an unusable answer, which often comes from something between us and the
+        mint."""
         for attempt in range(1, _READ_TRIES + 1):
             try:
                 return _read(reader, await self._ask(method, path, body))
@@ -186,9 +186,7 @@ class HttpMint:
             method, self.url + path, content=content, headers={"Content-Type": "application/json", "Accept": "application/json"}
         )
         try:
-            async with asyncio.timeout(
-                self._timeout_s
-            ):  # httpx counts between two packets: a mint that drips could hold us for ever
+            async with asyncio.timeout(self._timeout_s):  # httpx times each packet: a mint that drips could hold us for ever
                 response = await self._client.send(request, stream=True)
                 try:
                     raw = await _receive(response)
@@ -196,7 +194,7 @@ class HttpMint:
                     await response.aclose()
         except (httpx.TimeoutException, TimeoutError) as error:
             raise MintUnavailableError(
-                f"The mint has not answered within {self._timeout_s:g} s. What was begun goes on later; try again in a moment.",
+                f"The mint has not answered within {self._timeout_s:g} s. Anything begun will be finished later; try again in a moment.",
                 "mint_slow",
             ) from error
         except (httpx.HTTPError, OSError) as error:
@@ -208,8 +206,8 @@ async def _receive(response: httpx.Response) -> bytes:
     raw = b""
     async for piece in response.aiter_bytes():
         raw += piece
-        if len(raw) > _LARGEST_ANSWER:
-            raise MintAnswerError(f"The mint's answer is longer than {_LARGEST_ANSWER} bytes.")
+        if len(raw) > _MAX_ANSWER_BYTES:
+            raise MintAnswerError(f"The mint's answer is longer than {_MAX_ANSWER_BYTES} bytes.")
     return raw
 
 
@@ -220,10 +218,10 @@ def _judge(status: int, raw: bytes) -> Any:
         data = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         raise MintAnswerError(
-            f"The mint answered HTTP {status} with something that is no JSON. Nothing is built on it; see whether its address is right."
+            f"The mint answered HTTP {status} with something that is not JSON. It was ignored; check the mint's address."
         ) from error
     if 300 <= status < 400:
-        raise MintAnswerError("The mint wants us to ask somewhere else. Redirects of mints are not followed.")
+        raise MintAnswerError("The mint redirects us to another address. We do not follow redirects of mints.")
     if status >= 400:
         raise _rejected(data)
     return data
@@ -232,20 +230,20 @@ def _judge(status: int, raw: bytes) -> Any:
 def _rejected(data: Any) -> MintRejectedError:
     code = data.get("code") if isinstance(data, dict) else None
     number = code if isinstance(code, int) and not isinstance(code, bool) else 0
-    # The mint's own words are left out: they are foreign text, and may repeat what it was sent.
+    # We leave out the mint's own words: they are foreign text, and may repeat what we sent.
     return MintRejectedError(f"The mint refuses the request (its code {number}).", number)
 
 
 def _read(reader: Callable[[Any], T], data: Any) -> T:
-    """A foreign answer in our own values; `MintAnswerError` for one of another shape."""
+    """Converts the mint's answer into our own types; `MintAnswerError` if its shape is wrong."""
     try:
         return reader(data)
     except (KeyError, TypeError, ValueError, AttributeError, TokenInvalidError) as error:
-        raise MintAnswerError("The mint's answer does not have the form it should have.") from error
+        raise MintAnswerError("The mint's answer has the wrong shape.") from error
 
 
 def _keyset_list(data: Any) -> dict[str, KeysetInfo]:
-    if len(data["keysets"]) > _MOST_KEYSETS:
+    if len(data["keysets"]) > _MAX_KEYSETS:
         raise ValueError("too many keysets")
     infos = [_keyset_info(entry) for entry in data["keysets"] if str(entry["id"])[:2] in _VERSIONS]
     return {info.keyset_id: info for info in infos}
@@ -254,7 +252,7 @@ def _keyset_list(data: Any) -> dict[str, KeysetInfo]:
 def _keyset_info(entry: Any) -> KeysetInfo:
     fee, expiry = entry.get("input_fee_ppk") or 0, entry.get("final_expiry")
     if not isinstance(fee, int) or fee < 0 or not isinstance(expiry, int | None):
-        raise ValueError("a fee or an expiry that is no number")
+        raise ValueError("a fee or an expiry that is not a number")
     bytes.fromhex(entry["id"])
     return KeysetInfo(entry["id"], str(entry["unit"]), bool(entry["active"]), fee, expiry)
 
@@ -262,12 +260,12 @@ def _keyset_info(entry: Any) -> KeysetInfo:
 def _keyset(data: Any, info: KeysetInfo) -> Keyset:
     (entry,) = (entry for entry in data["keysets"] if entry["id"] == info.keyset_id)
     keys = {int(amount): str(key) for amount, key in entry["keys"].items()}
-    if not 0 < len(keys) <= _MOST_KEYS:
+    if not 0 < len(keys) <= _MAX_KEYS:
         raise ValueError("a keyset without keys, or with too many")
     for key in keys.values():
         parse_point(key)
     if derive_id(keys, info) != info.keyset_id:
-        raise MintAnswerError("The mint's keys do not belong to the id, unit and fee that it gives for them.", "mint_keys")
+        raise MintAnswerError("The mint's keys do not match the id, unit and fee it gives for them.", "mint_keys")
     return Keyset(info, keys)
 
 

@@ -1,6 +1,6 @@
-"""What a model call costs. Pure: a price is handed in by whoever runs the agent, never by whoever pays.
+"""What a model call costs. Pure functions: the operator sets the price, never the payer.
 
-A call is reserved with what it may cost at most, and settled with what it did cost.
+We reserve the most that a call may cost, and charge what it did cost.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class CallSize:
-    """A model call as far as money is concerned. Before the call, `output_tokens` is the most that may come."""
+    """What the price of a model call depends on. Before the call, `output_tokens` is an upper limit."""
 
     model: str = ""
     input_tokens: int = 0
@@ -24,17 +24,17 @@ class CallSize:
 
 
 class Price(Protocol):
-    """Gives the sats for a call; whole, and never less than zero."""
+    """Returns the price of a call: whole sats, zero or more."""
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether tokens matter to it. Where they do not, nobody counts them."""
+        """Whether the price depends on tokens. If not, nobody counts them."""
         ...
 
     def cost(self, call: CallSize) -> int: ...
 
     def describe(self) -> dict[str, Any]:
-        """The price as a table for payers (`GET /api/wallet/pricing`)."""
+        """A price table for payers (`GET /api/wallet/pricing`)."""
         ...
 
     def in_words(self) -> str: ...
@@ -42,7 +42,7 @@ class Price(Protocol):
 
 @dataclass(frozen=True)
 class FlatPrice:
-    """The same for every call."""
+    """The same price for every call."""
 
     sats_per_call: int
     counts_tokens: ClassVar[bool] = False
@@ -57,7 +57,7 @@ class FlatPrice:
         return {"kind": "flat", "sats_per_call": self.sats_per_call}
 
     def in_words(self) -> str:
-        return f"{self.sats_per_call} sats for each model call"
+        return f"{self.sats_per_call} sats per model call"
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class TokenPrice:
-    """By tokens and model, rounded up to whole sats once per call. `"*"` stands for every model that is not named."""
+    """A price by tokens and model, rounded up to whole sats once per call. `"*"` stands for all other models."""
 
     rates: Mapping[str, Rate]
     minimum_sats: int = 1

@@ -3,19 +3,19 @@
 ```
 pending ──approved──> authorized ──first call──> redeeming ──swapped──> active <──> exhausted
    │                      │  │                       │  │                  │   topped up  │
-   │                      │  └──given back──┐        │  └─nothing of it──┐ └──────┬───────┘
-   └──────refused─────────┴─────────────────┼────────┴──> rejected      │        │ asked for, idle, or its last thread gone
+   │                      │  └──given back──┐        │  └─nothing taken──┐ └──────┬───────┘
+   └──────refused─────────┴─────────────────┼────────┴──> rejected      │        │ requested, idle, or last thread deleted
                                             │                           │        v
                                             │                   (back to where    settling ──swapped──> refund_ready ──spent──> refunded
                                             │                    it came from)       │                      ^
                                             └────────────────────────────────────────┼──────────────────────┘
-                                                                                     └──nobody can tell──> error
+                                                                                     └──outcome unknown──> error
 ```
-`pending` and `authorized`: the money is still the payer's; the token is known, checked and untouched. `redeeming`: the mint is being
-asked to take it, and may have. `active`: it can be spent. `exhausted`: what is left is less than the next call costs; topping up makes it
-active again. `settling`: what was spent and what is left are being parted, in one swap. `refund_ready`: the rest waits to be fetched.
-`refunded`: the mint says that it was, or there was nothing left. `rejected`: the mint would not take it, so nothing was taken. `error`:
-the mint contradicts itself; an operator has to look (`stepwell wallet`), and can have the swap tried again.
+`pending` and `authorized`: the money is still the payer's; we have checked the token and not touched it. `redeeming`: we have asked the
+mint to take it, and it may have done so. `active`: it can be spent. `exhausted`: the balance is less than the next call costs; topping up
+makes it active again. `settling`: one swap separates what was spent from what is left. `refund_ready`: the rest waits to be fetched.
+`refunded`: the mint reports the refund as spent, or there was nothing left. `rejected`: the mint refused the token, so nothing was taken.
+`error`: the mint contradicts itself; an operator has to look (`stepwell wallet`), and can have the swap retried.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ SessionState = Literal[
     "pending", "authorized", "redeeming", "active", "exhausted", "settling", "refund_ready", "refunded", "rejected", "error"
 ]
 FundingState = Literal["pending", "authorized", "redeeming", "redeemed", "rejected", "returned"]
-"""A token's own life: it waits for approval, can be redeemed, is being, was; the mint would not take it; it was given back untouched."""
+"""A token waits for approval, can be redeemed, is being redeemed, was redeemed, was refused by the mint, or was returned untouched."""
 ReservationState = Literal["held", "settled", "confirmed", "released", "void"]
-"""A call's money: set aside, charged, charged for an answer that is checkpointed, given back, taken back because the answer was lost or
-a rule of ours refused all that it wanted."""
+"""A call's money: set aside, charged, charged for an answer that is checkpointed, released, or charged back because the answer was lost
+or one of our rules refused everything it asked for."""
 OperationState = Literal["pending", "done", "failed", "unknown"]
 
 EntryKind = Literal["credit", "charge", "void", "refund", "fee"]
 
 TAKES_MONEY: frozenset[SessionState] = frozenset({"pending", "authorized", "redeeming", "active", "exhausted", "rejected"})
-"""A token can be added. After a rejected one another may come."""
+"""A token can be added. After a rejected one, the payer may send another."""
 REFUNDED: frozenset[SessionState] = frozenset({"settling", "refund_ready", "refunded"})
-"""It has ended, and its rest is the payer's again."""
+"""The session has ended, and what was left belongs to the payer again."""
 SPENDS_MONEY: frozenset[SessionState] = frozenset({"active", "exhausted"})
 
 FUNDING_ID = "funding_id"
@@ -46,11 +46,11 @@ FUNDING_ID = "funding_id"
 TOKEN = "payment_token"  # noqa: S105 - the name of a field
 """Where older clients put a token: in the input, in the configuration, or in an answer."""
 PAYMENTS = "__stepwell_payments"
-"""The key in a config's `configurable` under which a run finds who pays (`meter.RunPayments`). Two underscores keep it out of metadata and
+"""The key in a config's `configurable` under which a run finds its payer (`meter.RunPayments`). Two underscores keep it out of metadata and
 checkpoints."""
 
 CHARGED = "payment_charged"
-"""The field of a graph's state with the key of its newest charge. A graph that charges has it."""
+"""The field in a graph's state that holds the key of its newest charge. Graphs that charge have it."""
 
 _NEXT: Mapping[SessionState, frozenset[SessionState]] = {
     "pending": frozenset({"authorized", "rejected", "refund_ready"}),
@@ -67,5 +67,5 @@ _NEXT: Mapping[SessionState, frozenset[SessionState]] = {
 
 
 def may_follow(now: SessionState, following: SessionState) -> bool:
-    """Whether the drawing has this arrow, or nothing changes."""
+    """Whether the drawing has this arrow, or the state stays the same."""
     return now == following or following in _NEXT[now]

@@ -1,22 +1,22 @@
-"""Swaps that cannot be lost: written down whole, then asked for, then found out about for as long as it takes.
+"""Swaps that cannot be lost: we store them whole, then send them, then find out what happened for as long as it takes.
 
 ```
-begin (outputs are on disk) ─> ask the mint ──signatures──────────────────────────────> complete
-                                  │ no answer: the same request again, then later (`recover`); it may have done it
+begin (outputs are stored) ──> ask the mint ──signatures──────────────────────────────> complete
+                                  │ no answer: retry the same request, now and later (`recover`); it may have done it
                                   └ refused: ask for the signatures again (NUT-09)
                                        ├ all of them: it had done it before ───────────> complete
-                                       ├ some or all, and the inputs are unspent ──────> fail: the outputs are of an earlier life
+                                       ├ some or all, and the inputs are unspent ──────> fail: the outputs were used before
                                        ├ none, and the inputs are unspent ─────────────> fail: nothing was taken
-                                       ├ none, and the inputs are spent for good ──────> fail: somebody else had spent them
+                                       ├ none, and the inputs are spent for good ──────> fail: they were spent elsewhere
                                        │     (our own inputs, in a settlement) ────────> unknown: the mint contradicts itself
                                        └ some of them ─────────────────────────────────> unknown
 ```
-Any number of workers may carry out one operation at the same time: it is the same request each time, and one of them completes it. If one
-has given it up and another then gets the signatures after all, they count: what the mint has signed is money.
+Any number of workers may carry out one operation at the same time: all send the same request, and one of them completes it. If one
+gives up and another then gets the signatures after all, they count: what the mint has signed is money.
 
-Outputs are made from the seed and a counter (NUT-13). A database that was put back from an older copy, or begun anew with the same seed,
-counts again what was counted before, and the mint has signed those outputs for other money. They are passed over: otherwise a payer would
-get credit for a token that was never taken.
+Outputs are derived from the seed and a counter (NUT-13). A database restored from an older backup, or started afresh with the same seed,
+reuses counters, and the mint has already signed those outputs for other money. We skip them: otherwise a payer would
+get credit for a token that we never took.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ _TRIES = 3
 _KEYSET_INACTIVE = 12002
 _NOT_BALANCED = 11005
 _NOT_DECIDED = frozenset({11001, 11002, 11003, 11004})
-"""Spent, pending, signed, outputs pending: the mint has met this request before, and what became of it is still to be seen."""
+"""Spent, pending, signed, outputs pending: the mint has seen this request before, and we still have to find out its outcome."""
 _OUTPUTS_USED = "outputs_used"
-_PASSED_OVER = 100
-_MOST_PASSED_OVER = 200 * _PASSED_OVER
-"""Counters that are passed over at a time, and in one go. Wallets that look for money by its seed give up after some hundred empty ones."""
+_SKIPPED_AT_ONCE = 100
+_MAX_SKIPPED = 200 * _SKIPPED_AT_ONCE
+"""How many counters we skip per step, and in total. Wallets that restore money from a seed give up after a few hundred empty ones."""
 
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What a mint that refused has done after all: its signatures, or why there are none."""
+    """What we found out after a refusal: the signatures the mint had made, or why there are none."""
 
     signatures: list[BlindSignature] | None = None
     reason: str = ""
@@ -78,7 +78,7 @@ class Swapper:
         self._pause_s = pause_s
 
     def mint(self, url: str) -> Mint:
-        """The mint of money that we hold; an operator may have taken it off the list meanwhile."""
+        """The mint of money that we hold. The operator may have taken it off the list meanwhile."""
         try:
             return self._mints[url]
         except KeyError:
@@ -88,13 +88,13 @@ class Swapper:
             ) from None
 
     async def redeem(self, funding: Funding) -> None:
-        """Swap a token for money of our own. `TokenSpentError` or `MintRejectedError` if the mint does not take it."""
+        """Swap a token for money of our own. `TokenSpentError` or `MintRejectedError` if the mint refuses it."""
         token = decode_token(funding.token)
         mint = self.mint(token.mint)
         keyset = await self._active_keyset(mint)
         token = await resolve_keysets(token, mint)
         fee = await fee_of(token.proofs, mint)
-        if fee >= token.amount:  # the mint has raised it since the token was looked at
+        if fee >= token.amount:  # the mint has raised it since we checked the token
             raise TokenInvalidError(
                 f"Redeeming the token costs {fee} sats by now, which is all it is worth.", "token_below_fee"
             )
@@ -117,7 +117,7 @@ class Swapper:
             await self.carry_out(operation)
 
     async def settle(self, session: Session) -> bool:
-        """Part what was spent from what is left. False if the session has changed meanwhile: look again."""
+        """Separate what was spent from what is left. False if the session has changed meanwhile: read it again."""
         mint = self.mint(session.mint)
         keyset = await self._active_keyset(mint)
         inputs = _choose(await self._ledger.session_proofs(session.session_id), session.balance)
@@ -150,10 +150,10 @@ class Swapper:
         return True
 
     async def carry_out(self, operation: Operation) -> None:
-        """Have the mint do it, or find out what it did. `MintUnavailableError` leaves everything as it is, to be tried again."""
+        """Have the mint do it, or find out what it did. `MintUnavailableError` leaves everything as it is, for a retry."""
         if operation.state == "unknown":
             raise MintAnswerError(
-                f"Nobody can tell what the mint did with operation '{operation.operation_id}'. An operator has to look.",
+                f"We cannot tell what the mint did with operation '{operation.operation_id}'. An operator has to look.",
                 "mint_unknown_outcome",
             )
         mint = self.mint(operation.mint)
@@ -169,7 +169,7 @@ class Swapper:
         await self._complete(operation, make_proofs(operation.outputs, signatures, keysets))
 
     async def _ask(self, mint: Mint, operation: Operation) -> list[BlindSignature]:
-        """The same request again after a fault, or an answer that cannot be used: a mint that has done it gives the same answer
+        """Sends the swap, and retries it after a fault or an unusable answer: a mint that has done it already gives the same answer
         (NUT-19), or refuses."""
         messages = [output.message for output in operation.outputs]
         for attempt in range(1, _TRIES + 1):
@@ -182,13 +182,13 @@ class Swapper:
         raise AssertionError("the last attempt returns or raises")
 
     async def _find_out(self, mint: Mint, operation: Operation, refusal: MintRejectedError) -> _Outcome:
-        """Another worker may be asking for the same at this moment. So the inputs are looked at first: if they are spent by then and the
-        signatures are still not there, also when asked again, it was somebody else who spent them."""
+        """Another worker may be sending the same swap right now. So we check the inputs first: if they are spent by then and the
+        signatures are still missing, even after a retry, they were spent elsewhere."""
         points = [proof.point for proof in operation.inputs]
         for attempt in range(1, _TRIES + 1):
             states = set((await mint.states(points)).values())
             restored = await mint.restore([output.message for output in operation.outputs])
-            if restored and states != {"SPENT"}:  # the other worker's swap, in between? It spends the inputs as it signs
+            if restored and states != {"SPENT"}:  # another worker's swap in between would have spent the inputs as it signed
                 states = set((await mint.states(points)).values())
             if restored and states == {"SPENT"}:
                 return _found(operation, restored)
@@ -200,10 +200,10 @@ class Swapper:
             if decided and ("SPENT" not in states or attempt == _TRIES):
                 return _judge(operation, refusal, states)
             await asyncio.sleep(self._pause_s * attempt)
-        raise MintUnavailableError("The mint is still at work on this money. Try again in a moment.", "token_pending")
+        raise MintUnavailableError("The mint is still working on this money. Try again in a moment.", "token_pending")
 
     async def _give_up(self, operation: Operation, outcome: _Outcome, refusal: MintRejectedError) -> None:
-        """Write down that nothing was taken, or that nobody can tell; then say so."""
+        """Record that nothing was taken, or that the outcome is unknown, then raise the error that says so."""
         if outcome.unknown:
             logger.error("payment operation %s has an unknown outcome: %s", operation.operation_id, outcome.reason)
             await self._ledger.mark_unknown(operation.operation_id, outcome.reason)
@@ -213,17 +213,17 @@ class Swapper:
         if not await self._ledger.fail(operation.operation_id, outcome.reason, final=outcome.final):
             return  # another worker has finished it meanwhile, one way or the other
         if outcome.reason == _OUTPUTS_USED:
-            logger.warning("outputs of payment operation %s were used before; later ones are taken", operation.operation_id)
-            await self._pass_over(self.mint(operation.mint), operation.outputs[0].keyset_id)
-            return  # whoever wants it done tries again
+            logger.warning("outputs of payment operation %s were used before; skipping to later ones", operation.operation_id)
+            await self._skip_used(self.mint(operation.mint), operation.outputs[0].keyset_id)
+            return  # the caller retries
         if outcome.reason == "token_spent":
             raise TokenSpentError(
-                "The token was good when it was handed in, and was spent elsewhere before work began. Nothing was taken; send another one.",
+                "The token was valid when you sent it, but was spent elsewhere before work began. Nothing was taken; send another one.",
                 "token_spent_since",
             ) from refusal
         if refusal.mint_code == _NOT_BALANCED:
             raise MintRejectedError(
-                "The mint asks for another fee than it publishes. Nothing was taken; pay with a token of another mint.",
+                "The mint charges a fee other than the one it publishes. Nothing was taken; pay with a token of another mint.",
                 refusal.mint_code,
                 "mint_fee",
             ) from refusal
@@ -245,11 +245,11 @@ class Swapper:
             )
         await self._ledger.complete(operation.operation_id, proofs, refund)
 
-    async def _pass_over(self, mint: Mint, keyset_id: str) -> None:
-        """Count on until the mint does not know what is there."""
+    async def _skip_used(self, mint: Mint, keyset_id: str) -> None:
+        """Advance the counter until the mint no longer knows the outputs."""
         keyset = await mint.keyset(keyset_id)
-        for _ in range(0, _MOST_PASSED_OVER, _PASSED_OVER):
-            counter = await self._ledger.next_counter(keyset_id, _PASSED_OVER)
+        for _ in range(0, _MAX_SKIPPED, _SKIPPED_AT_ONCE):
+            counter = await self._ledger.next_counter(keyset_id, _SKIPPED_AT_ONCE)
             (probe,) = make_outputs([Share("session", 1)], keyset, self._seed, counter)
             if not await mint.restore([probe.message]):
                 return
@@ -260,8 +260,8 @@ class Swapper:
         return make_outputs(shares, keyset, self._seed, counter)
 
     async def _active_keyset(self, mint: Mint) -> Keyset:
-        """The cheapest to spend later, of those that the mint signs with. Asked before fees are reckoned: what it said of them a minute
-        ago may be wrong by now, and a swap that is a sat short is refused."""
+        """The active keyset that is cheapest to spend later. We ask the mint before computing fees: its list from a minute
+        ago may be out of date, and the mint refuses a swap that is one sat short."""
         active = [info for info in (await mint.keysets(fresh=True)).values() if info.active and info.unit == UNIT]
         if not active:
             raise MintAnswerError("The mint has no active keyset for sats.", "mint_keys")
@@ -269,16 +269,16 @@ class Swapper:
 
 
 def _found(operation: Operation, restored: Mapping[str, BlindSignature]) -> _Outcome:
-    """The inputs are spent, and there are signatures."""
+    """The inputs are spent, and the mint has signatures."""
     if len(restored) < len(operation.outputs):
         return _Outcome(reason="the mint signed a part of the outputs", unknown=True)
     return _Outcome([restored[output.blinded] for output in operation.outputs])
 
 
 def _judge(operation: Operation, refusal: MintRejectedError, states: Collection[str]) -> _Outcome:
-    """The mint has signed nothing for us. Are the inputs still there?"""
+    """The mint has signed nothing for us. Are the inputs still unspent?"""
     if "SPENT" not in states:
-        # A keyset that was rotated away meanwhile is no fault of the token's: it may be tried again with the new one.
+        # If the keyset was rotated meanwhile, the token isn't at fault: it may be retried with the new one.
         return _Outcome(reason=f"mint_rejected_{refusal.mint_code}", final=refusal.mint_code != _KEYSET_INACTIVE)
     if operation.kind == "settle":
         return _Outcome(reason="the mint calls our own money spent and has signed nothing for it", unknown=True)
@@ -286,7 +286,7 @@ def _judge(operation: Operation, refusal: MintRejectedError, states: Collection[
 
 
 def _choose(proofs: Sequence[Proof], amount: int) -> tuple[Proof, ...]:
-    """The fewest pieces that cover an amount: each costs a fee. The others are earned as they are."""
+    """The fewest proofs that cover an amount, because each costs a fee. The others are earned as they are."""
     chosen: list[Proof] = []
     for proof in sorted(proofs, key=lambda proof: proof.amount, reverse=True):
         if total(chosen) >= amount:

@@ -1,13 +1,13 @@
-"""What can be done with money: the one object that the server, the middleware and the command line use.
+"""Every operation on money: the one object that the server, the middleware and the command line use.
 
 ```
-validate   what a token is worth                    fund      keep a token for a session; nothing is taken yet
+validate   what a token is worth                    fund      store a token for a session; nothing is taken yet
 reserve    money for a call; redeems the token      settle    charge for the answer      release   the call failed
-confirm    the answers are checkpointed             refund    part what was spent from what is left
-claim      fetch the refund, as often as needed     payout    take the earnings out
-sweep      end what is idle, notice what is spent   recover   finish what a crash left under way
+confirm    the answers are checkpointed             refund    separate what was spent from what is left
+claim      fetch the refund, as often as needed     payout    pay out the earnings
+sweep      end idle sessions, record what is spent  recover   finish what a crash left under way
 ```
-Amounts are sats. What is shown of a session is safe to show; tokens leave by `claim` and `payout` only.
+Amounts are sats. Everything a session shows is safe to show; tokens leave only through `claim` and `payout`.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ logger = logging.getLogger(__name__)
 _LEAST_SEED = 16
 _TRIES = 10
 _BELOW_FEE = "refund_below_fee"
-_PASSING = frozenset({"mint_unavailable", "mint_slow", "mint_answer", "token_pending"})
-"""Codes of faults of a mint that may be over in a moment. The others need an operator."""
+_TEMPORARY = frozenset({"mint_unavailable", "mint_slow", "mint_answer", "token_pending"})
+"""Error codes of temporary faults at a mint. All others need an operator."""
 _PAUSES = (1, 2, 4, 8)
 _PATIENT_S = 60.0
-_MOST_PAID_OUT = 100
-"""Pieces of one payout: mints take no more at once."""
+_MAX_PAID_OUT = 100
+"""Proofs per payout: mints accept no more at once."""
 
 
 @dataclass(frozen=True)
 class Swept:
-    """What a sweep did."""
+    """The results of a sweep, as counts."""
 
     refunded: int = 0
     released: int = 0
@@ -68,7 +68,7 @@ class Swept:
 
 
 class Wallet:
-    """Money of some mints, remembered in a ledger. `seed` brings all of it back if the ledger is lost (NUT-13): keep it apart."""
+    """Money at some mints, recorded in a ledger. `seed` restores all of it if the ledger is lost (NUT-13): store it elsewhere."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Wallet:
         return self._ledger
 
     def through(self, ledger: Ledger) -> Self:
-        """The same wallet for the calls of one run, whose driver writes through a view of the ledger that is its own."""
+        """The same wallet for the calls of one run, whose driver writes through its own view of the ledger."""
         other = copy(self)
         other._ledger = ledger
         return other
@@ -109,7 +109,7 @@ class Wallet:
         return tuple(sorted(self._mints))
 
     async def validate(self, text: str) -> Valuation:
-        """What a token is worth; a `PaymentError` if it is not taken. Changes nothing anywhere."""
+        """What a token is worth; a `PaymentError` if we refuse it. Changes nothing anywhere."""
         return await value_token(text, self._mints, self._clock.now().timestamp())
 
     async def fund(
@@ -122,17 +122,17 @@ class Wallet:
         refund_pubkey: str | None = None,
         approved: bool = True,
     ) -> Funding:
-        """Keep a token for a session, a new one or one to top up. Nothing is taken before the first call. The same again is the same."""
+        """Store a token for a new session, or to top one up. Nothing is taken before the first call. Sending it again has no effect."""
         key = require_key(refund_pubkey) if refund_pubkey else None
         if ceiling_sats is not None and ceiling_sats < 0:
-            raise TokenInvalidError("The ceiling is less than nothing.", "ceiling")
+            raise TokenInvalidError("The ceiling is below zero.", "ceiling")
         token, _ = read_token(text, self._mints)
         if known := await self._known(owner, token, session_id):
             return known
         try:
             value = await self.validate(text)
         except (TokenSpentError, MintUnavailableError):
-            # Spent, or just being spent, by ourselves, if somebody sent the same token at the same moment.
+            # If the same token was sent twice at the same moment, we may be the ones who spend it.
             if known := await self._known(owner, token, session_id):
                 return known
             raise
@@ -154,16 +154,16 @@ class Wallet:
         )
 
     async def _known(self, owner: str, token: Token, session_id: str | None) -> Funding | None:
-        """What became of a token that was handed in before and did not go back untouched."""
+        """The funding of a token that was sent before, unless it was returned untouched."""
         known = await self._ledger.funding(token.fingerprint)
         if known is None or known.state == "returned":
             return None
         if known.owner != owner or session_id not in (None, known.session_id):
-            raise TokenInUseError("This token was handed in before. It counts where it was handed in first.")
+            raise TokenInUseError("This token was sent before. It counts where it was sent first.")
         return known
 
     async def find_funding(self, owner: str, text: str) -> Funding | None:
-        """What became of a token that this owner handed in before, unless it went back untouched: then it is as good as new."""
+        """The funding of a token that this owner sent before. A token that was returned untouched counts as new: `None`."""
         token, _ = read_token(text, self._mints)
         known = await self._ledger.funding(token.fingerprint)
         return known if known is not None and known.owner == owner and known.state != "returned" else None
@@ -181,10 +181,10 @@ class Wallet:
     async def reserve(
         self, owner: str | None, session_id: str, key: str, amount_sats: int, *, confirms: Sequence[str] = ()
     ) -> Reservation:
-        """Money for a call. Redeems waiting tokens when it is needed, so the first call of a session asks the mint, and no other does.
-        `confirms`: keys of charges whose answers are known to be checkpointed by now."""
+        """Set money aside for a call. Redeems waiting tokens when needed, so usually only the first call of a session asks the mint.
+        `confirms`: keys of charges whose answers are checkpointed by now."""
         if amount_sats < 0:
-            raise ValueError("a reservation of less than nothing")
+            raise ValueError("a reservation below zero")
         patience = _MintPatience(self._pause_s)
         for _ in range(_TRIES):
             try:
@@ -208,34 +208,32 @@ class Wallet:
         return await self._ledger.confirm(session_id, keys)
 
     async def refund(self, owner: str | None, session_id: str) -> HandedOut:
-        """End a session and make its rest ready. Asking again gives the same refund."""
+        """End a session and prepare its refund. Calling it again returns the same refund."""
         for _ in range(_TRIES):
             session = await self._ledger.session(owner, session_id)
             known = await self._ledger.refund_of(session_id)
             if known is not None:
                 return known
             await self._end(session)
-        raise RefundUnavailableError(
-            "The session changes all the time. Try again when no call is under way.", "session_changed"
-        )
+        raise RefundUnavailableError("The session keeps changing. Try again when no call is under way.", "session_changed")
 
     async def claim(self, owner: str | None, refund_id: str) -> str:
-        """The refund as a token. The same one every time, until the mint says that it is spent."""
+        """The refund as a token: the same one every time, until the mint says that it is spent."""
         handed_out = await self._ledger.handed_out(owner, refund_id)
         if not handed_out.claimed:
             try:
                 await self._notice_spent([handed_out])
             except MintUnavailableError as error:
-                logger.warning("a refund is handed out without asking its mint: %s", error)
+                logger.warning("returning a refund without asking its mint: %s", error)
             handed_out = await self._ledger.handed_out(owner, refund_id)
         if handed_out.claimed:
             raise RefundUnavailableError(f"Refund '{refund_id}' was fetched and spent, or was nothing.", "refund_claimed")
         return handed_out.token
 
     async def payout(self, mint_url: str) -> HandedOut:
-        """Earnings at one mint as a token, kept in the ledger until it is spent: all of them, or as much as a token may hold. The money
-        moves by being handed over: no swap."""
-        proofs = tuple(await self._ledger.earnings(mint_url))[:_MOST_PAID_OUT]
+        """Earnings at one mint as a token, stored in the ledger until it is spent: all of them, or as much as a token may hold. It needs
+        no swap: handing over the token moves the money."""
+        proofs = tuple(await self._ledger.earnings(mint_url))[:_MAX_PAID_OUT]
         if not proofs:
             raise RefundUnavailableError(f"Nothing has been earned at {mint_url} that was not paid out.", "nothing_earned")
         token = encode_token(Token(mint_url, UNIT, proofs))
@@ -243,7 +241,7 @@ class Wallet:
         return await self._ledger.pay_out(new, proofs)
 
     async def recover(self) -> int:
-        """Finish every swap that was begun. Gives how many are still under way because their mint cannot be asked."""
+        """Finish every swap that was begun. Returns how many are still under way because their mint cannot be reached."""
         left = 0
         for operation in await self._ledger.operations():
             try:
@@ -257,7 +255,7 @@ class Wallet:
         return left
 
     async def sweep(self) -> Swept:
-        """End sessions that are idle or without a thread, free money of calls that never came back, and notice spent refunds."""
+        """End sessions that are idle or have no thread, free money held for calls that never returned, and record spent refunds."""
         now = self._clock.now()
         stale = await self._ledger.held_since(now - self._stale)
         for reservation in stale:
@@ -266,9 +264,9 @@ class Wallet:
         for session in await self._ledger.sessions(None, ("authorized", "active", "exhausted"), now - self._idle):
             current = await self._ledger.session(None, session.session_id)
             if current.touched_at != session.touched_at:
-                continue  # it was used again while others were paid back, each of which takes as long as its mint does
+                continue  # it was used again while we paid back others, which can take a mint long
             if current.reason == _BELOW_FEE:
-                continue  # it was tried, and nothing has come or gone since
+                continue  # we tried before, and nothing has changed since
             try:
                 await self.refund(None, session.session_id)
                 refunded += 1
@@ -282,13 +280,11 @@ class Wallet:
                 claimed += await self._notice_spent(waiting)
             except PaymentError as error:
                 failed += len(waiting)
-                logger.info(
-                    "%d refunds could not be looked at, since %s was not to be asked: %s", len(waiting), mint, error.code
-                )
+                logger.info("%d refunds not checked, because %s could not be asked: %s", len(waiting), mint, error.code)
         return Swept(refunded, len(stale), claimed, failed)
 
     async def audit(self) -> Audit:
-        """Whether lines, sums and money agree, and whether the mints agree with us. A mint that cannot be asked is named in it."""
+        """Whether lines, sums and proofs agree, and whether the mints agree with us. Names mints that could not be asked."""
         return await audit_money(self._ledger, self._mints)
 
     async def _redeem_next(self, session_id: str) -> None:
@@ -309,12 +305,12 @@ class Wallet:
             await self._hand_back(session)
         elif session.state not in ("active", "exhausted"):
             raise RefundUnavailableError(
-                f"Payment session '{session.session_id}' is {session.state}: there is nothing of it to pay back.",
+                f"Payment session '{session.session_id}' is {session.state}: there is nothing to pay back.",
                 "nothing_taken",
             )
         elif session.reserved:
             raise RefundUnavailableError(
-                "Calls are under way that this session pays for. Wait for them, or cancel the run, then ask again.",
+                "This session is paying for calls that are under way. Wait for them, or cancel the run, then ask again.",
                 "calls_under_way",
             )
         elif await self._ledger.fundings(session.session_id, ("authorized",)):
@@ -327,7 +323,7 @@ class Wallet:
                 await self._swapper.settle(session)
 
     async def _hand_back(self, session: Session) -> None:
-        """Nothing was taken: the tokens go back as they are, and cost nothing."""
+        """Nothing was taken: return the tokens as they are, without a fee."""
         tokens = [
             decode_token(funding.token)
             for funding in await self._ledger.fundings(session.session_id, ("pending", "authorized"))
@@ -340,7 +336,7 @@ class Wallet:
         )
 
     async def _notice_spent(self, waiting: Sequence[HandedOut]) -> int:
-        """Look which of these, all of one mint, were spent; how many. However many nobody fetches, the mint is asked about them at once."""
+        """Mark which of these tokens, all of one mint, were spent, and return how many. Asks the mint about all of them together."""
         points = {ready.token_id: [proof.point for proof in decode_token(ready.token).proofs] for ready in waiting}
         asked = dict.fromkeys(point for of_token in points.values() for point in of_token)
         states = await self._swapper.mint(waiting[0].mint).states(list(asked))
@@ -351,7 +347,7 @@ class Wallet:
 
     @asynccontextmanager
     async def _alone(self, session_id: str) -> AsyncIterator[None]:
-        """One swap of a session at a time in this loop. For quiet only: the ledger keeps it right without."""
+        """One swap per session at a time in this event loop. It only avoids useless requests: the ledger is correct without it."""
         locks = self._locks.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
         lock = locks.get(session_id)
         if lock is None:
@@ -361,18 +357,18 @@ class Wallet:
 
 
 class _MintPatience:
-    """A run does not end because its mint was away for a moment: a redemption is written down before the mint is asked, so it is taken up
-    again and found out about. A few times only, and not where each try has taken long."""
+    """Retries a redemption, so that a short outage of the mint does not end a run. That is safe, because the redemption is stored first.
+    It retries a few times only, and not when the tries have taken long."""
 
     def __init__(self, pause_s: float) -> None:
         self._pauses = [pause_s * factor for factor in _PAUSES]
         self._give_up_at = monotonic() + _PATIENT_S
 
     async def wait_after(self, error: MintUnavailableError) -> None:
-        """Wait before the next try; the error itself if there is none, or trying again would not help."""
-        if error.code not in _PASSING or not self._pauses or monotonic() > self._give_up_at:
+        """Wait before the next try. Raises the error if there is none, or a retry would not help."""
+        if error.code not in _TEMPORARY or not self._pauses or monotonic() > self._give_up_at:
             raise error
-        logger.warning("a mint could not be asked, and is asked again: %s", error.code)
+        logger.warning("a mint could not be asked, retrying: %s", error.code)
         await asyncio.sleep(self._pauses.pop(0))
 
 

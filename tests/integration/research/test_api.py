@@ -242,7 +242,7 @@ async def test_a_question_that_cannot_be_asked_is_refused(http: httpx.AsyncClien
 @pytest.mark.parametrize(
     ("body", "word"),
     [
-        ({}, "Nothing is answered"),
+        ({}, "The answer is empty"),
         ({"decision": "perhaps"}, "decision"),
         ({"decision": "edit", "plan": {"objective": "x", "steps": []}}, "plan.steps"),
         ({"decision": "approve", "interruptId": "x"}, "interruptId"),

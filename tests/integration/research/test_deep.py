@@ -328,7 +328,7 @@ async def test_every_sentence_of_a_deep_report_is_judged_and_the_bundle_verifies
     assert checked.claims == 5
     for form in FORMATS:
         assert export_bundle(bundle, form)
-    with pytest.raises(BundleError, match="nobody can make again"):
+    with pytest.raises(BundleError, match="cannot be repeated"):
         await replay_bundle(bundle)
 
 

@@ -74,7 +74,7 @@ async def test_the_ceiling_of_revisions_says_so(world: OfflineWorld, start: Star
     state = await start(models=roles.routes).ask(QUESTION)
     assert "__interrupt__" not in state
     assert state["status"] == "failed"
-    assert state["error_message"].startswith("No plan was found that keeps to the policy: 5 of 5 plans were not approved.")
+    assert state["error_message"].startswith("No plan follows the policy: 5 of 5 plans were not approved.")
     assert rule in state["error_message"]
     assert state["reasoning"][-1].summary == state["error_message"]
     assert state["final_report"] is None
@@ -342,7 +342,7 @@ async def test_an_old_message_is_not_asked_again(start: StartResearch) -> None:
     ("given", "says"),
     [
         ({"user_query": "  "}, "There is no question"),
-        ({"user_query": "why " * 2000}, "at most 4,000 are taken"),
+        ({"user_query": "why " * 2000}, "the limit is 4,000"),
         ({"user_query": "why", "max_plan_revisions": 0}, "whole number"),
         ({"user_query": "why", "max_plan_revisions": "many"}, "whole number"),
     ],

@@ -119,7 +119,7 @@ def test_a_key_that_cannot_be_made_or_read_is_a_sentence(tmp_path: Path):
     with pytest.raises(SigningKeyError, match="STEPWELL_DATA_DIR"):
         SigningKey(tmp_path / "file").sign(b"x")
     (tmp_path / KEY_FILE).write_text("rubbish")
-    with pytest.raises(SigningKeyError, match="no private key"):
+    with pytest.raises(SigningKeyError, match="not a readable private key"):
         SigningKey(tmp_path).sign(b"x")
 
 
@@ -193,5 +193,5 @@ async def test_a_head_that_was_noted_is_compared(filled, tmp_path: Path):
     other = verify_bundle(tmp_path / "b.zip", head="0" * 64)
     assert "written anew" in str(other.problems[0])
     for rubbish in ("", head[:15], "xyz" * 10, head + "0"):
-        with pytest.raises(EvidenceError, match="no head"):
+        with pytest.raises(EvidenceError, match="not the head"):
             verify_bundle(tmp_path / "b.zip", head=rubbish)

@@ -1,15 +1,15 @@
-"""Deep research: an agent that plans by itself, sends researchers out, writes `/final_report.md` and has it criticised.
+"""Deep research: an agent that plans by itself, sends out researchers, writes `/final_report.md` and has a critic review it.
 
 ```
 lead ─┬─> researcher (several at once)   web_search, fetch_page; findings in /findings/
       ├─> critic                         reads the report and the findings
-      └─> /final_report.md ──> at the end, by code: only pages that were read are cited, only their addresses stand in it, and every
-                               sentence that the pages it cites do not bear out is marked
+      └─> /final_report.md ──> at the end, by code: it cites only pages that were read, contains only their addresses, and every
+                               sentence that its cited pages do not support is marked
 ```
 
-The graph `research` asks a person to approve a plan; this one is free in what it does, within the same policy: tools, domains,
-outgoing text, requests, tokens, money and time are counted by code. A thread keeps its evidence in the same vault, and its bundle
-verifies; it cannot be replayed. It needs a model that can use tools; there is no mode without one.
+The graph `research` asks a user to approve a plan; this one acts freely within the same policy: code checks tools, domains and outgoing
+text, and counts requests, tokens, money and time. A thread stores its evidence in the same vault; its bundle can be verified, not replayed.
+It needs a model that can use tools; there is no mode without one.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ logger = logging.getLogger(__name__)
 
 
 def make_graph() -> Graph:
-    """On the configured models. `ConfigurationError` where there is none that can use tools."""
+    """On the configured models. `ConfigurationError` if none can use tools."""
     return build_agent(make_equipment())
 
 
 def build_agent(equipment: Equipment, *, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
-    """The agent on equipment of the caller's."""
+    """The agent on the caller's equipment."""
     models = _require_capable_models(equipment)
     tools = DeepWeb(equipment).tools()
     if not tools:
@@ -99,7 +99,7 @@ def build_agent(equipment: Equipment, *, checkpointer: BaseCheckpointSaver[Any] 
 
 
 def assume_prices(models: ModelRoutes) -> dict[str, Price]:
-    """What models count with whose price nobody knows, so that the ceiling of money holds. One on this machine costs nothing."""
+    """Assumed prices for models whose price we do not know, so that the ceiling of money holds. A model on this machine costs nothing."""
     used = {label_of(models[kind]): models[kind] for kind in TASK_KINDS}
     unknown = {name: model for name, model in used.items() if price_of(name) is None}
     return {name: FREE if is_on_this_machine(model) else ASSUMED for name, model in unknown.items()}
@@ -119,9 +119,9 @@ def _require_capable_models(equipment: Equipment) -> ModelRoutes:
 
 
 class CheckedReport(AgentMiddleware[Any, Any, Any]):
-    """Writes the question down at the start, and at the end takes out of report and answer what no source stands behind.
+    """Stores the question at the start, and at the end removes from report and answer what no source supports.
 
-    Only for the main agent: what a subagent says goes to that one, not to a reader.
+    Only for the main agent: a subagent's answer goes to that agent, not to a reader.
     """
 
     def __init__(self, equipment: Equipment) -> None:
@@ -157,7 +157,7 @@ class CheckedReport(AgentMiddleware[Any, Any, Any]):
             return {}
         written = changes.text_of(file)
         if await is_kept(vault, written):
-            return {}  # another turn of the thread, which left the report as it was
+            return {}  # another turn of the thread, which did not change the report
         spent = (state.get(CHANNEL) or {}).get("tokens", 0)
         finished, rests_on = await check_report(self._equipment, vault, written, spent)
         await keep_report(vault, finished, rests_on)
@@ -170,7 +170,7 @@ def _answer(state: Any, evidence: Evidence) -> dict[str, Any]:
     if not isinstance(last, AIMessage) or last.tool_calls:
         return {}
     finished = finish_message(last.text, evidence.sources)
-    # The same id: it takes the message's place.
+    # The same id: it replaces the message.
     return {"messages": [last.model_copy(update={"content": finished.text})]} if finished.text != last.text else {}
 
 

@@ -1,6 +1,6 @@
-"""Checks a deep research's report at its end: finished, every sentence judged, and all of it written into the trail.
+"""Checks the report of deep research at the end: finishes it, judges every sentence, and writes all of it into the trail.
 
-The judge is the auditing model, within what the run's ceilings leave. Where they leave nothing it is not asked, and the sentences are at
+The judge is the auditing model, within what the run's ceilings leave. If they leave nothing, it is not asked, and sentences are at
 most partly supported.
 """
 
@@ -31,7 +31,7 @@ RestsOn = dict[str, list[str]]
 
 
 async def check_report(equipment: Equipment, vault: EvidenceVault, written: str, tokens_spent: int) -> tuple[Finished, RestsOn]:
-    """The report as it may be shown, and what it rests on. `tokens_spent` is what the agents have used."""
+    """The report as it may be shown, and what it rests on. `tokens_spent` is what the agents have used so far."""
     entries = await vault.entries()
     evidence = read_evidence(entries)
     finished = finish_report(remove_marks(written), evidence.sources)
@@ -78,7 +78,7 @@ def _judge(equipment: Equipment, vault: EvidenceVault, entries: list[Entry], tok
 
 
 async def is_kept(vault: EvidenceVault, text: str) -> bool:
-    """Whether this is a report of the thread's, to the byte, as it was checked."""
+    """Whether this text is byte for byte a checked report of the thread."""
     return await vault.find(f"{SCOPE}:report:{sha256(text.encode())}") is not None
 
 

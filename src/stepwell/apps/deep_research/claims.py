@@ -1,12 +1,12 @@
-"""Which passages of the pages that a deep research cites come nearest to a sentence of its report.
+"""Finds the passages of cited pages that come closest to a sentence of the report.
 
 ```
-finished report ─> sentences with their ids ─> the passages of those pages that come nearest ─> verdict ─> mark behind the sentence
+finished report ─> sentences with their ids ─> the closest passages of those pages ─> verdict ─> mark after the sentence
 ```
 
-The agent names pages, not quotes, so code looks for the quotes: of each cited page the few passages that share most with the sentence.
-What they do not say, another passage of the page may; but whoever reads the verdict sees which ones were looked at. Nothing is taken
-out: the report is the agent's file. The sentences and their marks are `audit/writing/marked.py`.
+The agent names pages, not quotes, so code looks for the quotes: the few passages of each cited page that share most with the sentence.
+Another passage of the page may say what they do not, but readers of the verdict see which ones were checked. Nothing is removed: the
+report is the agent's file. The sentences and their marks are in `audit/writing/marked.py`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ QUOTES_PER_SOURCE = 3
 
 
 def find_nearest(text: str, page: Sequence[Passage]) -> list[Passage]:
-    """The passages of a page that share most with a sentence, in the page's order."""
+    """The passages of a page that share most with a sentence, in page order."""
     wanted = _marks(text)
     shares = [(len(wanted & _marks(passage.text)), -number) for number, passage in enumerate(page)]
     best = sorted((share for share in shares if share[0]), reverse=True)[:QUOTES_PER_SOURCE]
@@ -47,5 +47,5 @@ class Quotations:
 
 
 def _marks(text: str) -> frozenset[str]:
-    """Words of meaning, and figures as they are written."""
+    """Content words, and figures as written."""
     return frozenset([*content_stems(text), *(word.text for word in words(text) if word.text[0].isdigit())])

@@ -1,7 +1,7 @@
-"""What the agents of a deep research ask of models, in the trail: for the receipt. Their words are the thread's and are not kept again.
+"""Records in the trail which models the agents called, for the receipt. Their words are in the thread and are not stored again.
 
-A call has its entry before it is made. An answer that is lost leaves it without one, and the call that is made again has its own. Calls
-are not recorded for a replay: an agent is free in what it does.
+Each call is recorded before it is made. If its answer is lost, the entry stays without one, and the retry gets its own entry. Calls
+are not recorded for a replay, because an agent's work cannot be repeated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from stepwell.models.usage import UNNAMED, usage_of
 
 
 class ModelsInTrail(AgentMiddleware[Any, Any, Any]):
-    """For the lead and for each subagent; `agent` is its name."""
+    """For the lead and each subagent; `agent` is its name."""
 
     def __init__(self, equipment: Equipment, agent: str) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class ModelsInTrail(AgentMiddleware[Any, Any, Any]):
         self._agent = agent
 
     def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Coroutine[Any, Any, Response]:
-        # Not `async def`: LangChain's tracing wrapper would cost a thread hop for each call.
+        # Not `async def`: LangChain's tracing wrapper would cost a thread hop per call.
         return self._awrap_model_call(request, handler)
 
     async def _awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Response:
@@ -51,7 +51,7 @@ class ModelsInTrail(AgentMiddleware[Any, Any, Any]):
     async def _intend(self, vault: EvidenceVault, request: ModelRequest[Any], place: dict[str, Any]) -> str:
         entries = await vault.entries()
         scope = question_key(entries)
-        # An agent's calls come one after the other, each with another last message; the same again is the call that was lost.
+        # An agent's calls are sequential, each with another last message; the same one again means that the call was lost.
         last = request.messages[-1].id if request.messages else None
         key = f"{scope}:model:{self._agent}:{last or 'first'}"
         again = sum(entry.key == key or entry.key.startswith(f"{key}:resend:") for entry in entries if entry.kind == "request")
@@ -74,7 +74,7 @@ class ModelsInTrail(AgentMiddleware[Any, Any, Any]):
 
 
 def _size(request: ModelRequest[Any]) -> int:
-    """The bytes of the words that are sent; descriptions of tools come on top."""
+    """The bytes of the messages sent, without the descriptions of tools."""
     said = [request.system_prompt or "", *(message.text for message in request.messages)]
     return sum(len(text.encode()) for text in said)
 

@@ -1,4 +1,4 @@
-"""The end of a deep research: its report keeps only citations of pages that were read, and only links that code put there.
+"""Finishes the report of deep research: keeps only citations of pages that were read, and only links that code put there.
 
 ```
 what the agent wrote    ... in 1932 [s1, s9]. See https://made.up/page      (s9 was never read)
@@ -7,9 +7,9 @@ what stands at the end  ... in 1932 [s1](https://real.example/) *(s9 is no sourc
                         - s1 [Title](https://real.example/), fetched ..., sha256 ...
 ```
 
-Addresses and the agent's own list of sources are taken out, ids become links, and the list is made from the trail. Pure, and
-doing it twice changes nothing: an agent may go on editing a finished report. Whether a page says what the sentence says is
-`claims.py`'s affair.
+We remove addresses and the agent's own list of sources, turn ids into links, and build the list from the trail. The function is pure,
+and running it twice changes nothing: an agent may keep editing a finished report. `claims.py` checks whether a page says what the
+sentence says.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _LIST_OF_SOURCES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A report, and what was done to it."""
+    """A finished report, with its citations and what was removed."""
 
     text: str
     cited: tuple[str, ...] = ()
-    """Source ids, in the order in which they are met first."""
+    """Source ids, in order of first mention."""
     unknown: tuple[str, ...] = ()
     removed_links: int = 0
 
@@ -50,7 +50,7 @@ class Finished:
 def finish_report(text: str, sources: Mapping[str, Source]) -> Finished:
     """The report as it may be shown, with its list of sources."""
     body = _link_ids(_LIST_OF_SOURCES.sub("", text.replace(NO_SOURCES, "")), sources)
-    # Taking an address out may leave a heading behind that was none before.
+    # Removing an address may leave a new heading behind.
     while (bare := _LIST_OF_SOURCES.sub("", body.text.strip())) != body.text.strip():
         again = _link_ids(bare, sources)
         body = replace(again, removed_links=body.removed_links + again.removed_links)
@@ -59,12 +59,12 @@ def finish_report(text: str, sources: Mapping[str, Source]) -> Finished:
 
 
 def finish_message(text: str, sources: Mapping[str, Source]) -> Finished:
-    """A message to the person who asked: the same, without the list."""
+    """A message to the user: the same, without the list."""
     return _link_ids(text, sources)
 
 
 def _link_ids(text: str, sources: Mapping[str, Source]) -> Finished:
-    """Addresses out, then ids to links. Ids go through the removal in the one form that it keeps as citations."""
+    """Removes addresses, then turns ids into links. Ids pass the removal in the one form that it keeps as citations."""
     own_links = sum(text.count(linked_id(source)) for source in sources.values())
     asked = _MARK.sub(r"[\1]", _OUR_FORM.sub("", text))
     stripped = strip_links(_CITED.sub(lambda match: f"[{match[1].replace('s', 'e')}]", asked))

@@ -1,11 +1,11 @@
-"""What deep research asks of the web, and what it keeps: the two tools, with policy, ceiling and evidence around them.
+"""The two web tools of deep research, with policy, ceiling and evidence around them.
 
 ```
 tool call ─> policy (rule id) ─> RecordedWeb (intent, ceiling, answer) ─> page ─> vault: bytes, text, source s1, s2 ...
 ```
 
-A thread's vault is found through the run's config, so one graph serves every thread, and subagents share their parent's. The
-ceiling of requests is one question's: it counts from the question's entry in the trail on, whichever agent asks.
+The run's config leads to the thread's vault, so one graph serves every thread, and subagents share their parent's vault. The ceiling
+of requests applies per question: it counts from the question's entry in the trail, whichever agent asks.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from stepwell.tools.web.tools import word_outcome, word_page
 from stepwell.tools.web.transport import Web, WebRequest, WebResponse
 
 SCOPE = "deep"
-_MOST_OPEN = 256
-_LONGEST_WAIT_S = 30.0
+_MAX_OPEN = 256
+_MAX_WAIT_S = 30.0
 _SEARCH = (
     "Search the web. Gives titles, addresses and short excerpts, not pages: read a page with fetch_page before you rely on it. "
     "A search result is no source."
@@ -53,7 +53,7 @@ _WAY_OUT: ContextVar[Web] = ContextVar("deep_research_way_out")
 
 
 class _CurrentWeb:
-    """The way out of the tool call that is at work. Engines keep their rates and pauses over all calls, so they are made once."""
+    """The connection of the running tool call. Engines keep their rates and pauses across calls, so they are built once."""
 
     async def send(self, request: WebRequest) -> WebResponse:
         return await _WAY_OUT.get().send(request)
@@ -61,7 +61,7 @@ class _CurrentWeb:
 
 @dataclass(frozen=True)
 class _OpenQuestion:
-    """A question that is being researched. One inquiry for all its calls, for its recorder counts and writes in one go."""
+    """A question being researched. All its calls share one inquiry, because its recorder counts and writes them together."""
 
     given: object
     loop: asyncio.AbstractEventLoop
@@ -69,11 +69,11 @@ class _OpenQuestion:
     book: SourceBook
     shown: ShownAddresses
     fetcher: PageFetcher
-    """One for all agents of the question: they ask for robots.txt once, and stand in one line for each host."""
+    """Shared by all agents of the question: they fetch robots.txt once, and queue per host."""
 
 
 class DeepWeb:
-    """The two tools, on the web of whichever thread calls them."""
+    """The two tools, for whichever thread calls them."""
 
     def __init__(self, equipment: Equipment) -> None:
         self._equipment = equipment
@@ -122,7 +122,7 @@ class DeepWeb:
         return await self._within(runtime, fetch)
 
     async def _within(self, runtime: ToolRuntime[Any, Any], work: Callable[[], Awaitable[str]]) -> str:
-        """Do it on a way out that records under this call's id, so that a call that runs again sends nothing again."""
+        """Run `work` over a connection that records under this call's id, so that a repeated call sends nothing again."""
         inquiry = (await self._opened(runtime.config)).inquiry
         with _way_out(inquiry.web(_call(runtime))):
             try:
@@ -146,11 +146,11 @@ class DeepWeb:
         if known is None or (known.inquiry.scope, known.loop) != (question, loop) or known.given is not given:
             inquiry = Inquiry(self._equipment, config, question, began, began)
             book, shown = SourceBook(inquiry.vault, self._equipment.clock), ShownAddresses(inquiry.vault)
-            # An agent can use another source: it does not wait at the end of a long line.
-            turns = Turns(self._equipment.clock, self._equipment.sleep, _LONGEST_WAIT_S)
+            # An agent can use another source, so it does not wait at the end of a long queue.
+            turns = Turns(self._equipment.clock, self._equipment.sleep, _MAX_WAIT_S)
             fetcher = inquiry.make_fetcher(_CurrentWeb(), turns)
             self._open[thread] = known = _OpenQuestion(given, loop, inquiry, book, shown, fetcher)
-            while len(self._open) > _MOST_OPEN:
+            while len(self._open) > _MAX_OPEN:
                 self._open.popitem(last=False)
         return known
 
@@ -177,7 +177,7 @@ class DeepWeb:
 
 
 def _call(runtime: ToolRuntime[Any, Any]) -> str:
-    """What a tool call's requests and refusals are known by."""
+    """The id under which a tool call's requests and refusals are stored."""
     return str(runtime.tool_call_id)
 
 
@@ -191,16 +191,16 @@ def thread_of(config: RunnableConfig) -> str:
 
 
 async def record_question(vault: EvidenceVault, key: str, question: str, policy_text: str) -> None:
-    """Write down what is asked, and under which policy. Ceilings count from here."""
+    """Store the question and its policy. Ceilings count from here."""
     data = {"query": hide_secrets(question), "mode": "deep", "policy_sha256": await vault.put(policy_text.encode())}
-    # A message that was edited may keep its id, and is another question.
+    # An edited message may keep its id, and is another question.
     asked = await tell(vault, "question", f"{SCOPE}:{key}", data)
     if named := find_addresses(question):
         await ShownAddresses(vault).add(f"{asked.key}:shown", named, by="question")
 
 
 async def tell(vault: EvidenceVault, kind: EntryKind, key: str, data: dict[str, Any]) -> Entry:
-    """Write down the next thing that happened in a thread, once. An agent's thread is one branch: it follows whatever was told last."""
+    """Append the next entry of a thread, once. An agent's thread is one branch: each entry follows the last one."""
     told = [entry for entry in await vault.entries() if entry.kind in KINDS]
     for entry in told:
         is_same = entry.kind == kind and {**entry.data, "after": ""} == {**data, "after": ""}
@@ -230,7 +230,7 @@ def _question(entries: Sequence[Entry]) -> Entry | None:
 
 
 def is_yes(answer: object) -> bool:
-    """What a person said to a question about an address; whatever is not a clear yes is a no."""
+    """Whether a user allowed an address; anything but a clear yes is a no."""
     decision = answer.get("decision") if isinstance(answer, dict) else answer
     return decision is True or (isinstance(decision, str) and decision.strip().lower() in ("approve", "yes", "y"))
 

@@ -1,1 +1,1 @@
-"""Research: an answer you can check, from a plan you approved. `graph.py` draws it, `state.py` says what it remembers."""
+"""Research: a verifiable answer, from a plan you approved. `graph.py` builds it, `state.py` defines what it stores."""

@@ -1,10 +1,10 @@
-"""What a person may answer to an interrupt of research. The nodes that ask read answers with it, and so does whoever checks an answer
-before it is taken.
+"""The answers a user may give to an interrupt of research. The nodes that ask use these readers, and so does the server when it checks
+an answer before accepting it.
 
 | interrupt | answer |
 |---|---|
 | `plan_approval` | `true` or `false`, or `{decision, plan?, reason?, stop?}` |
-| `search_retry` | as for a plan: `approve` tries the same steps again, `reject` ends the research |
+| `search_retry` | as for a plan: `approve` retries the same steps, `reject` ends the research |
 | `source_review` | `true` for all sources, or `{admit: [ids], deny: [ids]}` with ids of the list |
 """
 
@@ -29,12 +29,12 @@ REVIEW_FAULT: Final = 'Answer {"admit": [ids], "deny": [ids]} with ids of the li
 
 
 def ask(asked: Mapping[str, Any]) -> Any:
-    """The answer to a question of research, as it came: the node that asks reads it, and asks again if it cannot."""
+    """The raw answer to a question. The node that asks parses it, and asks again if it cannot."""
     return interrupt(asked, response_schema=mark_schema(asked, {"description": _TAKEN[asked["type"]]}))
 
 
 def read_approval(answer: Any) -> Approval:
-    """`true` approves, as older clients send it; everything else is an object. `ValueError` for what is no answer."""
+    """`true` approves, as older clients send it; otherwise an object. `ValueError` for an invalid answer."""
     if isinstance(answer, bool):
         return Approval(decision="approve" if answer else "reject", reason="" if answer else "not approved")
     approval = Approval.model_validate(answer)
@@ -44,7 +44,7 @@ def read_approval(answer: Any) -> Approval:
 
 
 def read_review(answer: Any, known: Collection[str]) -> list[str] | None:
-    """The sources that are denied; `None` for what is no answer. `true` admits all; with only `admit`, the others are denied."""
+    """The denied sources; `None` for an invalid answer. `true` admits all; with only `admit`, all others are denied."""
     if answer is True:
         return []
     if not isinstance(answer, Mapping) or not ("admit" in answer or "deny" in answer):
@@ -60,7 +60,7 @@ def read_review(answer: Any, known: Collection[str]) -> list[str] | None:
 
 
 def read_retry(answer: Any) -> Approval:
-    """Whether to try again. `ValueError` for what is no answer: there is no plan to edit here."""
+    """Whether to retry. `ValueError` for an invalid answer, including `edit`: there is no plan to edit here."""
     approval = read_approval(answer)
     if approval.decision == "edit":
         raise ValueError("there is no plan to edit")
@@ -68,7 +68,7 @@ def read_retry(answer: Any) -> Approval:
 
 
 def approval_fault(error: ValueError) -> str:
-    """What `read_approval` has against an answer, in words."""
+    """Why `read_approval` rejected an answer."""
     if isinstance(error, ValidationError):
         return describe_first_fault(error)
     return str(error)
@@ -92,7 +92,7 @@ def _retry_fault(asked: Mapping[str, Any], answer: Any) -> str | None:
 
 def _review_fault(asked: Mapping[str, Any], answer: Any) -> str | None:
     known = [source["id"] for source in asked["sources"]]
-    return None if read_review(answer, known) is not None else f"The answer names no sources of the list. {REVIEW_FAULT}"
+    return None if read_review(answer, known) is not None else f"The answer names no sources from the list. {REVIEW_FAULT}"
 
 
 _TAKEN: Final[Mapping[str, str]] = {
@@ -100,7 +100,7 @@ _TAKEN: Final[Mapping[str, str]] = {
     SOURCE_REVIEW: REVIEW_FAULT,
     SEARCH_RETRY: RETRY_FAULT,
 }
-"""What to answer, in words, for clients that show a question as it is."""
+"""How to answer, for clients that show a question as it is."""
 ANSWERS: Final[Mapping[str, FindFault]] = {
     PLAN_APPROVAL: _plan_fault,
     SOURCE_REVIEW: _review_fault,

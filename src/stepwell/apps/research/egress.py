@@ -1,4 +1,4 @@
-"""What has left the machine for a question so far, in words for the person at the gate. Read from the trail alone."""
+"""What has been sent for a question so far, as sentences for the user at the gate. Read from the trail alone."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from stepwell.evidence.inquiry import Inquiry
 
 NOTHING = "Nothing has left the machine."
 _ROLES = {"thinker": ("question",), "auditor": ("question", "plan")}
-"""What each role is shown; the thinker also gets what the question came with."""
+"""What we send to each role; the thinker also gets what came with the question."""
 
 
 async def sent_so_far(inquiry: Inquiry) -> dict[str, Any]:
-    """`nothing`, `summary` as sentences, and `to`: each place with what was sent there. Names are those of the wire."""
+    """`nothing`, `summary` as sentences, and `to`: each place with what was sent there. Keys are those of the API."""
     entries = [entry for entry in await inquiry.vault.entries() if entry.key.startswith(f"{inquiry.scope}:")]
     question = next((entry for entry in entries if entry.kind == "question"), None)
     places: dict[tuple[str, str], dict[str, Any]] = {}

@@ -1,19 +1,19 @@
-"""Between `/api/research` and the graph: what a caller asks as input, what a person says as an answer, what a run says as events.
+"""Between `/api/research` and the graph: turns requests into input, answers into resume values, and run events into events of this API.
 
 ```
 metadata (first attempt)      start         {"node": "_start", "state": {"status": "started", "threadId", "runId"}}; after an answer also
-                                            plan and reasoning, as far as they had come
-values   (a later attempt)    start         the same, with the whole state so far: what no checkpoint held is told again after it
+                                            plan and reasoning so far
+values   (a later attempt)    start         the same, with the whole state so far; what was not in a checkpoint is sent again
 updates  {node: update}       research      {"node": node, "state": the update, in camelCase}
 updates  {__interrupt__: ..}  research, hitl_waiting    status awaiting_approval, with what is asked and its id
 error; a failed state         error         {"node": "_error", "state": {"status": "failed", "errorMessage"}}
-end      of a stopped run     error         it will not go on
+end      of a stopped run     error         it will not continue
 ```
 
-Pure functions. The server knows none of this: the command line joins the two (`cli/compose.py`).
+Pure functions. The server knows none of this: the command line connects the two (`cli/compose.py`).
 
-Rule to keep: the same answer gives the same value, to the letter. By that the server knows a repetition, so nothing is filled in
-here that differs from one time to the next (a step's id, a time).
+Rule to keep: the same answer always gives exactly the same value. The server recognises a repeated answer by it, so fill in nothing
+here that differs between calls (a step's id, a time).
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ SHOWN: Final = (
     "status", "user_query", "context_urls", "plan", "audit_result", "reasoning", "plan_revision_count", "max_plan_revisions",
     "human_approved", "rejection_reason", "done_steps", "skipped", "denied_sources", "final_report", "trail_head", "error_message",
 )  # fmt: skip
-"""What of the state is told. Messages repeat the report, and the knowledge is the caller's own text."""
+"""The fields of the state that we send. Messages would repeat the report, and the knowledge is the caller's own text."""
 
-STOPPED: Final = "The run was stopped, by a newer question on this thread or by somebody who cancelled it. What it did is kept."
+STOPPED: Final = "The run was cancelled, or stopped by a newer question on this thread. Its results so far are kept."
 _INTERRUPT: Final = "__interrupt__"
 _NODES: Final = {PLAN_APPROVAL: "hitl_gate", SOURCE_REVIEW: "source_review", SEARCH_RETRY: "search_retry"}
 
@@ -53,7 +53,7 @@ _NODES: Final = {PLAN_APPROVAL: "hitl_gate", SOURCE_REVIEW: "source_review", SEA
 def make_input(asked: Mapping[str, Any]) -> Json:
     """The graph's input. Every field is set: a second question on a thread must not inherit the first one's knowledge."""
     return {
-        # The question as a message too, so that a thread reads as a talk, and an older message is not taken for the question.
+        # The question as a message too, so that a thread reads as a conversation and no older message is mistaken for the question.
         "messages": [{"role": "user", "content": asked["query"]}],
         "user_query": asked["query"],
         "knowledge_context": asked.get("retrieved_context") or "",
@@ -65,7 +65,7 @@ def make_input(asked: Mapping[str, Any]) -> Json:
 
 
 def make_answer(said: Mapping[str, Any], interrupt: PendingInterrupt | None) -> Json:
-    """What resumes an interrupt. `interrupt` is the open one where it is known, to refuse an answer that was meant for another."""
+    """The value that resumes an interrupt. `interrupt` is the open one, if known: an answer meant for another is rejected."""
     given = {name: value for name, value in said.items() if value is not None}
     review = "admit" in given or "deny" in given
     answer = _review(given) if review else _approval(given)
@@ -73,7 +73,7 @@ def make_answer(said: Mapping[str, Any], interrupt: PendingInterrupt | None) -> 
     if interrupt and kind in _NODES and (kind == SOURCE_REVIEW) != review:
         wanted = "'admit' and 'deny'" if kind == SOURCE_REVIEW else "'decision'"
         raise ResumeError(
-            f"The open question '{interrupt.interrupt_id}' is a {kind}, which takes {wanted}; this answers another one. "
+            f"The open question '{interrupt.interrupt_id}' is a {kind}, which takes {wanted}; this answer is for another one. "
             "Send 'interruptId' with an answer to say which question it is for.",
             (interrupt.interrupt_id,),
         )
@@ -86,15 +86,15 @@ def _review(given: Mapping[str, Any]) -> Json:
         raise InvalidRequestError("'admit' and 'deny' answer a review of sources, 'decision' a plan. Send one of the two.")
     if both := sorted(set(admit) & set(deny)):
         raise InvalidRequestError(f"The source '{both[0]}' is both admitted and denied. Name it in one of the lists.")
-    return {name: given[name] for name in ("admit", "deny") if name in given}  # `admit` alone means: and no others
+    return {name: given[name] for name in ("admit", "deny") if name in given}  # `admit` alone denies all others
 
 
 def _approval(given: Mapping[str, Any]) -> Json:
-    """`approved` is what older clients send; with a `decision` that says otherwise it is refused."""
+    """Older clients send `approved`; it is rejected if it contradicts `decision`."""
     decision, approved = given.get("decision"), given.get("approved")
     if decision is None and approved is None:
         raise InvalidRequestError(
-            "Nothing is answered. Send 'decision' (approve, edit or reject), or 'admit' and 'deny' for sources."
+            "The answer is empty. Send 'decision' (approve, edit or reject), or 'admit' and 'deny' for sources."
         )
     if decision is not None and approved is not None and approved != (decision != "reject"):
         raise InvalidRequestError(f"'approved' and 'decision' contradict each other: {decision}. Send 'decision' alone.")
@@ -110,7 +110,7 @@ def _approval(given: Mapping[str, Any]) -> Json:
 
 
 def _check_plan(plan: Any) -> Any:
-    """The plan as it was sent: reading it would give new ids to steps without one."""
+    """The plan as it was sent: parsing it would give new ids to steps without one."""
     try:
         ResearchPlan.model_validate(plan)
     except ValidationError as error:
@@ -120,7 +120,7 @@ def _check_plan(plan: Any) -> Any:
 
 
 def gather(known: Json, event: RunEvent) -> Json:
-    """What is known of a question after one more event of its runs: its plan, and the reasoning that a view shows."""
+    """What we know about a question after one more event of its runs: its plan, and the reasoning that a view shows."""
     if event.event != "updates":
         return known
     for update in orjson.loads(event.data).values():
@@ -131,8 +131,8 @@ def gather(known: Json, event: RunEvent) -> Json:
 
 
 def translate(event: RunEvent, known: Mapping[str, Any]) -> list[Message]:
-    """What one event of a run is on `/api/research`; nothing for those that only the server's own clients need. `known` is what was
-    known of the question when the run began (`gather`)."""
+    """Translates one event of a run for `/api/research`; empty for events that only the server's own clients need. `known` is what we
+    knew about the question when the run began (`gather`)."""
     match event.event:
         case "metadata":
             return _tell_start(event, _show_state(known)) if orjson.loads(event.data).get("attempt", 1) == 1 else []
@@ -179,8 +179,8 @@ def _tell_interrupt(event: RunEvent, interrupt: Mapping[str, Any]) -> Sequence[M
         "runId": event.run_id,
         **{name: _camel(value[name]) for name in ("plan", "estimate", "sent", "sources") if name in value},
         **({"auditResult": _audit(value["audit"])} if value.get("audit") else {}),
-        # As they are: keys of `rules` are ids, not words of ours. `problem` says what was wrong with an earlier answer; `message`,
-        # `cause` and `steps` say what could not be asked, where an answer decides whether to try again.
+        # Copied as they are: keys of `rules` are ids, not field names. `problem` says what was wrong with an earlier answer; `message`,
+        # `cause` and `steps` say which requests failed, when the user decides whether to retry.
         **{name: value[name] for name in ("rules", "problem", "message", "cause", "steps") if name in value},
     }
     data = {"node": _NODES.get(kind, kind), "state": state}
@@ -188,7 +188,7 @@ def _tell_interrupt(event: RunEvent, interrupt: Mapping[str, Any]) -> Sequence[M
 
 
 def _tell_failure(message: Any) -> Message:
-    said = message or "The research failed and did not say why."
+    said = message or "The research failed without an error message."
     return "error", {"node": "_error", "state": {"status": "failed", "errorMessage": said}}
 
 
@@ -200,7 +200,7 @@ def _show_state(state: Mapping[str, Any]) -> Json:
 
 
 def _audit(audit: Mapping[str, Any]) -> Json:
-    """With the `policyViolations` that older clients read, one line each, beside the rules by id."""
+    """Adds the `policyViolations` that older clients read, one line each, to the rules by id."""
     lines = [str(Violation.model_validate(each)) for each in audit.get("violations") or ()]
     return {**_camel(audit), "policyViolations": lines}
 

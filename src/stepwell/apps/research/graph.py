@@ -1,6 +1,6 @@
-"""The research graph: a plan that is audited and approved before anything runs, and a report whose every sentence can be checked.
+"""The research graph: a plan is audited and approved before anything runs, and every sentence of the report can be checked.
 
-Read `routing.py` for the way through it and `state.py` for what it remembers; each node is a module in `nodes/`.
+Read `routing.py` for the path through it and `state.py` for what it stores; each node is a module in `nodes/`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def make_graph() -> Graph:
 
 
 def build_graph(equipment: Equipment) -> Graph:
-    """The graph on equipment of the caller's. Whoever runs it gives it a saver."""
+    """The graph on the caller's equipment. The caller also provides a saver."""
     builder = StateGraph(ResearchState, input_schema=ResearchInput)
     for name, work in NODES.items():
         builder.add_node(name, _make_node(name, work, equipment))
@@ -70,9 +70,9 @@ def build_graph(equipment: Equipment) -> Graph:
 
 
 def _make_node(name: Node, work: Work, equipment: Equipment) -> Any:
-    """What all nodes have in common: the inquiry is opened, what the node told the trail is remembered, and its line stands in the trace.
+    """What all nodes share: opens the inquiry, runs the node, remembers its newest trail entry, and adds its line to the trace.
 
-    A node that fails says so there and ends the research, with a sentence; what pauses or moves a run passes through.
+    A node that raises adds its error to the trace and ends the research with a message; exceptions that pause or move a run pass through.
     """
 
     async def node(state: ResearchState, config: RunnableConfig) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def _make_node(name: Node, work: Work, equipment: Equipment) -> Any:
 
 
 async def _open_inquiry(equipment: Equipment, state: ResearchState, config: RunnableConfig) -> Inquiry:
-    """The question that the thread is at."""
+    """The inquiry of the thread's current question."""
     return await Inquiry.open(
         equipment,
         config,

@@ -1,13 +1,13 @@
-"""A whole research again, from its bundle: the same nodes, the same policy, no network and no model; then the reports are compared.
+"""Runs a whole research again from its bundle: the same nodes and policy, without network or model; then compares the reports.
 
 ```
-bundle ─┬─ trail: questions, what was said at the gate and about sources ──> drive the graph
+bundle ─┬─ trail: questions, the user's answers to plans and sources ─────> drive the graph
         ├─ recording: every answer of engines, pages and models ──────────> Replay
-        └─ policy.md, report.md ──────────────────────────────────────────> held to, compared with
+        └─ policy.md, report.md ──────────────────────────────────────────> applied, compared with
 ```
 
-What is taken over from the trail because nobody can do it again: the times at which sources were read, and which requests a
-ceiling let through (they ran side by side). Everything else is computed anew.
+Two things cannot be repeated and are taken from the trail: when sources were read, and which requests a ceiling let through (they ran
+concurrently). Everything else is computed again.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from stepwell.settings import Settings
 from stepwell.tools.web.search.choice import search_chain
 
 MOST_DIFFERENCES = 20
-_MOST_QUESTIONS = 1000
-"""More answers than a person gives: a replay that goes in circles ends."""
+_MAX_QUESTIONS = 1000
+"""More answers than a user would give: ends a replay that loops."""
 Show = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """What came of a replay. `differences` are sentences; none if it is the same report to the byte."""
+    """The result of a replay. `differences` are sentences; none if the reports are identical."""
 
     report: str
     equal: bool
@@ -56,7 +56,7 @@ class Replayed:
 
 @dataclass
 class _Answers:
-    """What people said about one question in the recorded run, one after the other. `reached` is told of each before it is given."""
+    """What users said about one question in the recorded run, in order. We call `reached` with each before returning it."""
 
     approvals: list[Entry]
     reviews: list[Entry]
@@ -69,7 +69,7 @@ class _Answers:
             return {"deny": list(review.get("deny", ()))}
         if not self.approvals:
             raise NotRecordedError(
-                "The replay comes to the gate more often than the recorded run did. Use the version that made the bundle."
+                "The replay asks for approval more often than the recorded run did. Use the version that made the bundle."
             )
         said = await self._pop(self.approvals)
         if kind == "search_retry":
@@ -83,7 +83,7 @@ class _Answers:
 
 
 async def replay_bundle(path: Path, *, embedder: Embedder | None = None, show: Show = lambda line: None) -> Replayed:
-    """Run it again. `embedder` is the one of the recorded run, if it is not the usual one of this machine."""
+    """Run it again. Pass the `embedder` of the recorded run if it isn't this machine's default."""
     with BundleReader(path) as bundle:
         entries = bundle.entries()
         story = story_of(entries)
@@ -91,18 +91,18 @@ async def replay_bundle(path: Path, *, embedder: Embedder | None = None, show: S
         for name in ("policy.md", "report.md"):
             if name not in bundle.members or not questions:
                 raise BundleError(
-                    f"The bundle '{path.name}' has no '{name}': the research had not ended. Only a whole one is replayed."
+                    f"The bundle '{path.name}' has no '{name}': the research had not ended. Only a finished one can be replayed."
                 )
         if questions[-1].data.get("mode") == "deep":
             raise BundleError(
-                f"The bundle '{path.name}' is of a deep research: an agent's free work, which nobody can make again. "
+                f"The bundle '{path.name}' is from deep research. An agent's free work cannot be repeated. "
                 "`stepwell verify` checks it."
             )
         written = story.last("report")
         if written is not None and written.data.get("mode") != questions[-1].data.get("mode"):
             raise BundleError(
-                f"The models that bundle '{path.name}' was made with changed between its question and its report, so it cannot be made "
-                "again with one of the two. `stepwell verify` checks it."
+                f"The models changed between the question and the report of bundle '{path.name}', so it cannot be replayed with either. "
+                "`stepwell verify` checks it."
             )
         recorded = bundle.read("report.md").decode()
         replay = bundle.replay()
@@ -116,7 +116,7 @@ async def replay_bundle(path: Path, *, embedder: Embedder | None = None, show: S
     differences = [] if report == recorded else list(_differences(recorded, report, values))
     if differences and (other := questions[-1].data.get("embedder")) not in (None, embedder.id):
         differences.insert(
-            0, f"The recorded run compared texts with '{other}', this one with '{embedder.id}': install the same."
+            0, f"The recorded run compared texts with '{other}', this one with '{embedder.id}': install the same embedder."
         )
     return Replayed(report, report == recorded, tuple(differences), recorded_answers - replay.unused)
 
@@ -132,7 +132,7 @@ def _equipment(
     settings = Settings(search=recorded_search(entries))
 
     async def at_once(seconds: float) -> None:
-        """Nobody is asked, so nobody needs a pause."""
+        """No request is sent, so no pause is needed."""
 
     return Equipment(
         policy=parse_policy(policy, "policy.md"),
@@ -140,7 +140,7 @@ def _equipment(
         search=lambda web: search_chain(settings, web, cached=False, sleep=at_once),
         embedder=embedder,
         models=ModelRoutes(NoModel()) if writes else None,
-        # Only asked where the policy lets no other model plan: then one made the plan, or none was there.
+        # Used only where the policy forbids all other models to plan: then a local model made the plan, or there was none.
         local=NoModel(base_url="http://localhost") if any(entry.data.get("by") == "model" for entry in entries) else None,
         vault_for=lambda config: vault,
         replay=replay,
@@ -149,9 +149,9 @@ def _equipment(
 
 
 async def _drive(graph: Graph, story: Story, vault: ReplayVault, show: Show) -> dict[str, Any]:
-    """Every question of the story in its order: ids of sources and quotes go on from one to the next.
+    """Every question of the story in order: ids of sources and quotes continue from one to the next.
 
-    A branch begins where a person asked or answered; what other branches had written by then is taken over there.
+    A branch begins where a user asked or answered; there, what other branches had written by then is copied.
     """
     bound = bind(graph, "research", allowed_classes(graph), InMemorySaver(serde=strict_serializer()), None)
     values: dict[str, Any] = {}
@@ -181,14 +181,14 @@ def _input(question: Entry, answers: _Answers) -> dict[str, Any]:
         "snippets": list(question.data.get("snippets", ())),
         "context_urls": list(question.data.get("context_urls", ())),
         "review_sources": bool(answers.reviews),
-        # What the ceiling ended has no report; what has one did not reach it.
-        "max_plan_revisions": _MOST_QUESTIONS,
+        # A question that reached the ceiling has no report; one with a report did not reach it.
+        "max_plan_revisions": _MAX_QUESTIONS,
     }
 
 
 async def _ask(graph: AnyGraph, given: Any, answers: _Answers, show: Show) -> dict[str, Any]:
     config: Any = {"configurable": {"thread_id": "replay"}}
-    for _ in range(_MOST_QUESTIONS):
+    for _ in range(_MAX_QUESTIONS):
         async for update in graph.astream(given, config, stream_mode="updates"):
             for node in update:
                 if not node.startswith("__"):
@@ -197,7 +197,7 @@ async def _ask(graph: AnyGraph, given: Any, answers: _Answers, show: Show) -> di
         if not state.interrupts:
             return dict(state.values)
         given = Command(resume={each.id: await answers.next(each.value) for each in state.interrupts})
-    raise BundleError("The replay asks again and again: the bundle is not one of this version's graph.")
+    raise BundleError("The replay keeps asking questions: the bundle was made by another version's graph.")
 
 
 def _differences(recorded: str, replayed: str, values: dict[str, Any]) -> Iterator[str]:

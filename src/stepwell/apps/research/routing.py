@@ -18,7 +18,7 @@ from stepwell.apps.research.schemas import MAX_PLAN_REVISIONS, ResearchStep
 from stepwell.apps.research.state import ResearchState
 
 END: Final = "__end__"
-"""LangGraph's name for the end, as a literal that the routers' types can name."""
+"""LangGraph's name for the end, as a literal for the routers' return types."""
 
 
 def has_failed(state: ResearchState) -> bool:
@@ -38,7 +38,7 @@ def after_thinker(state: ResearchState) -> Literal["auditor", "__end__"]:
 
 
 def after_audit(state: ResearchState) -> Literal["thinker", "hitl_gate", "__end__"]:
-    """Only a plain approval leads to the gate. The auditor has set `failed`, with a sentence, when the ceiling is reached."""
+    """Only an approval leads to the gate. When the ceiling is reached, the auditor has set `failed` with a message."""
     if has_failed(state):
         return END
     audit = state.get("audit_result")
@@ -72,8 +72,8 @@ def after_review(state: ResearchState) -> Literal["synthesizer", "__end__"]:
 
 
 def ready_steps(state: ResearchState) -> list[ResearchStep]:
-    """Steps that can be done now. Where steps wait for one another in a circle, or for a step that does not exist, they count as ready:
-    what they wait for will never come."""
+    """Steps that can run now. Steps that depend on each other in a circle, or on a step that does not exist, count as ready: what they
+    wait for will never come."""
     plan = state.get("plan")
     if plan is None:
         return []

@@ -1,6 +1,6 @@
-"""What a plan, a step, an audit and a line of reasoning are. Python says snake_case; `/api/research` says camelCase, by alias.
+"""Plans, steps, audits and lines of reasoning. Python uses snake_case; `/api/research` uses camelCase, by alias.
 
-A plan that comes from a model or a person is validated here and nowhere else.
+Plans from a model or a user are validated only here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from stepwell.secrets.text import hide_secrets
 MAX_STEPS = 6
 MAX_PLAN_REVISIONS = 5
 MOST_PLAN_REVISIONS = 1000
-"""What a caller may ask for. The ceilings of tokens, money and time end it before."""
+"""The largest value a caller may ask for. The ceilings of tokens, money and time end the research before."""
 MAX_QUERY_CHARS = 4000
 MAX_INPUT_CHARS = LONGEST_INPUT
 
@@ -61,12 +61,12 @@ class ResearchPlan(Wire):
 
 
 def plan_sha256(plan: ResearchPlan) -> str:
-    """What was approved: the steps, without what came of them and without keys, as the trail has them."""
+    """Identifies what was approved: the steps as stored in the trail, without results and keys."""
     return hash_plan(keep_plan(plan))
 
 
 def keep_plan(plan: ResearchPlan) -> dict[str, Any]:
-    """A plan as the trail has it: with keys blotted out, such as one in an address that a person wants to have read."""
+    """A plan as stored in the trail, with keys redacted, such as one in an address that a user wants to have read."""
     told = plan.model_dump(mode="json")
     steps = [
         {**step, "input": hide_secrets(step["input"]), "rationale": hide_secrets(step["rationale"])} for step in told["steps"]

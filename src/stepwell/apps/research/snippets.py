@@ -1,7 +1,7 @@
-"""Excerpts that a caller's device sends along with a question. The documents they are from stay there.
+"""Excerpts that a caller's device sends with a question. Their documents stay on the device.
 
-A snippet becomes a source of kind `device` under its label, so it can be quoted, cited and checked like a page. Where it stands on the
-device (`document_id`, `start`, `end`) is written down with the question, so that a report's reader can go back to it there.
+A snippet becomes a source of kind `device` under its label, so it can be quoted, cited and checked like a page. Its place on the
+device (`document_id`, `start`, `end`) is stored with the question, so that a reader of the report can find it there.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class Snippet(BaseModel):
     @model_validator(mode="after")
     def _check(self) -> Snippet:
         if self.end <= self.start:
-            raise ValueError("ends before it begins: 'end' has to be greater than 'start'")
+            raise ValueError("ends before it begins: 'end' must be greater than 'start'")
         try:
             f"{self.label}{self.text}".encode()
         except UnicodeEncodeError as error:
-            raise ValueError("has half a character in it, which cannot be stored") from error
+            raise ValueError("contains half a character (a lone surrogate), which cannot be stored") from error
         return self
 
 
@@ -49,18 +49,18 @@ _SNIPPETS = TypeAdapter(Annotated[list[Snippet], Field(max_length=MOST_SNIPPETS)
 
 
 def read_snippets(given: Any) -> list[Snippet]:
-    """What came along, each text once, and without what looks like a key. `InvalidRequestError` says what is wrong with it."""
+    """The snippets, each text once, without anything that looks like a key. `InvalidRequestError` says what is wrong."""
     try:
         snippets = _SNIPPETS.validate_python(given or [])
     except ValidationError as error:
         raise InvalidRequestError(
-            f"{describe_first_fault(error, under=('snippets',))}. A snippet is {{id, document_id, label, text, start, end}}; at most "
-            f"{MOST_SNIPPETS} are taken, of {MAX_SNIPPET_CHARS:,} characters each."
+            f"{describe_first_fault(error, under=('snippets',))}. A snippet is {{id, document_id, label, text, start, end}}; you can send "
+            f"at most {MOST_SNIPPETS}, of {MAX_SNIPPET_CHARS:,} characters each."
         ) from error
     named = {(each.label, each.text): each for each in reversed(snippets)}
     return [each.model_copy(update={"text": hide_secrets(each.text)}) for each in reversed(named.values())]
 
 
 def show_snippets(snippets: Sequence[Snippet]) -> str:
-    """For a model, before it is fenced."""
+    """The snippets as text for a model, before fencing."""
     return "\n\n".join(f"{each.label}:\n{each.text}" for each in snippets)

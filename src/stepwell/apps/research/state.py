@@ -1,6 +1,6 @@
-"""What a research thread remembers. Everything replaces what was there, but for the reasoning, which appends and keeps its last 20.
+"""What a research thread stores. Every field is replaced by an update, except the reasoning, which appends and keeps its last 20.
 
-That cap is for the view only: the whole record is the trail in the vault, which nothing shortens.
+That limit is for the view only: the complete record is the trail in the vault, which is never shortened.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
-from typing_extensions import TypedDict  # pydantic builds no JSON schema from typing's own before Python 3.12
+from typing_extensions import TypedDict  # before Python 3.12, pydantic cannot build a JSON schema from typing's
 
 from stepwell.apps.research.schemas import AuditResult, ReasoningEntry, ResearchPlan, ResearchStatus
 from stepwell.audit.ledger import Evidence
@@ -19,13 +19,13 @@ from stepwell.evidence.gathering import Unreached
 MAX_REASONING_ENTRIES = 20
 
 Done = tuple[dict[str, Any], str]
-"""What a node gives: what it changes in the state, and a line about it for whoever watches; empty where there is nothing to say."""
+"""What a node returns: its changes to the state, and a line about them for the user; empty if there is nothing to say."""
 
 
 def append_reasoning(
     existing: Sequence[ReasoningEntry] | None, incoming: Sequence[ReasoningEntry] | None
 ) -> list[ReasoningEntry]:
-    """The newest entries, in order. Nodes hand over one entry each."""
+    """The newest entries, in order. Each node adds one."""
     return [*(existing or ()), *(incoming or ())][-MAX_REASONING_ENTRIES:]
 
 
@@ -44,13 +44,13 @@ class ResearchInput(TypedDict, total=False):
 
 class ResearchState(ResearchInput, total=False):
     asked_in: str
-    """The id of the message that was last taken for a question."""
+    """The id of the last message that was used as a question."""
     question_number: int
-    """Which question of the trail this is, from 1. Another branch of the thread has others."""
+    """The number of this question in the trail, from 1. Other branches of the thread have other numbers."""
     newest_entry: str
-    """The key of what this branch told last to the trail: what comes next names it, so that each branch can be followed."""
+    """The key of this branch's last entry in the trail. The next entry names it, so that each branch can be followed."""
     plan_number: int
-    """How many plans were made for this question: what a plan's entries in the trail are known by."""
+    """How many plans were made for this question. A plan's entries in the trail carry this number."""
     plan: ResearchPlan | None
     audit_result: AuditResult | None
     reasoning: Annotated[list[ReasoningEntry], append_reasoning]
@@ -60,26 +60,26 @@ class ResearchState(ResearchInput, total=False):
     rejection_reason: str
     """Why the last plan was not accepted, for the thinker."""
     approved_plan_sha256: str
-    """What was approved; nothing else is carried out."""
+    """Identifies the approved plan; nothing else is carried out."""
     done_steps: list[str]
     read_sources: list[str]
-    """The sources of this branch, by id. The trail also has those of others."""
+    """The ids of this branch's sources. The trail also has those of other branches."""
     pages_read: int
-    """How many pages the steps of this question have brought."""
+    """How many pages the steps of this question have read."""
     unreached: dict[str, Unreached]
-    """Steps that could not be asked, by their ids."""
+    """Steps whose requests reached nobody, by id."""
     retries: int
-    """How often a person was asked whether to try those again; requests of a later try are others."""
+    """How often the user was asked whether to retry those. Requests of a later try get other keys."""
     skipped: list[str]
-    """What a ceiling or a refusal left out, in sentences."""
+    """What a ceiling or a refusal left out, as sentences."""
     denied_sources: list[str]
     final_report: str | None
     trail_head: str
-    """The hash of the trail's last entry when the report was written. Kept here, apart from the trail: one written anew has another."""
+    """The hash of the trail's last entry when the report was written. Stored outside the trail: a rewritten trail has another hash."""
     error_message: str | None
 
 
 def read_sources(state: ResearchState, evidence: Evidence) -> list[str]:
-    """The ids of the sources that this branch has read. A thread from before branches were told apart has read all there are."""
+    """The ids of the sources that this branch has read. Older threads do not distinguish branches and have read all sources."""
     known = state.get("read_sources")
     return list(evidence.sources) if known is None else [each for each in known if each in evidence.sources]

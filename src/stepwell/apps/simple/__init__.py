@@ -1,1 +1,1 @@
-"""The smallest application: a deep agent with its default tools, on whatever model there is."""
+"""The smallest application: a deep agent with its default tools, on whatever model is available."""

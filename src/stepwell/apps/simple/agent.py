@@ -1,7 +1,7 @@
 """A deep agent with nothing added: plan, files in the thread, subagents, robust model calls.
 
-A model that cannot use tools (the small embedded one) gets a plain conversation instead; offering it tools would only make it
-talk nonsense. The same recipe serves `stepwell chat`, the server and `langgraph dev`.
+A model that cannot use tools (the small embedded one) gets a plain conversation instead; with tools it would only produce nonsense.
+The same recipe serves `stepwell chat`, the server and `langgraph dev`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 
 def make_graph() -> Graph:
-    """The agent on the configured model, or on the embedded one where none is configured."""
+    """The agent on the configured model, or on the embedded one if none is configured."""
     return build(resolve_model(None, embedded_fallback=True))
 
 
@@ -35,7 +35,7 @@ def build(
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     interrupt_on: Mapping[str, Any] | None = None,
 ) -> Graph:
-    """The agent on a model of the caller's."""
+    """The agent on the caller's model."""
     if capabilities_of(model).tools:
         return create_deep_agent(
             model,

@@ -1,12 +1,12 @@
 """The tutor: a Socratic dialogue about one argument, on files that stay on the user's device.
 
 ```
-payment, where one is given ─ todos ─ clarification ─ own files (/scratch/ /summaries/ /analysis/) ─ the user's files (/project/)
+payment, if configured ─ todos ─ clarification ─ own files (/scratch/ /summaries/ /analysis/) ─ the user's files (/project/)
    ─ subagents ─ the seminar: its files, its rules ─ summaries, caching, patching, robust calls ─ approvals
 ```
-The method is code (`argument/`), not only prompt: phases with exit tests, moves that are refused with a reason, rules on who may choose
-whose words (`tools`, `rules`). A model that gets nowhere is led by the method (`standing_in`). Without a model that can use tools,
-`unaided` asks the questions from the method alone, and says so.
+The method is code (`argument/`), not only a prompt: phases with exit tests, moves that are refused with a reason, rules on who may choose
+whose words (`tools`, `rules`). If a model gets nowhere, the method takes over (`standing_in`). Without a model that can use tools,
+`unaided` asks questions from the method alone, and says so.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 NAME = "deeptutor"
 SEMINAR = "seminar_agent"
-"""The tutor's older name, for clients that ask for it. It is the same graph."""
+"""The tutor's older name, for clients that still use it. It is the same graph."""
 SCRATCH = ("/scratch/", "/summaries/", "/analysis/")
 READER_TIMEOUT_S = 600.0
 
 
 def make_graph() -> Graph:
-    """The tutor on the configured model, charged for if the operator has set a price; on the method alone, which costs nothing, where no
-    model is configured that can use tools."""
+    """The tutor on the configured model, with charges if the operator has set a price. Without a model that can use tools it runs on the
+    method alone, which costs nothing."""
     return _make(NAME)
 
 
 def make_seminar() -> Graph:
-    """The tutor under its older name, which operators may price on its own (`STEPWELL_PAID_GRAPHS`)."""
+    """The tutor under its older name, which operators can price separately (`STEPWELL_PAID_GRAPHS`)."""
     return _make(SEMINAR)
 
 
@@ -71,7 +71,7 @@ def _make(graph_id: str) -> Graph:
 
 
 def find_model() -> BaseChatModel | None:
-    """The configured model if it can use tools. What is configured wrongly is an error, not a reason to go on without."""
+    """The configured model if it can use tools. A wrong configuration raises an error instead of falling back to none."""
     settings = Settings.load()
     if model_from_environment(settings) is None:
         return None
@@ -86,7 +86,7 @@ def build(
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     interrupt_on: Mapping[str, Any] | None = None,
 ) -> Graph:
-    """The tutor on a model of the caller's. `payment` is charged for every model call; a seminar without a model costs nothing."""
+    """The tutor on the caller's model. `payment` charges for every model call; a seminar without a model costs nothing."""
     if model is None or not capabilities_of(model).tools:
         return build_unaided(checkpointer)
     return compile_agent(
@@ -102,9 +102,9 @@ def build(
 def tutor_stack(
     model: BaseChatModel, *, payment: Middleware | None = None, interrupt_on: Mapping[str, Any] | None = None
 ) -> list[Middleware]:
-    """The order of capabilities around the model, outermost first."""
+    """The middleware around the model, outermost first."""
     stack: list[Middleware | None] = [
-        payment,  # first: what fails or is retried further in is one call to pay for
+        payment,  # first: calls that are retried further in are charged once
         PlanningMiddleware(),
         ClarifyWithHumanMiddleware(system_prompt=_prompt("clarify")),
         FilesystemMiddleware(backend=_scratch()),
@@ -112,17 +112,15 @@ def tutor_stack(
         SubAgentMiddleware(subagents=[_reader()], build=lambda spec: _build_reader(model, spec, payment)),
         SeminarLoading(),
         SeminarCommands(),
-        SeminarRules(),  # inside of clarification and files: it decides whether their tools may run
-        StubbornModelMiddleware(
-            fallback=ask_from_method
-        ),  # inside of the rules, which look at what is said in the model's place
+        SeminarRules(),  # inside clarification and files: it decides whether their tools may run
+        StubbornModelMiddleware(fallback=ask_from_method),  # inside the rules, which check what is said in the model's place
         SeminarRereading(),
-        SeminarSaving(),  # what comes after a model runs last to first: saved, then read again if that failed
+        SeminarSaving(),  # after-model hooks run last to first: save, then reread if that failed
         SummarizationMiddleware(model),
         prompt_caching(model),
         PatchToolCallsMiddleware(),
         RobustCallsMiddleware(),
-        ApprovalMiddleware(interrupt_on=dict(interrupt_on)) if interrupt_on else None,  # last: a person sees what really runs
+        ApprovalMiddleware(interrupt_on=dict(interrupt_on)) if interrupt_on else None,  # last: a user sees exactly what runs
     ]
     return [entry for entry in stack if entry is not None]
 
@@ -141,7 +139,7 @@ def _reader() -> SubAgent:
 
 
 def _build_reader(model: BaseChatModel, spec: SubAgent, payment: Middleware | None) -> Graph:
-    """It reads and notes; questions to the person and the argument are the tutor's."""
+    """A subagent that reads and takes notes. Only the tutor asks the user questions and works on the argument."""
     stack: Sequence[Middleware | None] = (
         payment,
         FilesystemMiddleware(backend=_scratch()),

@@ -1,4 +1,4 @@
-"""What a person can say with a slash. Some commands only show something, and need no model in either mode; the others are moves."""
+"""The slash commands of a user. Some only show something and need no model in either mode; the others are moves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HELP = f"""/hint               a hint, a little more each time
 
 
 def show(argument: Argument, text: str) -> str | None:
-    """What a command shows that changes nothing; None for any other text."""
+    """The output of a command that changes nothing; None for any other text."""
     name, _, rest = text.strip().partition(" ")
     match name.casefold():
         case "/help":
@@ -43,7 +43,7 @@ def _fence(argument: Argument, form: Form) -> str:
 
 
 def carry_out(argument: Argument, question: Question | None, text: str) -> tuple[Argument, str]:
-    """The argument after a command, and what to say about it; `MoveRefusedError` if it cannot be done."""
+    """The argument after a command, and what to say about it; `MoveRefusedError` if it is not allowed."""
     name, _, rest = text.partition(" ")
     if (shown := show(argument, text)) is not None:
         return argument, shown
@@ -66,7 +66,7 @@ def carry_out(argument: Argument, question: Question | None, text: str) -> tuple
 
 
 def _add_ground(argument: Argument, words: str) -> Argument:
-    """One more ground for the thesis; the seminar goes back to ask why it is one."""
+    """Adds a ground for the thesis; the seminar goes back to ask why it supports it."""
     text, source = split_source(words)
     grown = moves.propose_node(argument, "citation" if source else "narrative", text, source=source)
     thesis = grown.thesis
@@ -83,7 +83,7 @@ def _go_back(argument: Argument, to: Phase) -> Argument:
 
 
 def _edit(argument: Argument, words: str) -> Argument:
-    """`n1 the new words`; the thesis with how sure one is of it at the end."""
+    """`n1 the new words`; a thesis ends with its confidence."""
     node_id, _, text = words.partition(" ")
     thesis = argument.thesis
     if thesis is None or node_id != thesis.id:

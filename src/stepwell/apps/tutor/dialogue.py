@@ -1,6 +1,6 @@
-"""Who said what in a thread. Only a person's own words count as theirs: their messages, and what they wrote in answer to a question.
+"""Who said what in a thread. Only a user's own words count as theirs: their messages, and what they wrote in answer to a question.
 
-A *turn* begins with an utterance of the person, a message or an answer, and ends with a question or with the agent's last message.
+A *turn* begins with an utterance of the user, a message or an answer, and ends with a question or with the agent's last message.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ QUESTION_TOOLS = (ASK_USER, ASK_CHOICES)
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """Something that the person said."""
+    """Something that the user said."""
 
     id: str
     text: str
@@ -29,7 +29,7 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """What is known of a thread's conversation."""
+    """What we know about a thread's conversation."""
 
     utterances: tuple[Utterance, ...]
     this_turn: tuple[AnyMessage, ...]
@@ -37,7 +37,7 @@ class Dialogue:
     length: int = 0
     """How many messages the thread has."""
     done: frozenset[str] = frozenset()
-    """Tools of the running step that have succeeded before the one that looks."""
+    """Tools of the running step that have succeeded before the current one."""
 
     @property
     def texts(self) -> list[str]:
@@ -49,7 +49,7 @@ class Dialogue:
 
     @property
     def wants_to_be_told(self) -> bool:
-        """Whether the person's last words ask for the words themselves."""
+        """Whether the user's last words ask to be told the answer."""
         return self.last is not None and asks_to_be_told(self.last.text)
 
     def has_done(self, tool: str) -> bool:
@@ -71,7 +71,7 @@ def read_dialogue(messages: Sequence[AnyMessage]) -> Dialogue:
 
 
 def _said(message: AnyMessage) -> str | None:
-    """The person's words in a message; None if it is nobody's but the agent's."""
+    """The user's words in a message; None if they are all the agent's."""
     if isinstance(message, HumanMessage):
         return message.text
     if isinstance(message, ToolMessage) and message.name in QUESTION_TOOLS and message.status != "error":
@@ -86,12 +86,12 @@ def last_answer(messages: Sequence[AnyMessage]) -> AIMessage | None:
 
 
 def asks(message: AIMessage) -> bool:
-    """Whether a message puts a question to the person."""
+    """Whether a message asks the user a question."""
     return any(call["name"] in QUESTION_TOOLS for call in message.tool_calls)
 
 
 def as_call(question: Question, call_id: str) -> ToolCall:
-    """A question of the method's as a call of the tool that asks it."""
+    """A question of the method as a call of the tool that asks it."""
     args: dict[str, Any] = {"question": question.text}
     if len(question.options) < 2:
         return {"name": ASK_USER, "args": args, "id": call_id, "type": "tool_call"}
@@ -100,7 +100,7 @@ def as_call(question: Question, call_id: str) -> ToolCall:
 
 
 def with_text(message: AIMessage, text: str) -> AIMessage:
-    """A message with another text; what else it holds, a provider's own blocks for instance, stays."""
+    """A message with another text; everything else in it, such as a provider's own blocks, stays."""
     if isinstance(message.content, str):
         return message.model_copy(update={"content": text})
     others = [block for block in message.content if not (isinstance(block, str) or block.get("type") == "text")]

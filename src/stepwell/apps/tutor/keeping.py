@@ -1,13 +1,13 @@
 """The seminar's files in the user's project: read when a thread begins, written at the end of every turn that changed the argument.
 
 ```
-load     argument.json, seminar.md and log.md, one question to the device  when the thread has a project and has not read it yet
-save     argument.json, seminar.md and log.md, one question, one approval  when the argument differs from what was last written
+load     argument.json, seminar.md and log.md, one request to the device   when the thread has a project and has not read it yet
+save     argument.json, seminar.md and log.md, one request, one approval   when the argument differs from what was last written
 reread   as load                                                          when a save found that a file had been changed by hand
 ```
-Each is one interrupt in a step of its own. A save names the text it is based on, so that nobody's edit is overwritten. What was edited by
-hand is taken, and merged with the turn's own changes; what cannot be read is refused with line and reason, and left as it is. Without a
-project the argument lives in the thread only.
+Each is one interrupt in its own step. A save names the text it is based on, so that no edit is overwritten. Manual edits are merged
+with the turn's own changes; a file that cannot be read is rejected with line and reason, and left as it is. Without a project the
+argument exists only in the thread.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from stepwell.backends.device import PROJECT, Device, DeviceCall, say_failure
 
 State = Mapping[str, Any]
 _TO_READ = (ARGUMENT, SEMINAR, LOG)
-"""The log is told anew by every save; it is read so that a save knows what it replaces."""
+"""Every save writes the log anew; we read it so that a save knows what it replaces."""
 
 
 def project_of(state: State) -> str | None:
-    """Whose files are meant: as the state says, or the run's configuration."""
+    """The project id, from the state or the run's configuration."""
     found = state.get(PROJECT) or (get_config().get("configurable") or {}).get(PROJECT)
     return str(found) if found else None
 
@@ -48,8 +48,8 @@ def needs_loading(state: State) -> bool:
 
 
 def needs_saving(state: State, *, ending: bool) -> bool:
-    """Whether the argument differs from the files, and the person has not declined just this. New lines of the log alone wait for the
-    next change, or for the end of the run: nobody wants to approve a question that they have just answered."""
+    """Whether the argument differs from the files, and the user has not declined this version. New log lines alone wait for the next
+    change or the end of the run: nobody wants to approve a question they have just answered."""
     kept = _kept(state)
     argument = from_data(state.get("argument"))
     if project_of(state) is None or not kept.get("loaded") or kept.get("conflict") or argument == Argument():
@@ -61,7 +61,7 @@ def needs_saving(state: State, *, ending: bool) -> bool:
 
 
 def load(state: State) -> dict[str, Any]:
-    """Read the project's files into the thread. A fault is in `kept.notice`, and nothing is loaded."""
+    """Read the project's files into the thread. After an error nothing is loaded, and `kept.notice` says why."""
     texts, fault = _read(state)
     if fault is None:
         try:
@@ -76,7 +76,7 @@ def load(state: State) -> dict[str, Any]:
 
 
 def save(state: State) -> dict[str, Any]:
-    """Write the three files together. A file that somebody changed meanwhile is left alone, and read again next."""
+    """Write the three files together. A file that was changed meanwhile is left alone and read again next."""
     argument = from_data(state.get("argument"))
     texts = write_files(argument)
     kept = _kept(state)
@@ -94,7 +94,7 @@ def save(state: State) -> dict[str, Any]:
 
 
 def reread(state: State) -> dict[str, Any]:
-    """Take what a person has changed in the files, beside what this turn has changed in the argument."""
+    """Merge the user's changes in the files with this turn's changes to the argument."""
     kept = _kept(state)
     texts, fault = _read(state)
     ours = from_data(state.get("argument"))
@@ -111,7 +111,7 @@ def reread(state: State) -> dict[str, Any]:
 
 
 def _read(state: State) -> tuple[dict[str, str | None], str | None]:
-    """The texts by name, None for a file that is not there; and what went wrong."""
+    """The texts by name, None for a missing file; and the error, if any."""
     calls = [DeviceCall("read_file", {"file_id": f"/{name}"}) for name in _TO_READ]
     texts: dict[str, str | None] = {}
     for name, call, said in zip(_TO_READ, calls, _device(state).perform(calls), strict=True):
@@ -135,7 +135,7 @@ def _kept(state: State) -> Kept:
 
 
 def _kept_now(argument: Argument, texts: Mapping[str, str | None]) -> dict[str, Any]:
-    """What a save will be based on: the files as they are."""
+    """What the next save is based on: the files as they are now."""
     return {
         "loaded": True,
         "hashes": {name: sha256(text) for name, text in texts.items() if text is not None},
@@ -144,7 +144,7 @@ def _kept_now(argument: Argument, texts: Mapping[str, str | None]) -> dict[str, 
 
 
 class SeminarLoading(AgentMiddleware[Any, Any, Any]):
-    """Reads the files when a thread begins. If they cannot be read, the turn ends with the reason."""
+    """Reads the files when a thread begins. If that fails, the turn ends with the reason."""
 
     @hook_config(can_jump_to=["end"])
     def before_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -160,7 +160,7 @@ class SeminarLoading(AgentMiddleware[Any, Any, Any]):
 
 
 class SeminarCommands(AgentMiddleware[Any, Any, Any]):
-    """Answers what only shows the argument (`/export md`, `/lint`, `/help`), without a model. Stands behind `SeminarLoading`."""
+    """Answers commands that only show the argument (`/export md`, `/lint`, `/help`), without a model. Comes after `SeminarLoading`."""
 
     @hook_config(can_jump_to=["end"])
     def before_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -188,7 +188,7 @@ class SeminarSaving(AgentMiddleware[Any, Any, Any]):
 
 
 class SeminarRereading(AgentMiddleware[Any, Any, Any]):
-    """Reads the files again when a save found them changed. Stands before `SeminarSaving`: what comes after a model runs last to first."""
+    """Reads the files again when a save found them changed. Comes before `SeminarSaving`: after-model hooks run last to first."""
 
     def after_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         if not _kept(state).get("conflict"):
@@ -198,7 +198,7 @@ class SeminarRereading(AgentMiddleware[Any, Any, Any]):
         if message is None:
             return update
         noted = with_text(message, f"{message.text}\n\n({update['kept']['notice']})".strip())
-        return {**update, "messages": [noted]}  # the same id: it takes the message's place
+        return {**update, "messages": [noted]}  # the same id: it replaces the message
 
     async def aafter_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         return self.after_model(state, runtime)

@@ -1,16 +1,15 @@
-"""The rules of the dialogue that hold whatever the model says.
+"""Rules of the dialogue that code enforces, whatever the model says.
 
-- At most one question in a turn, by `ask_user` or `ask_choices`: what a call asks beyond that is taken out, and a second call is refused. A
-  question in prose is taken out; if it was how the turn ended, it becomes such a call.
-- A question names a clause, as soon as there is a thesis; one that does not is given the name. It stands by itself, so that what was
-  changed is saved before it, and is refused otherwise.
-- A message that leaves nothing to read is replaced by the method's own question, and so is a question that the person has just answered,
-  and a model that gets nowhere (`standing_in`).
-- No thesis and no reply is offered in prose, unless the person asked to be told or the hints have come to level 4. The paragraph is
-  taken out.
-- Whoever asks to be told is told: the wish stands in the log, and there is no question before something is told.
+- At most one question per turn, by `ask_user` or `ask_choices`: any further question in a call is removed, and a second call is refused. A
+  question in prose is removed; if the turn ended with it, it becomes such a call.
+- Once there is a thesis, a question names a clause; if it does not, code adds the name. It comes in a message of its own, so that
+  changes are saved before it; otherwise it is refused.
+- The method's own question replaces a message with nothing to read, a question that the user has just answered, and a model that gets
+  nowhere (`standing_in`).
+- Prose offers no thesis and no reply, unless the user asked to be told or the hints have reached level 4. Code removes such a paragraph.
+- A user who asks to be told is told: the request is in the log, and there is no question before something is told.
 - A hint, and a change of the thesis as a diff with both confidences, are shown in the message that ends their turn.
-- The seminar's files are written by code. A file tool on them is refused.
+- Code writes the seminar's files. A file tool on them is refused.
 """
 
 from __future__ import annotations
@@ -103,8 +102,8 @@ class SeminarRules(RequestMiddleware):
 
 
 class ProjectIsRead(RequestMiddleware):
-    """For a subagent that reads: whatever it is told, it changes nothing in the project. The rules of the dialogue end at its door, and a
-    thesis that it wrote into the seminar's files would look like the person's own edit."""
+    """For a subagent that reads: whatever it is told, it changes nothing in the project. The rules of the dialogue do not reach it, and a
+    thesis that it wrote into the seminar's files would look like the user's own edit."""
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
         return _refuse(request, READ_ONLY) if _changes_project(request) else handler(request)
@@ -125,12 +124,12 @@ def _changes_project(request: ToolCallRequest) -> bool:
 
 
 def _note(text: str) -> HumanMessage:
-    """A word to the model for this call alone. It is not stored, so it never counts as the person's."""
+    """A note to the model for this call alone. It is not stored, so it never counts as the user's."""
     return HumanMessage(f"[{text}]")
 
 
 def review_prose(message: AIMessage, argument: Argument, dialogue: Dialogue) -> AIMessage:
-    """The model's message as the person may see it."""
+    """The model's message as the user may see it."""
     message = _mend_questions(_accept_patches(message), argument)
     text, asked = take_questions_out(message.text)
     left_out = False
@@ -148,7 +147,7 @@ def review_prose(message: AIMessage, argument: Argument, dialogue: Dialogue) -> 
 
 
 def _to_show(message: AIMessage, argument: Argument, dialogue: Dialogue) -> list[str]:
-    """What the person must see of the turn that this message ends, where no text has shown it yet: a hint, a change of the thesis."""
+    """What the user must see of the turn that this message ends, unless a text has shown it already: a hint, a change of the thesis."""
     if message.tool_calls and not asks(message):
         return []
     results = [each for each in dialogue.this_turn if isinstance(each, ToolMessage) and each.status != "error"]
@@ -160,7 +159,7 @@ def _to_show(message: AIMessage, argument: Argument, dialogue: Dialogue) -> list
 
 
 def _accept_patches(message: AIMessage) -> AIMessage:
-    """`patch_file` is another name of `edit_file`, with its own names for the arguments."""
+    """`patch_file` is an alias of `edit_file`, with its own names for the arguments."""
     if not any(call["name"] == "patch_file" for call in message.tool_calls):
         return message
     renamed = [
@@ -178,7 +177,7 @@ def _may_tell(argument: Argument, dialogue: Dialogue) -> bool:
 
 
 def _make_call(argument: Argument, question: str, number: int) -> Any:
-    """The question as a call; `number` makes an id that no other question of the thread has."""
+    """The question as a call; `number` makes an id that is unique in the thread."""
     return {
         "name": ASK_USER,
         "args": {"question": with_subject(question, argument)},
@@ -188,7 +187,7 @@ def _make_call(argument: Argument, question: str, number: int) -> Any:
 
 
 def _subject(argument: Argument) -> str:
-    """What the seminar is at: the clause that the next question would be about, or the phase."""
+    """The current subject of the seminar: the clause that the next question would be about, or the phase."""
     if argument.thesis is None:
         return argument.phase
     question = next_question(go_on(argument))
@@ -196,14 +195,14 @@ def _subject(argument: Argument) -> str:
 
 
 def with_subject(question: str, argument: Argument) -> str:
-    """The question with the clause it is about. Before there is a thesis there is nothing to tell apart."""
+    """The question with the clause it is about. Before there is a thesis, it needs none."""
     if argument.thesis is None or any(name in words_of(question) for name in argument.nodes):
         return question
     return f"About {_subject(argument)}: {question}"
 
 
 def _leads_nowhere(message: AIMessage, argument: Argument) -> bool:
-    """Nothing to read, or a question that the person has just answered: the argument has not changed since."""
+    """Whether there is nothing to read, or the user has just answered the question: the argument has not changed since."""
     if not message.tool_calls:
         return not message.text.strip()
     asked = [words_of(str(call["args"].get("question", ""))) for call in message.tool_calls if call["name"] in QUESTION_TOOLS]
@@ -212,8 +211,8 @@ def _leads_nowhere(message: AIMessage, argument: Argument) -> bool:
 
 
 def _mend_questions(message: AIMessage, argument: Argument) -> AIMessage:
-    """The message with its questions in their form. A model that cannot keep to it would be refused again and again, and the person would
-    never be asked."""
+    """Puts the questions of a message into their form. Otherwise a model that cannot keep to it would be refused again and again, and the
+    user would never be asked."""
     if not asks(message):
         return message
     mended = [
@@ -224,7 +223,7 @@ def _mend_questions(message: AIMessage, argument: Argument) -> AIMessage:
 
 
 def mend_question(args: Mapping[str, Any], argument: Argument) -> dict[str, Any]:
-    """A question that asks one thing, of which one can see what it is about."""
+    """A question that asks one thing and shows what it is about."""
     question = args.get("question")
     if not isinstance(question, str):
         return dict(args)  # its tool says what is wrong with it
@@ -235,7 +234,7 @@ def mend_question(args: Mapping[str, Any], argument: Argument) -> dict[str, Any]
 
 
 def _first_question(text: str) -> str:
-    """The text without what it asks after its first question."""
+    """The text without anything it asks after its first question."""
     kept: list[str] = []
     for sentence in sentences_of(text):
         if not is_question(sentence) or not any(map(is_question, kept)):
@@ -244,7 +243,7 @@ def _first_question(text: str) -> str:
 
 
 def _as_statement(option: Any) -> Any:
-    """An option that does not ask: a list of questions would be several at once."""
+    """Turns an option into a statement: a list of questions would be several at once."""
     if isinstance(option, Mapping) and isinstance(option.get("label"), str):
         return {**option, "label": _as_statement(option["label"])}
     return option.rstrip().rstrip("?？؟").rstrip() or option if isinstance(option, str) and is_question(option) else option
@@ -270,7 +269,7 @@ def _refuse(request: ToolCallRequest, fault: str) -> ToolMessage:
 
 
 def _with_record(request: ToolCallRequest, result: ToolResult) -> ToolResult:
-    """A question that was answered stands in the log, with the answer."""
+    """Adds an answered question to the log, with its answer."""
     call = request.tool_call
     if call["name"] not in QUESTION_TOOLS or not isinstance(result, ToolMessage) or result.status == "error":
         return result

@@ -1,10 +1,10 @@
-"""The method leads on where the model cannot: it asks its own next question, takes the answer, and tells whoever asked to be told.
+"""The method takes over when the model cannot go on: it asks its own next question, takes the answer, and tells users who ask to be told.
 
 ```
 a model that is stopped (`middleware.stubborn`), or says nothing ─> ask_from_method ─┬─ told what they asked for
                                                                                       └─ the method's question ─> take_answer_in
 ```
-A model that does better afterwards leads again: it is asked after each answer, and stopped at once if it goes on as before.
+A model that recovers leads again: it is asked after each answer, and stopped at once if it goes on as before.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NOTE = "method_note"
 
 
 def ask_from_method(call: ModelCall, what: str = "") -> AIMessage | None:
-    """What the method says in the model's place; None when the seminar is complete."""
+    """What the method says in the model's place; None if the seminar is complete."""
     state: Mapping[str, Any] = call.request.state
     messages = messages_of(state)
     dialogue = read_dialogue(messages)
@@ -48,7 +48,7 @@ def ask_from_method(call: ModelCall, what: str = "") -> AIMessage | None:
 
 
 def tell_instead(call: ModelCall, dialogue: Dialogue) -> str | None:
-    """The method's own words, for what the phase needs; None if something was told already, or there is nothing to tell."""
+    """The method's own words for what the phase needs; None if something was told already, or there is nothing to tell."""
     state: Mapping[str, Any] = call.request.state
     stored = from_data(state.get("argument"))
     noted = _with_update(call, stored)
@@ -62,7 +62,7 @@ def tell_instead(call: ModelCall, dialogue: Dialogue) -> str | None:
 
 
 def has_told(argument: Argument, dialogue: Dialogue) -> bool:
-    """Whether something was told since the person asked for it: a move in the tutor's words, or a text."""
+    """Whether something was told since the user asked for it: a move in the tutor's words, or a text."""
     wishes = [place for place, move in enumerate(argument.moves) if move.move == "tell"]
     since = argument.moves[wishes[-1] :] if wishes else ()
     if any(move.by == "tutor" and move.move in ("propose", "update", "link", "hint") for move in since):
@@ -72,7 +72,7 @@ def has_told(argument: Argument, dialogue: Dialogue) -> bool:
 
 
 def take_answer_in(argument: Argument, result: ToolMessage) -> Command[Any]:
-    """The answer to a question of the method's, taken by the method: the model is told what became of it."""
+    """The method handles the answer to its own question, and tells the model the result."""
     said = ", ".join(result.additional_kwargs.get(USER_CHOICE) or ()) or str(result.additional_kwargs.get(USER_WORDS, ""))
     after, note = respond(argument, said)
     moved = go_on(after)
@@ -85,12 +85,12 @@ def take_answer_in(argument: Argument, result: ToolMessage) -> Command[Any]:
 
 
 def _with_update(call: ModelCall, stored: Argument) -> Argument:
-    """The argument as this call has left it so far."""
+    """The argument with this call's changes so far."""
     return from_data(reduce_argument(to_data(stored), [call.update["argument"]])) if "argument" in call.update else stored
 
 
 def _introduce(messages: list[AnyMessage]) -> str:
-    """Said once; after that only what the method has to say about the last answer."""
+    """The introduction, once; after that only the method's note about the last answer."""
     recent = [message for message in messages[-8:] if message.type == "tool" and _NOTE in message.additional_kwargs]
     note = str(recent[-1].additional_kwargs[_NOTE]) if recent else ""
     return note or ("" if any(stands_in(message) for message in messages[-8:]) else LEADING)

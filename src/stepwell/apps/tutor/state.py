@@ -1,10 +1,10 @@
-"""What a tutor's thread remembers: the conversation, the agent's own files and plan, the argument, and how it stands with the project.
+"""What a tutor's thread stores: the conversation, the agent's own files and plan, the argument, and its relation to the project's files.
 
-`argument` is the document (`argument.document.to_data`), `progress` what follows from it for a client to show. Money never enters the
-graph: `payment_balance_sats`, `payment_spent_sats` and `payment_status` mirror the ledger; `payment_token` and `payment_refund_token`
-exist because clients of this schema know them, and are always None: whoever reads a checkpoint could spend them. A refund is fetched
-from the wallet (`POST /api/wallet/refund`, then `claim`). A run's input may name the project and say something; what code
-keeps (argument, progress, payment) cannot be sent in.
+`argument` is the document (`argument.document.to_data`), `progress` is derived from it for a client to show. Money never enters the
+graph: `payment_balance_sats`, `payment_spent_sats` and `payment_status` mirror the ledger. `payment_token` and `payment_refund_token`
+exist for clients of this schema and are always None: anyone who reads a checkpoint could spend them. A refund is fetched from the
+wallet (`POST /api/wallet/refund`, then `claim`). A run's input may name the project and contain messages; fields that code
+maintains (argument, progress, payment) cannot be sent in.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ class Kept(TypedDict, total=False):
     hashes: dict[str, str]
     """File -> SHA-256 of its text when it was last written or read."""
     base: dict[str, Any]
-    """The argument as it stood then."""
+    """The argument at that time."""
     declined: str
-    """The text of argument.json that the person did not want to save, as a hash: the same is not offered twice."""
+    """The hash of the argument.json that the user declined to save, so that it is not offered twice."""
     conflict: bool
-    """A file has changed since, so nothing was written; it is read again next."""
+    """A file has changed since, so nothing was written; it will be read again next."""
     notice: str
-    """What the person should know about the files."""
+    """What the user should know about the files."""
 
 
 def reduce_latest(state: Mapping[str, Any], writes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The last value. Incremental like the argument: a plain one would stand in every checkpoint again."""
+    """The last value. Incremental like the argument: a plain field would be repeated in every checkpoint."""
     return dict(writes[-1]) if writes else dict(state)
 
 
@@ -74,4 +74,4 @@ class DeeptutorState(DeepAgentState):
     progress: NotRequired[Annotated[dict[str, Any], OmitFromInput, incremental(reduce_latest)]]
     kept: NotRequired[Annotated[dict[str, Any], PrivateStateAttr, incremental(reduce_latest)]]
     told: NotRequired[Annotated[str, PrivateStateAttr]]
-    """The utterance whose wish to be told stands in the log."""
+    """The id of the utterance whose request to be told is already in the log."""

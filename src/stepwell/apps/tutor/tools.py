@@ -1,13 +1,13 @@
-"""The tools by which a model works on the argument. Each call is one move, made or refused by code.
+"""The tools with which a model works on the argument. Each call is one move, which code makes or refuses.
 
-Beside the rules of `argument.moves`, these hold because of who said what:
+Besides the rules of `argument.moves`, these depend on who said what:
 
-- a thesis or a reply has the person's own words, unless they asked to be told or the hints have come to level 4;
-- a confidence is a number that the person said;
-- hints rise one level at a time, at most one in a turn.
+- a thesis or a reply uses the user's own words, unless they asked to be told or the hints have reached level 4;
+- a confidence is a number that the user said;
+- hints rise one level at a time, at most one per turn.
 
-Several calls of one step see one another's moves in the order in which the model made them: each replays those before it, and stores only
-what it changed itself.
+Several calls of one step see each other's moves in the order in which the model made them: each replays those before it, and stores
+only its own changes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from stepwell.apps.tutor.dialogue import Dialogue, last_answer, messages_of, rea
 from stepwell.middleware.own_words import refuse
 
 HINT_CHARS = {1: 200, 2: 300, 3: 400, 4: 2_000}
-"""The lower the hint, the shorter: below the last level it cannot hold the whole answer."""
+"""The lower the level, the shorter the hint: below the last level it cannot contain the whole answer."""
 CHANGED = "The thesis changed:"
 _RELATION_OF: Mapping[str, Relation] = {
     "citation": "supports",
@@ -111,7 +111,7 @@ def build_argument_tools() -> list[BaseTool]:
 
 
 def replay_step(state: Mapping[str, Any], call_id: str | None) -> tuple[Argument, Dialogue]:
-    """The argument as a call of the running step finds it, with what the calls before it in the same message do."""
+    """The argument as a call of the running step finds it, after the earlier calls of the same message."""
     argument = from_data(state.get("argument"))
     messages = messages_of(state)
     dialogue = read_dialogue(messages)
@@ -124,7 +124,7 @@ def replay_step(state: Mapping[str, Any], call_id: str | None) -> tuple[Argument
         schema, _, perform = _TABLE[call["name"]]
         try:
             argument, _said = perform(argument, schema.model_validate(call["args"]), dialogue)
-        except (MoveRefusedError, ValidationError):  # that call is told so itself
+        except (MoveRefusedError, ValidationError):  # that call gets its own error
             continue
         dialogue = replace(dialogue, done=dialogue.done | {call["name"]})
     return argument, dialogue
@@ -138,7 +138,7 @@ def _make_tool(name: str, schema: type[BaseModel], description: str) -> BaseTool
         return _run(name, runtime, args)
 
     run.__annotations__ = arun.__annotations__ = {"runtime": ToolRuntime}
-    # A class without fields would make LangChain call the function without anything, also without its runtime.
+    # With a class without fields, LangChain would call the function without arguments, even without its runtime.
     args_schema = schema if schema.model_fields else schema.model_json_schema()
     return StructuredTool(name=name, description=description, func=run, coroutine=arun, args_schema=args_schema)
 
@@ -242,7 +242,7 @@ def _export(argument: Argument, args: Export, dialogue: Dialogue) -> tuple[Argum
 
 
 def _choose_author(argument: Argument, text: str, dialogue: Dialogue, *, guarded: bool, target: str, what: str) -> Author:
-    """Whose words these are; refused where they would have to be the person's and are not."""
+    """Whose words these are; refused if they should be the user's and are not."""
     if is_said_in(text, dialogue.texts):
         return "user"
     if not guarded or dialogue.wants_to_be_told or hint_level(argument, target) >= TOP_LEVEL:

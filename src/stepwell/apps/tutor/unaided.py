@@ -5,8 +5,9 @@ START ─> load ─> take ─┬─> errand ────────────
   (if there is a       ├─> save ─> reread ───────┼─> ask ─> take ...        until the seminar is complete
    project)            └─────────────────────────┘
 ```
-`take` reads the person's last words: an answer to the open question, a command, or a clear errand. `ask` is one clarification, with the
-clause it is about. `load`, `save`, `reread` and `errand` are one question to the device each. The tutor says that it works like this.
+`take` reads the user's last words: an answer to the open question, a command, or a clear errand. `ask` is one clarification, with the
+clause it is about. `load`, `save`, `reread` and `errand` are one request to the device each. The tutor tells the user that it works like
+this.
 """
 
 from __future__ import annotations
@@ -56,11 +57,11 @@ _SPECIAL = re.compile(r"[\\.^$*+?()\[\]{}|]")
 
 class UnaidedState(DeeptutorState):
     errand: NotRequired[Annotated[dict[str, Any] | None, PrivateStateAttr]]
-    """An operation on the project that the person has asked for."""
+    """An operation on the project that the user has asked for."""
 
 
 def build_unaided(checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
-    """The tutor's graph where no capable model is configured."""
+    """The tutor's graph if no capable model is configured."""
     builder = StateGraph(UnaidedState, input_schema=TutorInput, output_schema=TutorOutput)
     for name, node in {
         "load": _load,
@@ -111,12 +112,12 @@ def _reread(state: UnaidedState) -> Update:
     argument = from_data(reduce_argument(state.get("argument") or {}, [update["argument"]] if "argument" in update else []))
     before = last_answer(messages_of(state))
     said = _say(state, argument, [*([before.text] if before and before.text else []), update["kept"]["notice"]])
-    # In the place of what was about to be asked: the question may be another one now.
+    # Replaces what was about to be asked: the question may be another one now.
     return {**update, "messages": [each.model_copy(update={"id": before.id}) for each in said] if before else said}
 
 
 def _ask(state: UnaidedState) -> Update:
-    """Put the question of the last message. Nothing has happened before it."""
+    """Ask the question of the last message. Has no effects before it."""
     argument = from_data(state.get("argument"))
     question = next_question(argument)
     if question is None:
@@ -143,7 +144,7 @@ def _call_id(state: Mapping[str, Any]) -> str:
 
 
 def _say(state: Mapping[str, Any], argument: Argument, notes: list[str]) -> list[AnyMessage]:
-    """What the person sees next, in the form in which a model would say it: a text, and the question as a call of its tool."""
+    """What the user sees next, in the form a model would use: a text, and the question as a tool call."""
     question = next_question(argument)
     if question is None:
         return [AIMessage("\n\n".join(notes))] if notes else []
@@ -152,7 +153,7 @@ def _say(state: Mapping[str, Any], argument: Argument, notes: list[str]) -> list
 
 
 def _take(state: UnaidedState) -> Update:
-    """One move from the person's last words, and on to the next phase if nothing is missing any more."""
+    """One move from the user's last words, then the next phase if nothing is missing any more."""
     dialogue = read_dialogue(messages_of(state))
     before = from_data(state.get("argument"))
     first = not any(isinstance(each, AIMessage) for each in messages_of(state))
@@ -171,7 +172,7 @@ def _take(state: UnaidedState) -> Update:
 
 
 def respond(argument: Argument, text: str, *, first: bool = False) -> tuple[Argument, str]:
-    """What the method makes of the person's words: the argument after them, and what to say about it."""
+    """How the method responds to the user's words: the argument after them, and what to say about it."""
     question = next_question(argument)
     said = text.strip()
     try:
@@ -185,7 +186,7 @@ def respond(argument: Argument, text: str, *, first: bool = False) -> tuple[Argu
                 return told, "There is nothing that I could say for you here, so I leave it."
             return told, f"You asked to be told, so these words are mine: “{words}” Change them when you like."
         if not said or (first and not (question.need == "question" and _is_opening_question(said))):
-            return argument, ""  # they have not seen the question yet, so this is no answer to it
+            return argument, ""  # they have not seen the question yet, so this cannot be an answer
         return take_answer(argument, question, said), ""
     except MoveRefusedError as refused:
         return argument, str(refused)
@@ -196,7 +197,7 @@ def _is_opening_question(text: str) -> bool:
 
 
 def _announce(before: Argument, after: Argument) -> list[str]:
-    """What has changed that the person should see: the thesis, and the phase."""
+    """Changes that the user should see: the thesis, and the phase."""
     notes: list[str] = []
     if len(after.versions) > max(1, len(before.versions)):
         notes.append(f"The thesis changed: {describe_change(after)}")

@@ -1,3 +1,2 @@
-"""The workspace: an agent on a tenant's files. `agent` is the recipe; `models` says which model does what; `subagents` who does the work;
-`places` where the files are;
-`grants` who may use them."""
+"""The workspace: an agent on a tenant's files. `agent` is the recipe; `models` assigns the models; `subagents` do the work;
+`places` says where the files are; `grants` who may use them."""

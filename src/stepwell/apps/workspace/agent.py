@@ -1,13 +1,13 @@
-"""The workspace agent: it talks to a person about a tenant's files, and lets subagents do everything.
+"""The workspace agent talks to a user about a tenant's files, and delegates all work to subagents.
 
 ```
 request {messages, config.configurable.gcs_root_path}
    └─ workspace (Sonnet): plans, delegates; its only tools are `task` and `write_todos`
         └─ gcs-filesystem (Haiku): ls, read_file, write_file, edit_file below the root
-             └─ a person approves each write: what would change, on which version
+             └─ a user approves each write: what would change, on which version
 ```
 
-A subagent more is a folder in `subagents/` and a line in its registry. The order of both stacks is below, with reasons, and nowhere else.
+To add a subagent, add a folder in `subagents/` and a line in its registry. Only this module knows the order of both stacks.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ from stepwell.settings import Settings
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 WRITE_OPERATIONS_APPROVAL: Mapping[str, Any] = {"write_file": True, "edit_file": True}
-"""Tools that wait for a person, in every subagent that has them."""
+"""Tools that need approval, in every subagent that has them."""
 
 
 def make_graph() -> Graph:
-    """On the configured models and the configured bucket, or a folder of this machine."""
+    """On the configured models and bucket, or a folder of this machine."""
     settings = Settings.load()
     model = main_model(settings)
     return build_agent(model, open_place(settings), settings=settings, grants=GrantTable.load(settings.workspace_grants))
@@ -67,9 +67,9 @@ def build_agent(
     grants: GrantTable | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
 ) -> Graph:
-    """The agent on a model and a place of the caller's.
+    """The agent on the caller's model and place.
 
-    `subagents` are entries of the registry; `approvals` say which tools wait for a person; `grants` who may use which roots.
+    `subagents` are entries of the registry; `approvals` say which tools need approval; `grants` who may use which roots.
     """
     grants = grants or GrantTable()
     recipe = Recipe(model, settings or Settings.load({}), place, approvals, grants)
@@ -85,9 +85,9 @@ def build_agent(
 
 
 class Recipe(NamedTuple):
-    """What the agents are built from; subagents when `task` first calls them.
+    """What the agents are built from. Subagents are built when `task` first calls them.
 
-    No dataclass: graph servers load this file by its path, and a dataclass needs its module to be known.
+    Not a dataclass: graph servers load this file by path, and a dataclass needs its module in `sys.modules`.
     """
 
     model: BaseChatModel
@@ -100,15 +100,15 @@ class Recipe(NamedTuple):
         """Around the main agent's model, outermost first."""
         stack = [
             ConfigToStateMiddleware(default=self.place.default_root, allowed=self.grants.roots),  # first: no root, no work
-            MentionsMiddleware(self._files_of),  # `@file` in a message; reads, so it needs the root
-            PlanningMiddleware(),  # what the person sees of the plan
-            delegation,  # `task`, the only way to act; nobody here is general-purpose
-            StubbornModelMiddleware(),  # a model that gets nowhere ends with a sentence
+            MentionsMiddleware(self._files_of),  # `@file` in a message; reads files, so it needs the root
+            PlanningMiddleware(),  # the plan that the user sees
+            delegation,  # `task`, the only way to act; there is no general-purpose subagent
+            StubbornModelMiddleware(),  # ends a model that gets nowhere, with a message
             SummarizationMiddleware(self.model),
             prompt_caching(self.model),
             RobustCallsMiddleware(),
             PatchToolCallsMiddleware(),
-            ApprovalMiddleware(interrupt_on=dict(self.approvals)) if self.approvals else None,  # last: a person sees what runs
+            ApprovalMiddleware(interrupt_on=dict(self.approvals)) if self.approvals else None,  # last: a user sees what runs
         ]
         return [entry for entry in stack if entry]
 
@@ -116,7 +116,7 @@ class Recipe(NamedTuple):
         """Around a subagent's model, outermost first."""
         approvals = cast("Mapping[str, Any]", spec.get("interrupt_on", self.approvals))
         stack = [
-            GCSRuntimeMiddleware(allowed=self.grants.roots),  # first: tools find the root that everything happens below
+            GCSRuntimeMiddleware(allowed=self.grants.roots),  # first: tells the tools their root
             PlanningMiddleware(),
             StubbornModelMiddleware(),
             SummarizationMiddleware(model),
@@ -125,7 +125,7 @@ class Recipe(NamedTuple):
             PatchToolCallsMiddleware(),
             *spec.get("middleware", ()),
             _approvals_of(approvals) if approvals else None,
-            ChangePreviewMiddleware(self._files_of) if approvals else None,  # behind the approvals, so it runs before them
+            ChangePreviewMiddleware(self._files_of) if approvals else None,  # after the approvals, so it runs before them
         ]
         return [entry for entry in stack if entry]
 
@@ -146,12 +146,12 @@ class Recipe(NamedTuple):
         return subagent_model(spec["name"], self.model, self.settings)
 
     def _files_of(self, runtime: Any) -> BackendProtocol:
-        """The files of a run, for mentions and previews, which are read outside of a tool call."""
+        """The files of a run, for mentions and previews, which read outside a tool call."""
         return self.place.at(find_root(runtime.state, runtime.config, self.grants.roots))
 
 
 def _approvals_of(wanted: Mapping[str, Any]) -> PreviewedApprovals:
-    """Approvals that ask nobody about a change that `GCSRuntimeMiddleware` refuses anyway, because its caller may only read."""
+    """Approvals that skip changes which `GCSRuntimeMiddleware` refuses anyway, because the caller may only read."""
     made = PreviewedApprovals(interrupt_on=dict(wanted))
     made.interrupt_on = {
         name: {**config, "when": _may_write} if name in WRITE_TOOLS and "when" not in config else config

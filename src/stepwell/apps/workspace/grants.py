@@ -1,15 +1,15 @@
-"""Who may use which roots. A root in a request may only narrow what its caller was given.
+"""Who may use which roots. A root in a request can only narrow what its caller was granted.
 
-| who runs it | is given |
+| caller | granted roots |
 |---|---|
-| the server has tied the run to a root, by a key, a token or this table | that one |
-| nobody was asked who they are (a program, a server on one's own machine) | every root |
-| a user whose permissions say so, `workspace:/acme/` or `workspace:/acme/:read` (a server with an authentication of its own) | those |
-| a user in the operator's table, `STEPWELL_WORKSPACE_GRANTS` | the roots beside their name, and those beside `*` |
+| a run that the server has tied to a root, by a key, a token or this table | that one |
+| a caller who did not sign in (a program, a server on one's own machine) | every root |
+| a user with permissions `workspace:/acme/` or `workspace:/acme/:read` (a server with its own authentication) | those |
+| a user in the operator's table, `STEPWELL_WORKSPACE_GRANTS` | the roots of their name, and those of `*` |
 | any other user | none |
 
 The table is a JSON file: `{"ada": ["/acme/"], "bob": ["/acme/plans/", {"root": "/shared/", "access": "read"}]}`. It is read when the
-graph is built. Several people may share a root, some of them to read only.
+graph is built. Several users may share a root, some of them read-only.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from stepwell.errors import AccessError, ConfigurationError, InvalidRequestError
 
 EVERYBODY = "*"
 NOBODY_ASKED = "local"
-"""The user of a server that asks nobody who they are."""
+"""The user name on a server without authentication."""
 _PERMISSION = "workspace:"
 _READ = ":read"
 
 
 @dataclass(frozen=True)
 class Grant:
-    """A root that somebody may use, with everything below it."""
+    """A root that a user may use, with everything below it."""
 
     root: str
     may_write: bool = True
@@ -52,7 +52,7 @@ class GrantTable:
 
     @classmethod
     def load(cls, file: Path | None) -> Self:
-        """The table in a file; an empty one without."""
+        """Reads the table from a file; empty without one."""
         if file is None:
             return cls()
         try:
@@ -64,7 +64,7 @@ class GrantTable:
             ) from error
 
     def of(self, config: RunnableConfig) -> tuple[Grant, ...] | None:
-        """What the caller of a run is given; None is everything."""
+        """The grants of a run's caller; None means every root."""
         if PINNED_ROOT in (configurable := config.get("configurable", {})):
             return _read_pinned(configurable)
         user = config.get("configurable", {}).get("langgraph_auth_user")
@@ -75,7 +75,7 @@ class GrantTable:
         return (*said, *self.table.get(identity, ()), *self.table.get(EVERYBODY, ()))
 
     def of_user(self, user: str) -> Grants:
-        """What the table alone gives a user, for whoever admits their requests."""
+        """What the table alone grants a user, for the server that admits their requests."""
         given = (*self.table.get(user, ()), *self.table.get(EVERYBODY, ()))
         return make_grants(
             (grant.root for grant in given if grant.may_write), (grant.root for grant in given if not grant.may_write)
@@ -87,7 +87,7 @@ class GrantTable:
         return None if given is None else [grant.root for grant in given]
 
     def limit(self, files: BackendProtocol, root: str, config: RunnableConfig) -> BackendProtocol:
-        """The files of a root as the caller may use them."""
+        """The files of a root, with the caller's access."""
         given = self.of(config)
         if given is None or any(grant.may_write and root.startswith(grant.root) for grant in given):
             return files
@@ -95,7 +95,7 @@ class GrantTable:
 
 
 class _ReadOnly:
-    """A backend without changes."""
+    """A backend that refuses changes."""
 
     def __init__(self, backend: BackendProtocol) -> None:
         self._backend = backend
@@ -121,7 +121,7 @@ def _refusal(path: str) -> PathError:
 
 
 def _read(user: Any, name: str) -> Any:
-    """A field of a user, which servers give as an object or as a mapping."""
+    """A field of a user, which servers pass as an object or a mapping."""
     return user.get(name) if isinstance(user, Mapping) else getattr(user, name, None)
 
 

@@ -1,8 +1,8 @@
 """`@/plans/may.md` in a message: the model sees a short excerpt of the file with it.
 
-The thread keeps the message as it was written. What was read stands beside it in state, by the message's id, so that every step of a turn
-and every later turn sees the same excerpt, and nothing is read twice. Bounded: some files, some lines, some characters. An excerpt is
-what somebody wrote into a file: it is marked as data, and the subagent reads the file when more is needed.
+The thread keeps the message as written. The excerpt is stored beside it in state, by message id, so that every step of a turn
+and every later turn sees the same excerpt, and no file is read twice. Files, lines and characters are limited. An excerpt is
+foreign text from a file: it is marked as data, and the subagent reads the file when more is needed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_FILES = 5
 MAX_LINES = 60
 MAX_CHARS = 4_000
 
-# Not behind a letter, so that an e-mail address is none. A bare name needs a dot or a slash, so that @ada is none either.
+# Not after a letter, which excludes e-mail addresses. A bare name needs a dot or a slash, which excludes @ada.
 _MENTION = re.compile(r"(?<![\w@/.])@(?:\"([^\"\n]{1,300})\"|([\w/][\w./-]{0,300}))")
 
 
@@ -67,7 +67,7 @@ class MentionsMiddleware(RequestMiddleware):
 
 
 def find_mentions(messages: Sequence[AnyMessage]) -> tuple[HumanMessage | None, list[str]]:
-    """The newest message, if a person wrote it, and the paths it names, in their order."""
+    """The newest message, if a user wrote it, and the paths it names, in order."""
     newest = messages[-1] if messages else None
     if not isinstance(newest, HumanMessage) or not newest.id:
         return None, []

@@ -1,6 +1,6 @@
 """Which model does what in the workspace: one table.
 
-The names are Anthropic's. Where another provider is configured, its model does all the work; `STEPWELL_MODEL_FILES` names another one for
+The names are Anthropic's. With another provider, the configured model does all the work; `STEPWELL_MODEL_FILES` names another one for
 the subagents.
 """
 
@@ -23,11 +23,11 @@ MAIN_MODEL = CLAUDE_SONNET_4_5
 SUBAGENT_MODELS: Mapping[str, str] = {
     "gcs-filesystem": CLAUDE_HAIKU_4_5,  # reading and writing files needs speed more than thought
 }
-"""Subagent -> model; one without a line has the small model too."""
+"""Subagent -> model; a subagent without a line uses the small model too."""
 
 
 def main_model(settings: Settings) -> BaseChatModel:
-    """The configured model, which is `MAIN_MODEL` where an Anthropic key is all there is. It must be able to use tools."""
+    """The configured model, or `MAIN_MODEL` if only an Anthropic key is set. It must be able to use tools."""
     model = resolve_model(None, settings=settings, embedded_fallback=True)
     if not capabilities_of(model).tools:
         raise ConfigurationError(
@@ -38,7 +38,7 @@ def main_model(settings: Settings) -> BaseChatModel:
 
 
 def subagent_model(name: str, main: BaseChatModel, settings: Settings) -> BaseChatModel:
-    """The model of a subagent: the environment's for files, the table's on Anthropic, or the main agent's own."""
+    """The model of a subagent: the one set for files, the table's on Anthropic, or the main agent's own."""
     if chosen := settings.task_models.get("files"):
         return resolve_model(chosen, settings=settings)
     if describe(main).provider != "anthropic":

@@ -1,6 +1,6 @@
 """Where a workspace's files are: in the bucket that the settings name, or in a folder of this machine.
 
-A place gives the files of a root; the agents decide whose. In a folder, a root is a folder below it, and somebody who does not name one
+A place returns the files of a root; the agents decide which root. In a folder, a root is a subfolder, and a user who names none
 (a newcomer at the page) works in `LOCAL_ROOT`.
 """
 
@@ -38,11 +38,11 @@ class Place(Protocol):
 
     @property
     def default_root(self) -> str | None:
-        """The root of a request that names none; None if it has to."""
+        """The root for requests that name none; None if they must."""
         ...
 
     def at(self, root: str) -> BackendProtocol:
-        """The files of one root, which is in its normal form."""
+        """The files of one root, given in its normal form."""
         ...
 
     def whole_files(self) -> WholeFiles:
@@ -51,7 +51,7 @@ class Place(Protocol):
 
 
 def open_place(settings: Settings) -> Place:
-    """The bucket of the settings, or else a folder among Stepwell's data."""
+    """The bucket of the settings, or a folder in Stepwell's data directory."""
     bucket = open_bucket(settings)
     return InBucket(bucket) if bucket else InFolder(settings.data_folder / "workspace")
 
@@ -81,7 +81,7 @@ class InFolder:
 
 
 class _Folder(SyncBackend):
-    """A folder that is made when it is first used: in the thread that works on files, never on an event loop."""
+    """A folder created on first use: in the thread that works on files, never on an event loop."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

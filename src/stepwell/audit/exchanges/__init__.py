@@ -1,8 +1,8 @@
 """What a run sent and what came back.
 
 ```
-recording.py   every request written down before it leaves, with its answer    replay.py     the answers again, without a network
-receipt.py     what left the machine, for a reader                             refusals.py   what a rule kept back
+recording.py   every request, recorded before it is sent, with its answer      replay.py     the answers again, without a network
+receipt.py     what was sent, for a reader                                     refusals.py   what a rule stopped
 redaction.py   no secret in any of it
 ```
 """

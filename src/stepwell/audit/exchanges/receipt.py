@@ -1,13 +1,13 @@
-"""The egress receipt: what left the machine, and apart from it what was refused and why. From the trail, and from nothing else.
+"""The egress receipt: what was sent, and separately what was refused and why. Derived from the trail alone.
 
 ```
-entry `request`                                      left, unless the entry that answers it says that it was refused
-entry `response` whose error is `refused`            nothing was sent: the newest request under its key did not leave
-entry `refusal` (`refusals.py`)                      a rule stopped it before it was a request
+entry `request`                                      sent, unless the entry that answers it says that it was refused
+entry `response` whose error is `refused`            not sent: this concerns the newest request under its key
+entry `refusal` (`refusals.py`)                      a rule stopped it before it became a request
 ```
 
-Doubt counts as sent: a request without an answer, or one that failed on its way, is among those that left. A name may have been
-looked up for a refused one; nothing else of it left.
+Doubt counts as sent: a request without an answer, or one that failed on its way, is listed as sent. For a refused one, a host name may
+have been looked up; nothing else of it was sent.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _REFUSED = ("url", "host", "step", "rule", "reason")
 
 
 def egress_receipt(entries: Iterable[Entry]) -> dict[str, Any]:
-    """Each request that left with its time, place, size and reason, whether it was a resend, and whether an answer came; each one
-    that was refused, with the rule; and totals."""
+    """Each request that was sent, with its time, place, size and reason, whether it was a resend, and whether it was answered; each
+    refused one, with the rule; and totals."""
     entries = list(entries)
     refused = _refused_requests(entries)
     answered = {
@@ -57,8 +57,8 @@ def _totals(requests: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _refused_requests(entries: list[Entry]) -> dict[int, dict[str, Any]]:
-    """Place in the trail -> why, for requests that were written down and then not sent. Of several under one key, the newest: of
-    those before it nobody knows what became of them."""
+    """Place in the trail -> why, for requests that were recorded and then not sent. Of several under one key, this concerns the newest;
+    the outcome of earlier ones is unknown."""
     newest: dict[Any, int] = {}
     found: dict[int, dict[str, Any]] = {}
     for entry in entries:
@@ -71,7 +71,7 @@ def _refused_requests(entries: list[Entry]) -> dict[int, dict[str, Any]]:
 
 
 def _stops(entries: list[Entry], refused: Mapping[int, Any]) -> list[Entry]:
-    """The entries that tell of a refusal. What a step was told of a refused request of its own is not told twice."""
+    """The entries that record a refusal. A step's own note about a refused request is not listed twice."""
     requests = [entry for entry in entries if entry.seq in refused]
     told = {(entry.data.get("step"), entry.data.get("url")) for entry in requests}
     notes = [entry for entry in entries if entry.kind == "refusal"]

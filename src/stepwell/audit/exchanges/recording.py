@@ -1,4 +1,4 @@
-"""Every request once, with its answer: what a resumed run goes on from, and what a replay answers from.
+"""Makes every request once and records its answer: a resumed run continues from it, and a replay answers from it.
 
 ```
 intend   entry `request`, key K              before anything is sent
@@ -6,12 +6,12 @@ send     the caller's
 store    entry `response` or `model_call`, key K:answer, with the hash of the body
 ```
 
-A node that runs again finds K:answer and sends nothing. If only the intent is there, nobody knows whether the request arrived: it is
-sent again with an entry K:resend:1, which counts against the ceiling like any other request. Bodies are stored under their hash;
-headers that were sent are not stored at all, and keys are blotted out in addresses, in what models answer, and in headers that came.
+A node that runs again finds K:answer and sends nothing. If only the intent is there, we cannot know whether the request arrived: it is
+sent again with an entry K:resend:1, which counts against the ceiling like any other request. Bodies are stored under their hash. Request
+headers are not stored at all, and keys are redacted in addresses, in models' answers, and in response headers.
 
-An answer whose data have `error: {"refused": true, ...}` says that a rule stopped the request after its intent was written: nothing
-was sent. It still counts against the ceiling, and the receipt lists it among what was refused.
+An answer whose data have `error: {"refused": true, ...}` says that a rule stopped the request after its intent was recorded: nothing
+was sent. It still counts against the ceiling, and the receipt lists it as refused.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from stepwell.secrets.text import hide_secrets
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A request to be made. `key` is the same when the same step runs again; `url` may be `model:name` for one in the process."""
+    """A request to be made. `key` is the same when the same step runs again; `url` may be `model:name` for a model in this process."""
 
     key: str
     to: Literal["web", "model"]
@@ -44,27 +44,27 @@ class Outgoing:
     why: str = ""
     leaves_machine: bool = True
     host: str = ""
-    """Where it goes, if the address does not say."""
+    """The host, if the address does not contain it."""
     model: str = ""
     """Which model is asked."""
 
     def fingerprint(self) -> str:
-        """The same for every request that asks the same: what a replay looks its answer up by."""
+        """The same for every request that asks the same: a replay finds its answer by it."""
         asked = {"to": self.to, "method": self.method.upper(), "url": without_secrets(self.url), "body": sha256(self.body)}
         return sha256(canonical(asked))
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedReply:
-    """What came back: data that fit into the trail (also of a failure, so that it can be replayed), and the body."""
+    """A reply: data that fit into the trail (also of a failure, so that it can be replayed), and the body."""
 
     data: dict[str, Any] = field(default_factory=dict)
     body: bytes = b""
 
 
 class Recorder:
-    """Makes requests and writes them down. One for a run; `max_requests` is the ceiling of requests to the web, resends included, of
-    those whose keys begin with `scope`."""
+    """Makes requests and records them. One per run; `max_requests` is the ceiling of web requests, including resends, among those whose
+    keys begin with `scope`."""
 
     def __init__(self, vault: EvidenceVault, max_requests: int | None = None, scope: str = "") -> None:
         self._vault = vault
@@ -76,9 +76,9 @@ class Recorder:
         self._times_sent: Counter[str] = Counter()
 
     async def once(self, outgoing: Outgoing, send: Callable[[], Awaitable[RecordedReply]]) -> RecordedReply:
-        """The stored answer, or the one that `send` gets. `RequestCeilingError` before anything is sent.
+        """The stored answer, or the one that `send` returns. `RequestCeilingError` before anything is sent.
 
-        What `send` raises passes through, and the next attempt is a resend. Return failures that a replay should repeat as a
+        Exceptions of `send` pass through, and the next attempt is a resend. Return failures that a replay should repeat as a
         `RecordedReply`.
         """
         stored = await self._vault.find(f"{outgoing.key}:answer")
@@ -99,7 +99,7 @@ class Recorder:
             await self._vault.append(NewEntry("request", key, _intent(outgoing, body, resend)))
 
     async def _catch_up(self) -> None:
-        """Count what the trail has gained, by this recorder or another. Each entry is read once, however many requests there are."""
+        """Count new entries of the trail, by this recorder or another. Each entry is read once, however many requests there are."""
         for entry in await self._vault.entries(self._read_to):
             self._read_to = entry.seq
             if entry.kind == "request":
@@ -107,7 +107,7 @@ class Recorder:
                 self._times_sent[entry.data.get("request", entry.key)] += 1
 
     async def _store(self, outgoing: Outgoing, answer: RecordedReply) -> RecordedReply:
-        # A model may repeat a key that somebody gave it. A page stays as it came: it is the evidence.
+        # A model may repeat a key that it was given. A page stays as received: it is the evidence.
         kept = _hide_in_words(answer.body) if outgoing.to == "model" else answer.body
         body = await self._vault.put(kept)
         data: dict[str, Any] = {
@@ -119,14 +119,14 @@ class Recorder:
         }
         kind: Literal["response", "model_call"] = "model_call" if outgoing.to == "model" else "response"
         if kind == "model_call":
-            # Else a request that was dropped from a trail would look like a model on this machine.
+            # Otherwise, removing a request from a trail would make its model look local.
             data["left"] = outgoing.leaves_machine
             data["asked_sha256"] = await self._vault.put(outgoing.body)
         key = f"{outgoing.key}:answer"
         try:
             entry = await self._vault.append(NewEntry(kind, key, data))
         except EntryConflictError:
-            # The same request was under way twice. The answer that was written first counts, for both.
+            # The same request was made twice at once. The answer that was stored first counts for both.
             entry = await self._vault.find(key) or _gone(key)
         return await self._stored(outgoing, entry)
 
@@ -137,7 +137,7 @@ class Recorder:
 
 
 def count_requests(entries: Iterable[Entry]) -> int:
-    """How many requests to the web were about to be sent, resends and refused ones included: what ceilings count."""
+    """How many web requests were about to be sent, including resends and refused ones: what ceilings count."""
     return sum(map(is_web_request, entries))
 
 
@@ -157,7 +157,7 @@ def _gone(key: str) -> Never:
 
 
 def recording_lines(entries: Iterable[Entry]) -> bytes:
-    """The member `recording.jsonl` of a bundle: every answer, by what was asked."""
+    """The member `recording.jsonl` of a bundle: every answer, by its request."""
     lines = [
         canonical({"key": entry.key, "kind": entry.kind, **{name: entry.data.get(name) for name in _RECORDED}})
         for entry in entries
@@ -167,7 +167,7 @@ def recording_lines(entries: Iterable[Entry]) -> bytes:
 
 
 def is_answer(entry: Entry) -> bool:
-    """Whether an entry holds what came back; the calls of a deep research's agents do not."""
+    """Whether an entry contains an answer; calls by agents of deep research do not."""
     return entry.kind in ("response", "model_call") and "fingerprint" in entry.data
 
 

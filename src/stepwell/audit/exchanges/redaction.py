@@ -1,4 +1,4 @@
-"""Keep keys and passwords out of the trail: what is written down is for readers. What counts as one is `stepwell.secrets`' affair."""
+"""Keeps keys and passwords out of the trail, which is for readers. `stepwell.secrets` decides what counts as one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _USER = re.compile(r"//[^/?#@\s]*@")
 
 
 def without_password(url: str) -> str:
-    """The address, or what should be one, with its user name and password blotted out; it still shows that there were some."""
+    """The address, valid or not, with user name and password redacted; it still shows that there were some."""
     return _USER.sub(f"//{REDACTED}@", url)
 
 
 def without_secrets(url: str) -> str:
-    """The address without user name, password, fragment, the values of parameters that are keys, and keys of a known form elsewhere."""
+    """The address without user name, password, fragment, values of parameters that are keys, and keys of a known form elsewhere."""
     try:
         parts = urlsplit(url)
     except ValueError as error:
@@ -35,8 +35,8 @@ def without_secrets(url: str) -> str:
 
 
 def without_secret_headers(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The data of an answer; in its `headers` (a mapping, or a list of pairs), if it has some, no cookie and no key, and none of a known
-    form in what else it says: an address it leads to, an error."""
+    """The data of an answer with cookies and keys removed from its `headers` (a mapping, or a list of pairs), and keys of a known form
+    hidden everywhere else, such as in a redirect address or an error."""
     headers = data.get("headers")
     if isinstance(headers, list | tuple):
         data = {**data, "headers": [pair for pair in headers if not is_secret_header(str(pair[0]))]}

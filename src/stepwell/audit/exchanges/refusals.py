@@ -1,7 +1,7 @@
-"""What a rule kept from leaving the machine, written down: for the receipt, beside what left.
+"""Records what a rule stopped, for the receipt, next to what was sent.
 
-Only refusals before a request was written down belong here. A refusal by the transport is the answer to its request (`recording.py`), and
-the receipt finds it there. An address that was refused because of what it holds is not written down with it.
+Only refusals before a request was recorded belong here. A refusal by the transport is the answer to its request (`recording.py`), and
+the receipt finds it there. An address that was refused for what it contains is not stored.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from stepwell.secrets.text import hide_secrets
 
 
 async def record_refusal(vault: EvidenceVault, key: str, *, url: str | None, step: str, rule: str, reason: str) -> None:
-    """Note that something was not sent. `rule` is the one word or rule id that says why, `reason` the sentence; `url` is `None` where
-    there is none, or where it must not be repeated."""
+    """Record that something was not sent. `rule` is the word or rule id that says why, `reason` the sentence; `url` is `None` if there is
+    none, or if it must not be repeated."""
     address, host = _place(url)
     data = {"url": address, "host": host, "step": step, "rule": rule, "reason": hide_secrets(reason)}
     await append_beside(vault, NewEntry("refusal", key, data))
 
 
 def _place(url: str | None) -> tuple[str | None, str]:
-    """The address and its host; nothing for what is no address."""
+    """The address and its host; empty if it is not an address."""
     if url is None:
         return None, ""
     try:

@@ -1,7 +1,7 @@
-"""The answers of a recording again, without a network and without a model.
+"""Returns the answers of a recording, without a network or a model.
 
-Requests are known by what they ask, not by their keys, so a replay may run under another thread. The same question asked twice got
-two answers; they are given out in their order.
+Requests are identified by what they ask, not by their keys, so a replay may run under another thread. If the same request was made twice,
+its two answers are returned in order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Replay:
     """Answers requests from a recording. Use it as the `send` of a `Recorder` on a fresh vault."""
 
     def __init__(self, recording: bytes, read_body: Callable[[str], bytes]) -> None:
-        """`recording` is `recording.jsonl`; `read_body` gives stored bytes by their sha256."""
+        """`recording` is `recording.jsonl`; `read_body` returns stored bytes by their sha256."""
         self._read_body = read_body
         self._answers: dict[str, deque[dict[str, Any]]] = defaultdict(deque)
         for number, line in enumerate(recording.splitlines(), 1):
@@ -46,5 +46,5 @@ class Replay:
 
     @property
     def unused(self) -> int:
-        """How many answers nobody has asked for; none after a whole replay."""
+        """How many answers have not been used; zero after a complete replay."""
         return sum(map(len, self._answers.values()))

@@ -1,4 +1,4 @@
-"""A research as a document for people: Markdown, HTML, PDF, DOCX, its sources for programs that keep literature, or the bundle itself.
+"""Research as a document for people: Markdown, HTML, PDF, DOCX, its sources for reference managers, or the bundle itself.
 
 ```
 bundle ─verify─> dossier.py ─┬─ report.md as it is stored                       md
@@ -8,8 +8,8 @@ bundle ─verify─> dossier.py ─┬─ report.md as it is stored             
                              └─ bibliography.py          the sources alone      bib, json
 ```
 
-A bundle that does not hold is not exported: a well-set page would lend it credit it does not have. The same bundle gives the
-same bytes in each format but DOCX, whose container notes when it was packed.
+A bundle that does not verify is not exported: a well-set page would make it look credible. The same bundle gives the
+same bytes in each format except DOCX, whose container stores the time of packing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 
 def export_bundle(bundle: Path, form: Format) -> bytes:
-    """The document. Reads and computes; call it beside the event loop."""
+    """The document. Blocking; call it outside the event loop."""
     checked = verify_bundle(bundle)
     if not checked.ok:
         raise BundleError(
@@ -63,14 +63,14 @@ def export_bundle(bundle: Path, form: Format) -> bytes:
 
 
 def require_format(form: Format) -> None:
-    """`MissingExtraError` if what a format needs is not installed: known before a research begins."""
+    """`MissingExtraError` if a format's package is not installed, so that users know before research begins."""
     needed = {"pdf": ("reportlab", "Export to PDF"), "docx": ("docx", "Export to DOCX")}.get(form)
     if needed and find_spec(needed[0]) is None:
         raise MissingExtraError(needed[1], "research")
 
 
 def format_of(out: Path | None, named: str | None) -> Format:
-    """The format that was named, else the one that the file's name ends in, else Markdown."""
+    """The named format, or the one of the file's extension, or Markdown."""
     wanted = named or (out.suffix.removeprefix(".").lower() if out and out.suffix else "md")
     wanted = {"markdown": "md", "htm": "html", "bibtex": "bib", "csl": "json"}.get(wanted, wanted)
     for form in FORMATS:

@@ -1,6 +1,6 @@
-"""The sources of a report for programs that keep literature: BibTeX, and CSL-JSON, which Zotero, Pandoc and others read.
+"""The sources of a report for reference managers: BibTeX, and CSL-JSON, which Zotero, Pandoc and others read.
 
-Only what is stored is said: title, address, the day it was fetched, the pages that are cited, the hash of what came. Authors and dates of
+It contains only what is stored: title, address, the day it was fetched, the cited pages, the hash of the bytes. Authors and dates of
 publication are not guessed.
 """
 
@@ -17,7 +17,7 @@ from stepwell.audit.evidence import Source
 from stepwell.audit.export.dossier import Dossier, clean
 from stepwell.audit.writing.references import address, cited_pages
 
-# What TeX reads as a command, as it is written to be read as itself.
+# Characters that are commands in TeX, and how to write them literally.
 _TEX = str.maketrans(
     {
         "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
@@ -27,7 +27,7 @@ _TEX = str.maketrans(
 
 
 def to_bibtex(dossier: Dossier) -> bytes:
-    """An `@online` entry for each source with an address, an `@misc` for each from the user's device."""
+    """An `@online` entry per source with an address, an `@misc` per source from the user's device."""
     return ("\n\n".join(_bibtex_entry(*each) for each in _cited(dossier)) + "\n").encode()
 
 
@@ -38,7 +38,7 @@ def to_csl_json(dossier: Dossier) -> bytes:
 
 
 def _cited(dossier: Dossier) -> Iterator[tuple[str, Source, list[int]]]:
-    """Each source that a sentence of the report cites, in the order in which it is met first, with a key and its cited pages."""
+    """Each source that a sentence of the report cites, in order of first mention, with a key and its cited pages."""
     shown = [claim for claim in dossier.claims if claim.verdict in ("supported", "partial")]
     quotes = [quote for claim in shown for quote, _ in dossier.cited(claim)]
     pages = cited_pages(quotes, dossier.evidence.sources)
@@ -48,7 +48,7 @@ def _cited(dossier: Dossier) -> Iterator[tuple[str, Source, list[int]]]:
 
 
 def _key(source: Source) -> str:
-    """`example_org_s3`: letters that every program takes, and the source's id, so that none is there twice."""
+    """`example_org_s3`: letters that every program accepts, and the source's id to make it unique."""
     name = urlsplit(source.final_url or "").hostname or source.title
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     return f"{re.sub(r'[^a-z0-9]+', '_', plain).strip('_')[:40] or 'source'}_{source.source_id}"
@@ -58,7 +58,7 @@ def _bibtex_entry(key: str, source: Source, pages: list[int]) -> str:
     where = address(source)
     fields = {
         "title": f"{{{_tex(_title(source))}}}",
-        # Inside \url nothing is escaped but what would end the field.
+        # Inside \url nothing is escaped except what would end the field.
         "url": where.replace("{", "%7B").replace("}", "%7D") if where else "",
         "urldate": source.fetched_at[:10],
         "pages": ", ".join(map(str, pages)),
@@ -88,7 +88,7 @@ def _title(source: Source) -> str:
 def _day(stamp: str) -> list[int] | None:
     try:
         day = datetime.fromisoformat(stamp)
-    except ValueError:  # a bundle that others made may say anything here
+    except ValueError:  # someone else's bundle may contain anything here
         return None
     return [day.year, day.month, day.day]
 

@@ -1,5 +1,5 @@
-"""What has changed from one report to the next about the same question: sentences that came, went, or say something else now, and pages
-that are other than they were."""
+"""What has changed between two reports on the same question: sentences that are new, gone or rewritten, and pages that have
+changed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stepwell.audit.export.dossier import Dossier, clean
 from stepwell.audit.writing.references import address
 
 _ALIKE = 0.6
-"""Share of letters that two sentences have in common to be versions of one."""
+"""The share of letters that two sentences must have in common to count as versions of one."""
 _SHOWN = ("supported", "partial")
 
 
@@ -24,13 +24,13 @@ class Rewritten:
 
 @dataclass(frozen=True)
 class Changes:
-    """In the order of the newer report; what is gone in that of the older one."""
+    """In the order of the newer report; what is gone in the order of the older one."""
 
     came: tuple[Claim, ...] = ()
     gone: tuple[Claim, ...] = ()
     rewritten: tuple[Rewritten, ...] = ()
     pages_changed: tuple[Source, ...] = ()
-    """Of the newer research: read in both, and with another text now."""
+    """Sources of the newer research that both have read, and that have another text now."""
     pages_new: tuple[Source, ...] = ()
     pages_gone: tuple[Source, ...] = ()
 
@@ -39,7 +39,7 @@ class Changes:
 
 
 def compare(before: Dossier, after: Dossier) -> Changes:
-    """Pure: from two dossiers alone."""
+    """Pure: uses the two dossiers alone."""
     old, new = _shown(before), _shown(after)
     known = {(claim.text, claim.verdict) for claim in old}
     left = [claim for claim in old if (claim.text, claim.verdict) not in {(each.text, each.verdict) for each in new}]
@@ -66,7 +66,7 @@ def compare(before: Dossier, after: Dossier) -> Changes:
 
 
 def describe(changes: Changes) -> str:
-    """For a reader, in Markdown. Says so where nothing has changed."""
+    """The changes as Markdown for a reader, also if there are none."""
     if not changes:
         return "Nothing has changed: the same sentences from the same pages.\n"
     parts = [
@@ -87,7 +87,7 @@ def _shown(dossier: Dossier) -> list[Claim]:
 def _most_alike(claim: Claim, others: Sequence[Claim]) -> Claim | None:
     def share(other: Claim) -> float:
         matcher = difflib.SequenceMatcher(None, other.text, claim.text, autojunk=False)
-        # The two bounds cost little, and most sentences do not come near.
+        # The two upper bounds are cheap, and most sentences are far apart.
         if matcher.real_quick_ratio() < _ALIKE or matcher.quick_ratio() < _ALIKE:
             return 0.0
         return matcher.ratio()

@@ -1,4 +1,4 @@
-"""What a document tells about a research: read from its bundle, and from nothing else."""
+"""What a document says about a research, read from its bundle alone."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ EXTRACTIVE_NOTE = (
     "No model wrote this report. Its sentences are quotes from the sources, chosen and grouped by a program; no claim is ours."
 )
 
-# Controls but tab and newline, and what turns the direction of text around: pages of strangers are quoted here.
+# Control characters except tab and newline, and those that change the direction of text: these documents quote strangers' pages.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True)
 class Dossier:
-    """All of a research that a reader may want to see."""
+    """Everything about a research that a reader may want to see."""
 
     question: str
     mode: str
@@ -42,7 +42,7 @@ class Dossier:
     receipt: dict[str, Any] = field(default_factory=dict)
     evidence: Evidence = field(default_factory=Evidence)
     checked: Sequence[str] = ()
-    """What checking it has shown of who made it and what it is built on, and what it could not show, in sentences."""
+    """What the check has shown about its maker and what it is built on, and what it could not show, as sentences."""
     elsewhere: Sequence[Entry] = ()
     """Questions, plans and answers of other branches of the thread: the report does not rest on them."""
 
@@ -55,7 +55,7 @@ class Dossier:
         return list(self.evidence.sources.values())
 
     def cited(self, claim: Claim) -> list[tuple[Quote, Source]]:
-        """What a claim rests on, as far as it is there."""
+        """What a claim rests on, as far as it is available."""
         quotes = [self.evidence.quotes[each] for each in claim.evidence if each in self.evidence.quotes]
         sources = self.evidence.sources
         return [(quote, sources[quote.source_id]) for quote in quotes if quote.source_id in sources]
@@ -66,7 +66,7 @@ class Dossier:
 
 
 def read_dossier(bundle: Path, checked: Verification | None = None) -> Dossier:
-    """Of a bundle that was verified, with what that gave; `BundleError` if the research had not ended."""
+    """From a verified bundle, with the result of that check; `BundleError` if the research had not ended."""
     with BundleReader(bundle) as reader:
         if "report.md" not in reader.members:
             raise BundleError(f"The bundle '{bundle.name}' has no report: the research had not ended when it was packed.")
@@ -93,7 +93,7 @@ def read_dossier(bundle: Path, checked: Verification | None = None) -> Dossier:
 
 
 def _find_mode(story: Story) -> str:
-    """What wrote the report: a deep research says it with its question."""
+    """What wrote the report; deep research says so in its question."""
     said = (entry.data.get("mode") for entry in (story.last("report"), story.last("question")) if entry)
     return next((str(mode) for mode in said if mode), "")
 
@@ -104,5 +104,5 @@ def _describe(checked: Verification) -> list[str]:
 
 
 def clean(text: str) -> str:
-    """Text of strangers without what a document cannot hold, or would obey."""
+    """Strangers' text without characters that a document cannot contain, or would obey."""
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)

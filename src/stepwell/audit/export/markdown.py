@@ -1,7 +1,7 @@
-"""The Markdown that our own reports are written in, taken apart for other formats. It reads no more than that.
+"""Parses the Markdown of our own reports for other formats, and no more than that.
 
-Blocks: headings, paragraphs, list items, numbered lines, notes (`>`). Within them: `*emphasis*`, `**strong**`, `` `code` ``, links
-to http and https, escapes, and references such as `[1, 2]`. Whatever else stands there is text: nothing of a page can become markup.
+Blocks: headings, paragraphs, list items, numbered lines, notes (`>`). Inside: `*emphasis*`, `**strong**`, `` `code` ``, links
+to http and https, escapes, and references such as `[1, 2]`. Everything else is text: nothing from a page can become markup.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Block:
     kind: BlockKind
     spans: tuple[Span, ...]
     level: int = 0
-    """Of a heading: 1 to 6. Of a numbered line: its number."""
+    """For a heading: 1 to 6. For a numbered line: its number."""
 
     @property
     def text(self) -> str:
@@ -74,7 +74,7 @@ def blocks(markdown: str) -> list[Block]:
 
 
 def spans(text: str) -> tuple[Span, ...]:
-    """The runs of a line; neighbours of one style are one."""
+    """The runs of a line; adjacent runs of one style are joined."""
     joined: list[Span] = []
     for span in _runs(text):
         if joined and span.style == joined[-1].style == "plain":

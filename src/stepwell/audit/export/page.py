@@ -1,8 +1,8 @@
 """The HTML document: one file that needs nothing else, runs nothing and sends nothing.
 
-Its own security policy forbids scripts and every request, so that even a mistake of ours in escaping could not do anything.
-Quotes open with `<details>`, by key or pointer; on paper they are all open.
-Below the report stand claims, sources, plan, policy and receipt.
+Its own security policy forbids scripts and all requests, so that even a mistake in our escaping could do no harm.
+Quotes open with `<details>`, by key or pointer; in print they are all open.
+Below the report come claims, sources, plan, policy and receipt.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _report(found: list[Block]) -> str:
 
 
 def _elements(found: list[Block]) -> Iterator[str]:
-    """Neighbouring items make one list. References lead to the list at the report's end, whose lines have their numbers as ids."""
+    """Adjacent items form one list. References lead to the list at the end of the report, whose lines have their numbers as ids."""
     previous = ""
     tags = {"item": "ul", "numbered": "ol"}
     for block in [*found, Block("paragraph", ())]:

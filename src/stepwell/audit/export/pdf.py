@@ -1,9 +1,9 @@
 """The PDF document, with reportlab.
 
-Why reportlab: BSD, kept up since 2000, no compiled part of its own. Its text is Unicode with an embedded font: FiraGO from the
-package `pymupdf-fonts` (SIL OFL), which covers Latin, Greek and Cyrillic. It does not shape or turn text, so Arabic, Hebrew and
-Indic scripts, and whatever else the font lacks (Chinese, Japanese, Korean), are shown as boxes, and a note on the first page says
-how many. The other formats have no such limit.
+Why reportlab: BSD, maintained since 2000, no compiled part of its own. Its text is Unicode with an embedded font: FiraGO from the
+package `pymupdf-fonts` (SIL OFL), which covers Latin, Greek and Cyrillic. It neither shapes text nor sets it right to left, so Arabic,
+Hebrew and Indic scripts, and everything else the font lacks (Chinese, Japanese, Korean), appear as boxes, and a note on the first page
+says how many. The other formats have no such limit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from stepwell.errors import needs_extra
 
 MISSING = "\N{WHITE SQUARE}"
 _SHAPED = range(0x0900, 0x0E00)
-"""Scripts of India: their letters change with their neighbours, which nobody here arranges."""
+"""Indic scripts: their letters change with their neighbours, which nothing here supports."""
 _COLOURS = {"supported": "#0a5c2b", "partial": "#6b4300", "unsupported": "#8c1111", "contradicted": "#8c1111"}
 
 
@@ -68,7 +68,7 @@ class _Sheet:
     def line(
         self, markup: str, *, size: float = 10, indent: float = 0, before: float = 0, after: float = 4, **more: Any
     ) -> Any:
-        """A paragraph. `markup` is reportlab's, made of `text` only."""
+        """A paragraph. `markup` is reportlab's, built only from `text`."""
         from reportlab.lib.styles import ParagraphStyle  # type: ignore[import-untyped]  # it ships no types
         from reportlab.platypus import Paragraph
 
@@ -98,7 +98,7 @@ class _Sheet:
 
 
 def _opening(dossier: Dossier, sheet: _Sheet) -> Iterator[Any]:
-    """Made last: by then it is known what could not be shown."""
+    """Built last, when we know what could not be shown."""
     yield sheet.line(f"<b>{sheet.text(wording.title_of(dossier))}</b>", size=17, after=6)
     for line in wording.about(dossier):
         yield sheet.small(line)

@@ -13,7 +13,7 @@ _STYLES = {"FiraGO": "Regular", "FiraGO-Bold": "Bold", "FiraGO-Italic": "Italic"
 
 
 def register_font() -> frozenset[int]:
-    """Make the font known to reportlab, which keeps fonts by name for the process; gives the characters it covers."""
+    """Register the font with reportlab, which stores fonts by name for the process; returns the characters it covers."""
     for name, style in _STYLES.items():
         if name not in pdfmetrics.getRegisteredFontNames():
             pdfmetrics.registerFont(TTFont(name, BytesIO(import_module(f"pymupdf_fonts.FiraGO_{style}").fontbuffer)))

@@ -1,4 +1,4 @@
-"""The DOCX document, with python-docx (MIT; it needs lxml, which is there for reading pages)."""
+"""The DOCX document, with python-docx (MIT; it needs lxml, which we already use to read pages)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _block(document: Any, block: Block) -> None:
         return
     paragraph = document.add_paragraph(style=_STYLES[block.kind])
     if block.kind == "numbered":
-        # Numbers are part of what the report says: an editor that counts anew would break its references.
+        # Numbers are part of the report's text: an editor that renumbers would break its references.
         paragraph.add_run(f"{block.level}. ")
     for span in block.spans:
         _span(paragraph, span)
@@ -57,7 +57,7 @@ def _span(paragraph: Any, span: Span) -> None:
 
 
 def _link(paragraph: Any, text: str, target: str) -> None:
-    """python-docx has no words for links: the element by hand, with the address as a relation of the document."""
+    """python-docx does not support links: we build the element by hand, with the address as a relation of the document."""
     from docx.opc.constants import RELATIONSHIP_TYPE
     from docx.oxml import OxmlElement
     from docx.oxml.ns import qn

@@ -1,4 +1,4 @@
-"""The words that all formats share for one thing, so that they say the same."""
+"""The words that all formats share, so that they say the same."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def quote_place(quote: Quote, source: Source) -> str:
 
 
 def place_in_text(quote: Quote, source: Source) -> str:
-    """`page 4, characters 120 to 180`: for a document with pages the page too."""
+    """`page 4, characters 120 to 180`: with the page if the document has pages."""
     page = source.page_at(quote.start)
     return f"{f'page {page}, ' if page else ''}characters {quote.start} to {quote.end}"
 
@@ -72,7 +72,7 @@ def source_title(source: Source) -> str:
 
 
 def source_facts(source: Source) -> list[tuple[str, str]]:
-    """Name and value of what is known about how a source came here."""
+    """Name and value of what is known about a source's origin."""
     facts = [
         ("fetched", source.fetched_at),
         ("sha256", source.bytes_sha256),

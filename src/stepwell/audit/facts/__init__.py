@@ -1,4 +1,4 @@
-"""What a sentence states that a machine can look up, read from the claim and looked for in its quotes.
+"""The facts in a sentence that a machine can look up: read from the claim and searched for in its quotes.
 
 ```
 read     figures.py (number_words.py, units.py)   dates.py   names.py (peoples.py)   negations.py   directions.py (opposites, more and
@@ -8,6 +8,6 @@ match    figure_match.py   date_match.py   word_match.py (names, turned and reve
          it)   ranks.py (which in an order)   references.py (about whom)   additions.py (words put in, or not said at all)
 ```
 
-Every reader here is deterministic and errs on one side: a fact it cannot read surely is not found in the quotes, so the claim's
-verdict is lower, never higher. Word lists are English first, with the commonest words of German, French and Spanish.
+Every reader here is deterministic and errs on one side: a fact it cannot read with certainty is not found in the quotes, so the claim's
+verdict is lower, never higher. Word lists are English first, with the most common words of German, French and Spanish.
 """

@@ -1,12 +1,13 @@
-"""Look for words that were added to what the quotes say, or put in the place of others.
+"""Finds words that a claim adds to what the quotes say, or puts in place of others.
 
-A figure, a name or a date can be looked up; the other words of a claim have to be said too, each by the quotes, in one of its forms or
-in an everyday synonym. Who says so ("records show that") adds nothing, nor do words that carry a sentence ("made", "roughly"). A claim
-that shares only names with its quotes is so never plain, whatever a judge says.
+A figure, a name or a date can be looked up; the quotes must also say every other word of a claim, in one of its forms or as an everyday
+synonym. Attributions ("records show that") add nothing, nor do words that only carry a sentence ("made", "roughly"). So a claim that
+shares only names with its quotes never passes as plain, whatever a judge says.
 
-One single word may be another word for the same, if the rest is in the quotes firmly: with a figure, or many words close together. Not
-if it was put into what a quote says (`find_inserted`) or in the place of another (`frames`). A quote in another language settles only the
-words that it shares with the claim: "destroyed" and "geöffnet" may be the same word or its opposite, and no list here tells.
+One single word may be a synonym that we do not know, if the quotes contain the rest firmly: with a figure, or many words close together.
+That does not hold for a word inserted into what a quote says (`find_inserted`) or put in place of another (`frames`). A quote in another
+language settles only the words that it shares with the claim: "destroyed" and "geöffnet" may be synonyms or opposites, and no list here
+can tell.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from stepwell.audit.facts.synonyms import meanings
 from stepwell.audit.facts.words import Word, is_function, language, stem, words
 
 _FIRM = 6
-"""So many words and names of a claim in one sentence of a quote bear out one more that is not there."""
+"""If a quoted sentence contains this many words and names of a claim, it supports one more word that is not there."""
 _TOGETHER = 2 / 3
 _REPORTING_WORDS = (
     "accord article claim confirm describe document explain give given list mention note page publish quote read record report say said "
@@ -42,7 +43,7 @@ _CARRYING_WORDS = (
 _REPORTING = frozenset(stem(word) for word in _REPORTING_WORDS.split())
 _CARRYING = frozenset(stem(word) for word in _CARRYING_WORDS.split())
 _OPENING_WORDS = 5
-"""Who says so stands among the first words of a sentence, or before "that"."""
+"""An attribution is among the first words of a sentence, or before "that"."""
 _SAYING = re.compile(
     r"(?:it (?:turns|turned) out|it (?:is|was) \w+ed|to be \w+|in (?:short|fact|sum|total|all|particular|other words))\b,?(?: that)?",
     re.IGNORECASE,
@@ -51,7 +52,7 @@ _SAYING = re.compile(
 
 
 def match_additions(claim: Statement, quotes: Sequence[Statement], cited: int = 1) -> Iterator[Finding]:
-    """A finding for each run of words that the quotes do not say. `cited` is how many quotes the sentences come from."""
+    """A finding per run of words that the quotes do not say. `cited` is how many quotes the sentences come from."""
     told = told_words(claim)
     if is_translated(claim, quotes):
         yield from _find_untold(told, quotes)
@@ -82,25 +83,25 @@ def match_additions(claim: Statement, quotes: Sequence[Statement], cited: int = 
 
 
 def _find_untold(told: Sequence[Word], quotes: Sequence[Statement]) -> Iterator[Finding]:
-    """A finding if words of the claim stand in no quote, and the quotes are in another language."""
+    """A finding if words of the claim are in no quote, and the quotes are in another language."""
     anywhere = frozenset[str]().union(*(families(quote.text) for quote in quotes))
     unsettled = list(dict.fromkeys(word.text for word in told if not is_said(word.text, anywhere)))
     if unsettled:
-        shown = ", ".join(unsettled)[:_MOST_SHOWN]
+        shown = ", ".join(unsettled)[:_MAX_SHOWN]
         yield Finding("unsettled", f"the source is in another language, which leaves open: {shown}")
 
 
-_MOST_SHOWN = 60
+_MAX_SHOWN = 60
 
 
 def told_words(claim: Statement) -> list[Word]:
-    """The words that say something of those the claim names: no figures, dates, names, nor words that only carry the sentence."""
+    """The words that say something about those the claim names: no figures, dates, names, or words that only carry the sentence."""
     facts = _places(claim) | {place for match in DENYING.finditer(claim.text) for place in range(*match.span())}
     return [word for word in _own_words(claim) if word.start not in facts and not word.text[0].isdigit()]
 
 
 def share_said(claim: Statement, quotes: Sequence[Statement]) -> float:
-    """How many of those words the quotes have, apart from what only tells whom it is about ("the Selvik *observatory* is")."""
+    """The share of those words that the quotes have, except those that only say what it is about ("the Selvik *observatory* is")."""
     anywhere = frozenset[str]().union(*(families(quote.text) for quote in quotes))
     whom = [name.end for name in claim.names]
     told = [
@@ -115,7 +116,7 @@ _AUXILIARY = re.compile(r" (?:is|was|are|were|has|had|have|will|can|may)\b")
 
 
 def families(text: str) -> frozenset[str]:
-    """What the words of a text may mean; those with hyphens whole and in parts."""
+    """The possible meanings of the words of a text; words with hyphens whole and in parts."""
     spoken = [piece for word in words(text) for piece in pieces(word.text)]
     return frozenset(each for piece in spoken for each in (*meanings(piece), root(base_of(piece))))
 
@@ -152,7 +153,7 @@ def _reports(text: str, spoken: Sequence[Word], place: int) -> bool:
 
 
 def _places(claim: Statement) -> set[int]:
-    """Where figures, dates and names stand: those are looked up for themselves, in all their forms."""
+    """The places of figures, dates and names: those are looked up separately, in all their forms."""
     spans = [(figure.start, figure.end) for figure in claim.figures]
     spans += [(date.start, date.end) for date in claim.dates]
     spans += [(name.start, name.end) for name in claim.names]
@@ -160,7 +161,7 @@ def _places(claim: Statement) -> set[int]:
 
 
 def _is_introduced(text: str, run: Sequence[Word], short: Set[str]) -> bool:
-    """Whether a short form that the quotes use follows the words: "the annual census (AC)"."""
+    """Whether the words are followed by a short form that the quotes use: "the annual census (AC)"."""
     follows = _SHORT_FORM.match(text, run[-1].end)
     return follows is not None and follows[1].casefold() in short and follows[1][0].casefold() == run[0].text[0].casefold()
 
@@ -177,7 +178,7 @@ def _name_run(claim: Statement, run: Sequence[Word], quotes: Sequence[Statement]
 def _is_borne_out(
     claim: Statement, told: Sequence[Word], new: Word, said: Sequence[Set[str]], quotes: Sequence[Statement]
 ) -> bool:
-    """Whether the rest of a sentence is in the quotes so firmly that its one other word may well be another word for the same."""
+    """Whether the quotes contain the rest of a sentence so firmly that its one other word may well be a synonym."""
     rest = [word for word in told if word is not new]
     shared = [sum(is_said(word.text, each) for word in rest) for each in said]
     nearest = max(shared, default=0)
@@ -196,7 +197,7 @@ def _is_borne_out(
 
 
 def _find_scattered(told: Sequence[Word], said: Sequence[Set[str]], cited: int) -> Iterator[Finding]:
-    """A finding if a claim is put together from words that stand far apart: no two sentences side by side have most of them."""
+    """A finding if a claim combines words that are far apart: no two adjacent sentences contain most of them."""
     left = [word.text for word in told]
     if len(left) < _FIRM:
         return
@@ -214,7 +215,7 @@ _VERBS = frozenset(["has", "have", "had", "is", "are", "was", "were", "does", "d
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """The words of meaning of a quoted sentence: which stand side by side and with which verbs between, the first, those that end a
+    """The content words of a quoted sentence: which are adjacent and with which verbs between them, the first, and those that end a
     clause."""
 
     beside: Mapping[tuple[str, str], frozenset[str]]
@@ -223,11 +224,10 @@ class _Order:
 
 
 def find_inserted(claim: Statement, own: Sequence[Word], is_new: Sequence[bool], quotes: Sequence[Statement]) -> Iterator[Word]:
-    """Single words that were put into what a quote says: "the *only* bridge", "37 *sunny* cities", "*secretly* bought".
+    """Single words inserted into what a quote says: "the *only* bridge", "37 *sunny* cities", "*secretly* bought".
 
-    Whoever says something in other words replaces words; whoever adds something puts a word between two that stand side by side in
-    the quote, or behind one that ends a clause there. `own` are the claim's words of meaning, `is_new` says of each whether the quotes
-    lack it.
+    A paraphrase replaces words; an addition puts a word between two that are adjacent in the quote, or after one that ends a clause
+    there. `own` are the claim's content words, `is_new` says for each whether the quotes lack it.
     """
     orders = [_order(quote.text) for quote in quotes]
     for place, word in enumerate(own):
@@ -244,7 +244,7 @@ def _fits(text: str, own: Sequence[Word], place: int, order: _Order) -> bool:
         return key(before.text) in order.ending
     after = own[place + 1]
     verbs = order.beside.get((key(before.text), key(after.text)))
-    # A verb that the quote has there and the claim has not was replaced: "has 12" became "counts 12".
+    # A verb that the quote has there and the claim does not was replaced: "has 12" became "counts 12".
     return verbs is not None and verbs <= _verbs(text[before.end : after.start])
 
 

@@ -1,6 +1,6 @@
 """Who did it: "painted by Ann Lawton", "Ann Lawton painted it".
 
-A passive names the one who acts after "by". A claim that gives the same act to somebody else, actively or passively, is contradicted; one
+A passive names the agent after "by". A claim that attributes the same act to another agent, actively or passively, is contradicted; one
 that turns an active sentence into a passive is not.
 """
 
@@ -41,7 +41,7 @@ _LONGEST_LIST = 8
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """An act, by its root, and the names of those who did it."""
+    """An act, by its root, and the names of its agents."""
 
     verb: str
     names: frozenset[str]
@@ -49,7 +49,7 @@ class Act:
 
 
 def find_other_agents(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
-    """A finding for each act that the claim gives to one and the quotes to others."""
+    """A finding per act that the claim and the quotes attribute to different agents."""
     told = [act for quote in quotes for act in passive_acts(quote)]
     doers = {act.verb: frozenset[str]() for act in told}
     for act in told:
@@ -62,7 +62,7 @@ def find_other_agents(claim: Statement, quotes: Sequence[Statement]) -> Iterator
 
 
 def passive_acts(statement: Statement) -> Iterator[Act]:
-    """What was done by somebody who is named."""
+    """Acts of named agents, in the passive."""
     tokens = words(statement.text)
     for place, token in enumerate(tokens):
         if token.text.casefold() != "by":
@@ -77,14 +77,14 @@ def passive_acts(statement: Statement) -> Iterator[Act]:
 
 
 def _active_acts(statement: Statement) -> Iterator[Act]:
-    """What somebody who is named did: the word that follows the name."""
+    """Acts of named agents, in the active: the word that follows the name."""
     tokens = words(statement.text)
     for name in statement.names:
         before = [token.text.casefold() for token in tokens if token.end <= name.start][-1:]
         after = [token for token in tokens if token.start >= name.end][:3]
         verb = next((token for token in after if token.text.casefold() not in _AUXILIARIES), None)
         if verb is None or before in (["a"], ["an"], ["by"]) or not is_participle(verb.text):
-            continue  # "an American painted it" may be anybody
+            continue  # "an American painted it" may be anyone
         if not any(token.text.casefold() in _BEING for token in after if token.start < verb.start):
             yield Act(root(verb.text), frozenset(name.parts), "")
 

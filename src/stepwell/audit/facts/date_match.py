@@ -1,4 +1,4 @@
-"""Look a claim's dates up in the sentences it cites. A claim may say less than its quote ("2021" for "4 March 2021"), not more."""
+"""Looks up a claim's dates in the sentences it cites. A claim may say less than its quote ("2021" for "4 March 2021"), not more."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BY_YEAR = frozenset(stem(word) for word in _NAMED_BY_YEAR.split())
 
 
 def match_dates(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
-    """One finding for each date of the claim."""
+    """One finding per date of the claim."""
     return [_match(claim, date, quotes) for date in claim.dates]
 
 
@@ -45,7 +45,7 @@ _BOUNDS = {"after": 1, "later than": 1, "before": -1, "earlier than": -1, "prior
 
 
 def _bound(claim: Statement, date: DatePoint) -> int:
-    """Whether the claim means what lies after (1) or before (-1) the year."""
+    """Whether the claim means the time after (1) or before (-1) the year."""
     before = claim.text[max(0, date.start - 14) : date.start].casefold().rstrip()
     return next((sign for word, sign in _BOUNDS.items() if before.endswith(" " + word)), 0)
 
@@ -64,7 +64,7 @@ def _at_odds(said: str, quotes: Sequence[Statement], other: DatePoint) -> Findin
 
 
 def _is_told_of_another_day(claim: Statement, date: DatePoint, quotes: Sequence[Statement], equal: Sequence[Statement]) -> bool:
-    """Born in one year and died in another, in sentences of their own: what the claim says on this date stands with another one only."""
+    """Born in one year and died in another, in separate sentences: what the claim says about this date occurs only with another one."""
     wanted = claim.about(date)
     if not wanted or any(wanted & quote.stems for quote in equal):
         return False
@@ -72,7 +72,7 @@ def _is_told_of_another_day(claim: Statement, date: DatePoint, quotes: Sequence[
 
 
 def _is_of_something_else(claim: Statement, date: DatePoint, quote: Statement, found: DatePoint) -> bool:
-    """Founded in 1873, rebuilt in 2019: the claim's words stand with another date of the sentence, and none with this one."""
+    """Founded in 1873, rebuilt in 2019: the claim's words occur with another date of the sentence, and none with this one."""
     wanted = claim.about(date)
     if wanted & quote.about(found):
         return False
@@ -80,7 +80,7 @@ def _is_of_something_else(claim: Statement, date: DatePoint, quote: Statement, f
 
 
 def _differs(date: DatePoint, other: DatePoint) -> bool:
-    """Whether two dates exclude each other; one that only says less does not."""
+    """Whether two dates exclude each other; a less precise date does not exclude the other."""
     if date.alternative or other.alternative:
         return date.year != other.year
     pairs = ((date.year, other.year), (date.month, other.month), (date.day, other.day))
@@ -88,7 +88,7 @@ def _differs(date: DatePoint, other: DatePoint) -> bool:
 
 
 def _names_a_thing(date: DatePoint, quotes: Sequence[Statement]) -> bool:
-    """The 1890 census: the year counts nothing there."""
+    """The 1890 census: here the year is part of a name."""
     if date.month is not None or date.part or date.year is None:
         return False
     return any(

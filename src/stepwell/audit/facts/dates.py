@@ -1,7 +1,7 @@
-"""Dates of a text in one form, whatever way they were written.
+"""Dates of a text in one form, however they were written.
 
-A date holds what was said and no more: "March 2021" has no day. A bare number of four digits is a year only where nothing is counted
-by it. "03/04/2021" is two possible dates, and both are kept.
+A date contains what was said and no more: "March 2021" has no day. A bare number of four digits is a year only if it counts
+nothing. "03/04/2021" is two possible dates, and both are kept.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _BC = re.compile(r"\s*(?:BCE?|v\.\s?Chr\.|av\.\s?J\.-C\.|a\.\s?C\.)")
 
 @dataclass(frozen=True, slots=True)
 class DatePoint:
-    """A date as far as it was said. `part` tells decades, centuries, quarters and years before Christ apart."""
+    """A date as far as it was given. `part` distinguishes decades, centuries, quarters and years before Christ."""
 
     year: int | None
     month: int | None = None
@@ -94,7 +94,7 @@ class DatePoint:
 
 
 def dates(text: str) -> list[DatePoint]:
-    """Every date of a text, in order, none twice."""
+    """Every date of a text, in order, without duplicates."""
     found: list[DatePoint] = []
     taken = bytearray(len(text))
     for form in _FORMS:
@@ -150,6 +150,6 @@ def _bare_years(text: str) -> Iterator[DatePoint]:
 
 
 def _counts(text: str, end: int) -> bool:
-    """Whether a word follows that the number may count: `1500 people`, but not `1804 was` or `a 1957 Danish film`."""
+    """Whether the number may count the next word: `1500 people`, but not `1804 was` or `a 1957 Danish film`."""
     following = re.match(r"[\s\u00a0-]([^\W\d_]+)", text[end : end + 24])
     return following is not None and not is_function(following[1]) and following[1][0].islower()

@@ -1,9 +1,9 @@
-"""Words that turn a statement round, such as more and less or before and after; and words that widen or narrow it.
+"""Words that reverse a statement, such as more and less or before and after; and words that widen or narrow it.
 
-Opposites stand in pairs of sides. A claim with a word of one side (*rose*), whose quote has only words of the other (*fell*), is
-contradicted. With a word of a *strict* pair it says something that the quote has to say too, in whatever word of the pair; *loose* ones
-are too common in other senses for that. A claim that says *all* where the quote does not says more than its quote. What is denied is
-`negations`' affair, what only may be so is `qualifiers`'.
+Opposites are pairs of sides. A claim with a word of one side (*rose*), whose quote has only words of the other (*fell*), is
+contradicted. If the pair is *strict*, the quote must also have a word of it, whichever; *loose* pairs are too common in other senses
+for that. A claim that says *all* where the quote does not says more than its quote. `negations` handles what is denied, `qualifiers`
+what only may be so.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ _PHRASES = (
     (r"\b(?:switch|turn)\w* on\b", r"\b(?:switch|turn)\w* off\b"),
     (r"\bboth\b(?!\s+[^.,;]*\band\b)", r"\bonly one\b|\bneither\b|\bnot both\b"),
 )
-"""What is said in more than one word."""
+"""Opposites of more than one word."""
 
 
 def _sides(form: Callable[[str], str]) -> dict[str, list[tuple[int, int]]]:
@@ -172,7 +172,7 @@ _THAN = re.compile(r"\b(?:than|als|que|before|after)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """A word of a pair, and which side it is of."""
+    """A word of a pair, and its side."""
 
     pair: int
     sign: int
@@ -182,7 +182,7 @@ class Direction:
 
 def directions(text: str) -> list[Direction]:
     """The words of a text that have an opposite."""
-    # A bound of a figure is the figure's business, and "make up" goes nowhere.
+    # The bound of a figure belongs to the figure, and "make up" has no direction.
     plain = _LASTING.sub(" ", _NO_DIRECTION.sub(" ", _BOUND.sub(" ", text)))
     found = [
         Direction(pair, sign, piece, pair < len(STRICT))
@@ -197,13 +197,13 @@ def directions(text: str) -> list[Direction]:
 
 
 def _without_ly(word: str) -> str:
-    """`negatively` is of the side of `negative`."""
+    """`negatively` has the same side as `negative`."""
     folded = fold(word)
     return stem(folded.removesuffix("ly")) if folded.endswith("ly") else ""
 
 
 def pairs_of(text: str) -> frozenset[int]:
-    """The strict pairs that a text has a word of, on whichever side."""
+    """The strict pairs that a text has a word of, on either side."""
     return frozenset(direction.pair for direction in directions(text) if direction.strict)
 
 
@@ -217,7 +217,7 @@ def strong_words(text: str) -> set[str]:
 
 
 def sides_of_comparison(text: str) -> tuple[str, str] | None:
-    """What stands before and after `than`, `before` or `after`, if the text compares once. "After B, A" is "A after B"."""
+    """What comes before and after `than`, `before` or `after`, if the text compares once. "After B, A" is "A after B"."""
     parts = _THAN.split(text)
     if len(parts) != 2:
         return None

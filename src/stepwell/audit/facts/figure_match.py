@@ -1,8 +1,8 @@
-"""Look a claim's figures up in the sentences it cites.
+"""Looks up a claim's figures in the sentences it cites.
 
 ```
-same value, same unit or thing, same bound, said of the same     found
-same value, but of another name or date, or turned round         contradicted if the source gives that one another value
+same value, same unit or thing, same bound, same subject         found
+same value, but for another name or date, or reversed            contradicted if the source gives that one another value
 other value for the same thing, in a sentence about the same     contradicted
 anything else                                                    missing
 ```
@@ -33,13 +33,13 @@ _Candidate = tuple[Statement, Figure]
 
 
 def match_figures(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
-    """One finding for each figure of the claim."""
+    """One finding per figure of the claim."""
     candidates = [(quote, figure) for quote in quotes for figure in quote.figures]
     return [*(_match(claim, figure, candidates) for figure in claim.figures), *_swapped_pairs(claim, quotes)]
 
 
 def _swapped_pairs(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
-    """By 9 votes to 4, and by 4 votes to 9: the same two figures around the same words, the other way round."""
+    """By 9 votes to 4, and by 4 votes to 9: the same two figures around the same words, in reverse order."""
     theirs = [(quote, *pair) for quote in quotes for pair in pairwise(quote.figures)]
     for first, second in pairwise(claim.figures):
         between = claim.text[first.end : second.start].split()
@@ -92,7 +92,7 @@ def _of_another(what: str, said: str, has_other_value: bool) -> Finding:
 
 
 def _stands_elsewhere(figure: Figure, mine: Anchors, quote: Statement, found: Figure) -> bool:
-    """Egypt took 44 %, Pakistan 19 %: a name of the claim stands in the same sentence, but with another figure of the kind."""
+    """Egypt took 44 %, Pakistan 19 %: a name of the claim is in the same sentence, but with another figure of the kind."""
     theirs = quote.anchors(found).names
     others = [quote.anchors(other).names - theirs for other in quote.figures if other is not found and _is_rival(figure, other)]
     return bool(theirs - mine.names) and any(mine.names & other for other in others)
@@ -108,7 +108,7 @@ def _meet(ours: Sequence[DatePoint], theirs: Sequence[DatePoint]) -> bool:
 
 
 def _is_of_something_else(claim: Statement, figure: Figure, quote: Statement, found: Figure) -> bool:
-    """12 % of men and 40 % of women: the claim's words stand with another figure of the sentence, and none with this one."""
+    """12 % of men and 40 % of women: the claim's words occur with another figure of the sentence, and none with this one."""
     others = [other for other in quote.figures if _is_rival(figure, other)]
     measured = claim.next_word(figure)
     if figure.unit and measured and measured != quote.next_word(found) and measured in map(quote.next_word, others):
@@ -120,7 +120,7 @@ def _is_of_something_else(claim: Statement, figure: Figure, quote: Statement, fo
 
 
 def _best(findings: list[Finding]) -> Finding:
-    """One quote that bears the claim out is enough; else the gravest."""
+    """One quote that supports the claim is enough; otherwise the most serious finding."""
     if FOUND in findings:
         return FOUND
     return next((finding for finding in findings if finding.outcome == "contradicted"), findings[0])

@@ -1,6 +1,6 @@
-"""Figures of a text: a value, what it is measured in or counts, and how it is bounded.
+"""Figures of a text: a value, its unit or what it counts, and its bound.
 
-"1.234" is 1.234 in English and 1234 in German. Where neither another number nor the language tells, a figure keeps both values, and
+"1.234" is 1.234 in English and 1234 in German. If neither another number nor the language decides, a figure keeps both values, and
 two figures are equal only if they can mean exactly the same.
 """
 
@@ -52,7 +52,7 @@ class Figure:
     start: int
     end: int
     per: str = ""
-    """What it is counted on, if that is a unit: `g` in "$90 a gram"."""
+    """The unit that it is counted per, if known: `g` in "$90 a gram"."""
 
     def is_same_value(self, other: Figure) -> bool:
         return self.values == other.values if self.values else self.literal == other.literal
@@ -62,7 +62,7 @@ class Figure:
 
 
 def figures(text: str, known_dates: Sequence[DatePoint], mark: str | None = None) -> list[Figure]:
-    """Every figure of a text that is not part of a date. `mark` is how fractions are written where the text itself does not tell."""
+    """Every figure of a text that is not part of a date. `mark` is the decimal mark to assume if the text itself does not show it."""
     taken = bytearray(len(text))
     for point in known_dates:
         taken[point.start : point.end] = b"\1" * (point.end - point.start)
@@ -132,7 +132,7 @@ def _bound(before: str) -> str:
 
 
 def _measure(text: str, end: int, *, has_currency: bool) -> tuple[Decimal, str | None, int, str]:
-    """The multiplier and the unit after a number, where they end, and the unit that it is counted on."""
+    """The multiplier and the unit after a number, where they end, and the unit that it is counted per."""
     factor = Decimal(1)
     while (match := _AFTER.match(text, end)) is not None:
         word = match["word"].casefold().replace(" ", "")
@@ -165,7 +165,7 @@ def _unit(text: str, end: int, match: re.Match[str]) -> tuple[str | None, int]:
     if word == "an" and match["gap"]:
         return None, end  # French for a year, English and German for something else
     if word not in UNIT_OF and "/" in word:
-        word = word.partition("/")[0]  # mg/kg: what follows the stroke is read by `_per`
+        word = word.partition("/")[0]  # mg/kg: `_per` reads what follows the slash
         return (UNIT_OF[word], match.start("word") + len(word)) if word in UNIT_OF else (None, end)
     return (UNIT_OF[word], match.end()) if word in UNIT_OF else (None, end)
 
@@ -181,7 +181,7 @@ def _nouns(text: str, end: int) -> tuple[str, ...]:
 
 
 def _with_shared_units(text: str, found: list[Figure]) -> list[Figure]:
-    """In "40–50 %" and "from 40 to 50 wells" the first figure is measured as the second."""
+    """In "40–50 %" and "from 40 to 50 wells" the first figure has the unit of the second."""
     shared = list(found)
     for position in range(len(found) - 2, -1, -1):
         figure, following = shared[position], shared[position + 1]
@@ -205,7 +205,7 @@ def _with_shared_units(text: str, found: list[Figure]) -> list[Figure]:
 
 
 def _values(body: str, convention: str | None) -> frozenset[Decimal]:
-    """What a number as written may mean; nothing for what is no number (a version, an address)."""
+    """The possible values of a number as written; empty if it is not a number (a version, an address)."""
     plain = re.sub(r"[ \u00a0\u202f'’]", "", body)
     grouped = plain != body
     marks = [character for character in plain if character in ".,"]

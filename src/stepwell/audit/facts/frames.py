@@ -1,7 +1,7 @@
-"""The frame of a word: the words of meaning on both sides of it. Where a claim and a quote agree on a frame and not on what stands in it,
+"""The frame of a word: the content words on both sides of it. If a claim and a quote agree on a frame and not on what is in it,
 something was replaced: "the mill was *burnt* in 1890", "the mill was *bought* in 1890".
 
-A frame has two sides, and the beginning or end of a clause is a side too; at least one of the two must be a word.
+A frame has two sides, and the beginning or end of a clause counts as a side too; at least one of the two must be a word.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MARKS = ".,;:!?()–—"
 
 @dataclass(frozen=True, slots=True)
 class Framed:
-    """A stretch of a sentence and the words of meaning beside it; `EDGE` where its clause begins or ends."""
+    """A stretch of a sentence and the content words beside it; `EDGE` where its clause begins or ends."""
 
     start: int
     end: int
@@ -30,7 +30,7 @@ class Framed:
 
 
 def frame(text: str, start: int, end: int, own: Sequence[Word] | None = None) -> Framed:
-    """The frame of a stretch of a text. `own` are its words of meaning, where the caller has them already."""
+    """The frame of a stretch of a text. `own` are its content words, if the caller has them already."""
     spoken = own if own is not None else meant(text)
     before = next((word for word in reversed(spoken) if word.end <= start), None)
     after = next((word for word in spoken if word.start >= end), None)
@@ -40,9 +40,9 @@ def frame(text: str, start: int, end: int, own: Sequence[Word] | None = None) ->
 
 
 def find_replaced(text: str, word: Word, quotes: Sequence[str]) -> str:
-    """The word that stands in a quote where the claim has this one; empty if no quote has the frame.
+    """The word that a quote has where the claim has this one; empty if no quote has the frame.
 
-    Much begins and ends alike, so where the one side is the edge of a clause, two words must agree on the other.
+    Many clauses begin and end alike, so if one side is the edge of a clause, two words must agree on the other.
     """
     own = meant(text)
     here = _sides(text, own, own.index(word))
@@ -59,7 +59,7 @@ _Sides = tuple[tuple[str, str], tuple[str, str]]
 
 
 def _sides(text: str, own: Sequence[Word], place: int) -> _Sides:
-    """The nearest and the next word on each side, as far as the clause goes."""
+    """The nearest and the next word on each side, within the clause."""
     left = _towards(text, own[max(0, place - 2) : place + 1][::-1])
     return left, _towards(text, own[place : place + 3])
 

@@ -1,8 +1,8 @@
-"""Names of a text: words that begin with a capital, in a row, and terms in quotation marks.
+"""Names in a text: consecutive words that begin with a capital, and terms in quotation marks.
 
-The first word of a sentence has a capital anyway; it counts as a name unless it is one of the words sentences usually begin with, or
-stands somewhere in the texts at hand without one.
-Languages that capitalise every noun have more "names" here, so more must stand in the quotes: the verdict is lower, not higher.
+The first word of a sentence has a capital anyway; it counts as a name unless sentences usually begin with it, or it occurs in lower case
+somewhere in the texts at hand.
+Languages that capitalise every noun have more "names" here, so the quotes must contain more: the verdict is lower, not higher.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _JOINS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name: its words folded, and where it stands."""
+    """A name: its folded words, and its place."""
 
     parts: tuple[str, ...]
     start: int
@@ -49,17 +49,17 @@ class Name:
 
 
 def quoted_terms(text: str) -> list[str]:
-    """What stands in quotation marks."""
+    """Terms in quotation marks."""
     return [next(group for group in match.groups() if group) for match in _QUOTED.finditer(text)]
 
 
 def plain_words(*texts: str) -> frozenset[str]:
-    """The roots of words that stand in lower case somewhere: those are no names, also where they open a sentence."""
+    """The roots of words that occur in lower case somewhere: those are not names, even at the beginning of a sentence."""
     return frozenset(root(word.text) for text in texts for word in words(text) if word.text[0].islower())
 
 
 def names(text: str, taken: Sequence[tuple[int, int]] = (), plain: Container[str] = frozenset()) -> list[Name]:
-    """Every name of a text outside the spans that are dates or figures. `plain` are words known to be none."""
+    """Every name of a text outside dates and figures. `plain` are words known not to be names."""
     tokens = words(text)
     found: list[list[Word]] = []
     for position, word in enumerate(tokens):
@@ -73,7 +73,7 @@ def names(text: str, taken: Sequence[tuple[int, int]] = (), plain: Container[str
 
 
 def stands_in(name: Name, text: str) -> bool:
-    """Whether a text has the name: all its parts close together and in order, or its initials, or the words of its initials."""
+    """Whether a text contains the name: all its parts close together and in order, or its initials, or the words of its initials."""
     tokens = words(text)
     if _in_order(name.parts, [piece for word in tokens for piece in _pieces(word.text)]):
         return True
@@ -154,7 +154,7 @@ def stands_for(words_of: Sequence[str], acronyms: Container[str]) -> bool:
 
 
 def is_short_for(name: Name, quoted: Sequence[Name]) -> bool:
-    """Whether the quotes call somebody by the last part of the name ("Lawton" for "Ann Lawton"), and nobody else who has it."""
+    """Whether the quotes call someone by the last part of the name ("Lawton" for "Ann Lawton"), and no one else has it."""
     last = name.parts[-1]
     same = [other.parts for other in quoted if other.parts[-1] == last]
     return len(name.parts) > 1 and bool(same) and all(set(parts) <= set(name.parts) for parts in same)
@@ -165,7 +165,7 @@ def _is_initial(part: str, token: str) -> bool:
 
 
 def _initials_of(acronym: str, text: str) -> bool:
-    """Whether the text writes out what the acronym stands for: WHO in "World Health Organization"."""
+    """Whether the text spells out the acronym: WHO in "World Health Organization"."""
     capitals = [fold(word.text)[:1] if word.text[0].isupper() else " " for word in words(text) if not is_function(word.text)]
     return len(acronym) > 1 and acronym in "".join(capitals)
 

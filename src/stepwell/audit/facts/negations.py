@@ -1,7 +1,7 @@
 """What a text denies. "Not only" and "no more than" deny nothing; "free of", "yet to" and "failed to" do, without a "not".
 
-A negation's *core* are the two words of meaning after it, or the one before if none follows in its clause: those it surely denies. Its
-*scope* is all that follows in the clause: those it may deny, so that saying them with a negation is no contradiction.
+The *core* of a negation is the two content words after it, or the one before if none follows in its clause: it certainly denies those. Its
+*scope* is everything that follows in the clause: it may deny those, so saying them with a negation is not a contradiction.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Denials:
 
     @property
     def surely(self) -> frozenset[str]:
-        """The stems that the text surely denies."""
+        """The stems that the text certainly denies."""
         return frozenset[str]().union(*self.cores)
 
 
 def denials(text: str) -> Denials:
-    """Read a text once, in time with its length however many negations it has."""
+    """Read a text once, in linear time however many negations it has."""
     plain = DENYING.sub("without", _NO_DENIAL.sub(" ", text.replace("’", "'")))
     cores: dict[frozenset[str], None] = {}
     scope: set[str] = set()
@@ -54,7 +54,7 @@ def denials(text: str) -> Denials:
 
 
 def _read_clause(tokens: Sequence[str]) -> tuple[list[frozenset[str]], set[str]]:
-    """The core of each negation of a clause, and everything that they may deny: all behind the first of them."""
+    """The core of each negation of a clause, and everything that they may deny: all words after the first of them."""
     meant: list[str] = []
     places: list[tuple[int, int]] = []
     for token in tokens:

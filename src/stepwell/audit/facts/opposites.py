@@ -1,6 +1,6 @@
-"""Opposites that are made by a syllable: `official` and `unofficial`, `connect` and `disconnect`, `useful` and `useless`.
+"""Opposites formed with a prefix or suffix: `official` and `unofficial`, `connect` and `disconnect`, `useful` and `useless`.
 
-Opposites that are two different words stand in the lists of `directions`.
+Opposites that are two different words are in the lists of `directions`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ _NOT_TURNED_WORDS = (
     "unit units unite united unity university universe uniform unique anticipate anticipated"
 )
 _NOT_TURNED = frozenset(_NOT_TURNED_WORDS.split())
-"""Words that begin with such a syllable and are no opposite of the rest."""
+"""Words that begin with such a prefix without being the opposite of the rest."""
 _SHORTEST = 4
 _SAME_SUBJECT = 0.5
 
 
 def find_opposites(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
-    """A finding for each word of the claim that a sentence about the same has only with, or only without, the syllable that turns it."""
+    """A finding per word of the claim that a sentence on the same subject has only with, or only without, the syllable that reverses
+    it."""
     ours = _by_stem(claim.text)
     anywhere = {key for quote in quotes for key in quote.stems}
     denied = claim.denials.scope
@@ -53,7 +54,7 @@ def _by_stem(text: str) -> dict[str, str]:
 
 
 def _turns(word: str, others: dict[str, str]) -> Iterator[str]:
-    """The words of a text that are this one with a syllable more or less."""
+    """The words of a text that are this one plus or minus such a syllable."""
     folded = fold(word).replace("-", "")
     prefixes = (*_PREFIXES, *(_BEFORE_ADJECTIVES if folded.endswith(_ADJECTIVES) else ()))
     for prefix in prefixes:

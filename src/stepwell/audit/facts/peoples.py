@@ -1,4 +1,4 @@
-"""Countries and what comes from them: `Korea` and `Korean`, `France` and `French`, `the United States` and `American`."""
+"""Countries and their adjectives: `Korea` and `Korean`, `France` and `French`, `the United States` and `American`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_ENDING = 4
 
 
 def is_same_place(one: str, other: str) -> bool:
-    """Whether two folded names are the same place or its people, told by a list or by the ending."""
+    """Whether two folded names are the same place or its people, by a list or by the ending."""
     if one == other or frozenset((one, other)) in _SAME:
         return True
     common = 0
@@ -37,4 +37,4 @@ _PEOPLE_NAMES = (
     "african european asian"
 )
 PEOPLES = frozenset(_PEOPLE_NAMES.split())
-"""What somebody or something may be by where it comes from."""
+"""Adjectives of origin."""

@@ -1,7 +1,7 @@
-"""What a sentence says beyond the bare fact, and a quote has to say too.
+"""What a sentence says beyond the bare fact, and a quote must say too.
 
 Hedges: it may be so, is suspected, planned or still to be decided. The future: it will be so. Reasons: it is so because of something.
-Superlatives: it is the oldest, or the most valuable; which thing comes first of all is a claim of its own.
+Superlatives: it is the oldest, or the most valuable; that something comes first is a claim of its own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def is_hedged(text: str) -> bool:
 
 
 def hedged_words(text: str) -> frozenset[str]:
-    """The stems of the clauses that are hedged; the other clauses of a sentence are not touched by a "may"."""
+    """The stems of the hedged clauses; a "may" does not affect the other clauses of a sentence."""
     return frozenset(each for clause in _CLAUSE.split(text) if is_hedged(clause) for each in content_stems(clause))
 
 
@@ -41,7 +41,7 @@ def speaks_of_the_future(text: str) -> bool:
 
 
 def looks_ahead(text: str) -> bool:
-    """Whether a text says anything of what is to come, in whatever words."""
+    """Whether a text says anything about the future, in any words."""
     return _AHEAD.search(text) is not None
 
 
@@ -59,13 +59,13 @@ _REASON = re.compile(
 
 
 def gives_a_reason(text: str) -> str:
-    """The words with which a text says why; empty if it does not."""
+    """The words with which a text introduces a reason; empty if it gives none."""
     match = _WHY.search(text)
     return match.group() if match else ""
 
 
 def may_give_a_reason(text: str) -> bool:
-    """Whether a text can be read as giving a reason, in whatever words."""
+    """Whether a text can be read as giving a reason, in any words."""
     return _REASON.search(text) is not None
 
 
@@ -91,13 +91,13 @@ def superlatives(text: str) -> Iterator[tuple[str, str]]:
 
 
 def find_unsaid(claim: str, quotes: str) -> Iterator[str]:
-    """The superlatives of a claim that the quotes do not have, in whichever form."""
+    """The superlatives of a claim that the quotes do not have, in any form."""
     said = {base for base, _ in superlatives(quotes)}
     yield from (shown for base, shown in superlatives(claim) if base not in said)
 
 
 def base_of(word: str) -> str:
-    """`old` of "oldest", `heav` of "heaviest", `big` of "biggest": as `stem` leaves the plain word."""
+    """`old` for "oldest", `heav` for "heaviest", `big` for "biggest": the form that `stem` gives the plain word."""
     folded = word.casefold()
     bare = folded.removesuffix("est")
     return stem(bare[:-1] + "y" if bare.endswith("i") else bare)

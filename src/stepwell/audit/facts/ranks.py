@@ -1,4 +1,4 @@
-"""Places in an order: the *fourth* album, the *second-largest* city. "The largest" is the first of them."""
+"""Ranks: the *fourth* album, the *second-largest* city. "The largest" is the first."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _ORDINAL_WORDS = (
 _ORDINALS = {word: place for place, word in enumerate(_ORDINAL_WORDS.split(), 1)}
 _NUMBERED = re.compile(r"(\d{1,4})(?:st|nd|rd|th)", re.IGNORECASE)
 _REACH = 3
-"""How many words of meaning after an ordinal may be what it counts: the second *studio album*."""
+"""How many content words after an ordinal may be what it counts: the second *studio album*."""
 
 
 def find_other_ranks(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
-    """A finding for each thing that the claim puts in another place of an order than the quotes do."""
+    """A finding per thing that the claim ranks differently from the quotes."""
     theirs = [(place, things, shown) for quote in quotes for place, things, shown in ranks(quote.text)]
     for place, things, shown in ranks(claim.text):
         same = [other for other in theirs if other[1] & things]
@@ -35,7 +35,7 @@ def find_other_ranks(claim: Statement, quotes: Sequence[Statement]) -> Iterator[
 
 
 def ranks(text: str) -> Iterator[tuple[int, frozenset[str], str]]:
-    """Each place in an order, the roots of what may be counted by it, and how it is said."""
+    """Each rank, the roots of what it may count, and its wording."""
     tokens = words(text)
     for at, word in enumerate(tokens):
         place = place_of(word.text)

@@ -1,6 +1,6 @@
-"""Which sentences of a source speak of the same: by a name, or by a word that stands for one ("she", "the show", "its").
+"""Which sentences of a source are about the same subject: by a name, or by a word that refers to one ("she", "the show", "its").
 
-Rules see a reference only where it opens a sentence. Words that stand in a sentence about somebody else say nothing about the claim's
+These rules see a reference only at the beginning of a sentence. A sentence about someone else says nothing about the claim's
 subject: "Ann Lawton is a painter. Joan Lawton is a judge." does not make Ann a judge.
 """
 
@@ -21,7 +21,7 @@ _REFERRING = frozenset(_REFERRING_WORDS.split())
 
 
 def speaking_of(claim: Statement, quotes: Sequence[Statement]) -> list[Statement]:
-    """The sentences that may speak of what the claim speaks of; all, if it names nothing or they name none of it."""
+    """The sentences that may be about the claim's subject; all, if the claim names nothing or the sentences name none of it."""
     if not claim.names:
         return list(quotes)
     found = [quote for quote in quotes if not quote.names or refers_back(quote) or _names_one_of(claim, quote)]
@@ -33,12 +33,12 @@ def _names_one_of(claim: Statement, quote: Statement) -> bool:
 
 
 def _may_be_same(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two names may stand for the same: one is part of the other, or only what is between differs. Ann and Joan Lawton may not."""
+    """Whether two names may mean the same: one is part of the other, or only the middle differs. Ann and Joan Lawton may not."""
     return set(one) <= set(other) or set(other) <= set(one) or (one[0], one[-1]) == (other[0], other[-1])
 
 
 def refers_back(quote: Statement) -> bool:
-    """Whether a sentence opens with a word that takes its subject from before, and not with a name."""
+    """Whether a sentence begins with a word that takes its subject from before, and not with a name."""
     first = next(iter(words(quote.text)), None)
     if first is None or first.text.casefold() in _REFERRING:
         return True
@@ -46,7 +46,7 @@ def refers_back(quote: Statement) -> bool:
 
 
 def find_joined(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
-    """A finding if a claim says something of two names that no sentence, with those that refer to it, speaks of together."""
+    """A finding if a claim links two names that no sentence, together with those that refer to it, mentions together."""
     named = [name for name in claim.names if any(stands_in(name, quote.text) for quote in quotes)]
     for first, second in pairwise(named):
         if set(first.parts) & set(second.parts) or any(mark in claim.text[first.end : second.start] for mark in ",;"):

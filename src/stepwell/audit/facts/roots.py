@@ -1,7 +1,7 @@
-"""Words of one family: `produced`, `producer` and `production`, `centre` and `center`, `wrote` and `written`.
+"""Word families: `produced`, `producer` and `production`, `centre` and `center`, `wrote` and `written`.
 
-A root is cruder than a stem and only good for asking whether a text speaks of the same thing at all. It is no word, and it loses which
-way round something is said: whatever turns a meaning (opposites, negations, who did it to whom) is looked at elsewhere.
+A root is cruder than a stem and only tells whether a text is about the same thing at all. It is not a word, and it loses the direction
+of a statement: other modules check what reverses a meaning (opposites, negations, who did it to whom).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SPELLINGS = (
     (re.compile(r"[ao]e(?=[a-z]{3})"), "e"),
     (re.compile(r"ll(?=ed$|ing$|er$)"), "l"),
 )
-"""British and American ways to write the same; both sides go through them, so it does not matter which is right."""
+"""British and American spellings; both sides go through them, so it does not matter which is right."""
 
 
 @lru_cache(maxsize=20_000)
@@ -59,7 +59,7 @@ def root(word: str) -> str:
     if bare in _IRREGULAR:
         return _IRREGULAR[bare]
     if folded.endswith("y") and bare + "y" == folded:
-        bare = folded  # "ity" and "ly" are endings of their own
+        bare = folded  # "ity" and "ly" are separate endings
     for _ in range(2):
         bare = _shorten(bare)
     bare = bare[:-1] if bare[-1:] in ("y", "e", "i") and len(bare) > _SHORTEST else bare
@@ -76,6 +76,6 @@ def _shorten(bare: str) -> str:
 
 
 def pieces(word: str) -> list[str]:
-    """The parts of a word with hyphens, "-" left out: `most-watched` is two words, `e-mail` may also be written as one."""
+    """The parts of a word with hyphens, without the "-": `most-watched` is two words, `e-mail` may also be written as one."""
     parts = [part for part in re.split(r"[-/]", word) if part]
     return [*parts, "".join(parts)] if len(parts) > 1 else [word]

@@ -1,4 +1,4 @@
-"""A sentence read: its figures, dates, names and words, and which of them belong together; and what looking one of them up gave."""
+"""A parsed sentence: its figures, dates, names and words, and which of them belong together; and the result of looking one of them up."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SEPARATOR = re.compile(r"[,;:]\s|\s(?:and|but|while|whereas|compared|und|aber|w
 
 @dataclass(frozen=True, slots=True)
 class Anchors:
-    """Whom or what, and when, a figure is about: the names and dates of its own part of the sentence."""
+    """What a figure is about, and when: the names and dates of its own part of the sentence."""
 
     names: frozenset[str]
     dates: tuple[DatePoint, ...]
@@ -37,7 +37,7 @@ class Statement:
     denials: Denials
 
     def anchors(self, figure: Figure) -> Anchors:
-        """From the part of the sentence between the figures next to this one; what that part lacks comes from the one before."""
+        """Taken from the part of the sentence between the neighbouring figures; what that part lacks comes from the one before."""
         parts = _parts(self.text, self.figures)
         own = next(number for number, (start, end) in enumerate(parts) if start <= figure.start < end)
         named: frozenset[str] = frozenset()
@@ -48,7 +48,7 @@ class Statement:
         return Anchors(named, when)
 
     def about(self, fact: Figure | DatePoint) -> frozenset[str]:
-        """The words of meaning, names and dates apart, in the part of the sentence that a figure or date belongs to among its like."""
+        """The content words, except names and dates, in the part of the sentence that a figure or date belongs to."""
         likes: Sequence[Figure | DatePoint] = self.figures if isinstance(fact, Figure) else self.dates
         start, end = next((start, end) for start, end in _parts(self.text, likes) if start <= fact.start < end)
         spans = [(name.start, name.end) for name in self.names] + [(date.start, date.end) for date in self.dates]
@@ -60,20 +60,20 @@ class Statement:
         return next(iter(content_stems(self.text[figure.end : figure.end + 60])), "")
 
     def shared(self, other: Statement) -> float:
-        """The share of this sentence's words of meaning that the other has too."""
+        """The share of this sentence's content words that the other has too."""
         return len(self.stems & other.stems) / len(self.stems) if self.stems else 0.0
 
     def told(self, other: Statement) -> float:
-        """The same for what is said of those it names: the names themselves stand in many sentences."""
+        """The same without names, which occur in many sentences: only what is said about them."""
         named = {stem for name in self.names for stem in content_stems(self.text[name.start : name.end])}
         said = self.stems - named
         return len(said & other.stems) / len(said) if said else self.shared(other)
 
 
 def _parts(text: str, facts: Sequence[Figure | DatePoint]) -> list[tuple[int, int]]:
-    """A sentence cut between its facts: a fact that opens its part ("In 1990, ...") has its words behind it, others before it.
+    """A sentence cut between its facts: a fact that opens its part ("In 1990, ...") has its words after it, others before it.
 
-    Facts with no word of meaning between them ("between 1996 and 2001") stay together.
+    Facts with no content word between them ("between 1996 and 2001") stay together.
     """
     cuts = [0]
     for fact, following in pairwise(facts):
@@ -86,7 +86,7 @@ def _parts(text: str, facts: Sequence[Figure | DatePoint]) -> list[tuple[int, in
 
 
 def read(text: str, mark: str | None = None, plain: Container[str] = frozenset()) -> Statement:
-    """Read a sentence. `mark` is how its surroundings write fractions; `plain` are words that are no names, by their stems."""
+    """Parse a sentence. `mark` is the decimal mark of its surroundings; `plain` are stems of words that are not names."""
     when = dates(text)
     how_much = figures(text, when, mark)
     taken = [*((date.start, date.end) for date in when), *((figure.start, figure.end) for figure in how_much)]
@@ -100,13 +100,13 @@ FactOutcome = Literal["found", "missing", "unsettled", "contradicted"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fact of a claim: found in the quotes, missing there, not to be told from them, or there with another value. `reason` is for the
+    """One fact of a claim: found in the quotes, missing there, undecidable from them, or there with another value. `reason` is for the
     reader."""
 
     outcome: FactOutcome
     reason: str = ""
     tells_whom: bool = False
-    """It is a name: it says whom the sentence is about, and nothing of what it says of them."""
+    """It is a name: it says what the sentence is about, and nothing of what the sentence says about it."""
 
 
 FOUND = Finding("found")

@@ -1,7 +1,7 @@
-"""Everyday words that say the same in most sentences: a claim may have one where its source has the other.
+"""Everyday words that mean the same in most sentences: a claim may use one where its source uses the other.
 
-Only words that hardly ever differ in what they say about a fact are here. Opposites have lists of their own (`directions`), whose sides
-hold words of one meaning too.
+Only words that hardly ever differ in what they say about a fact are here. Opposites have their own lists (`directions`), whose sides
+also contain words of one meaning.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What figures are measured in, under one name each, and the words that multiply them. Nothing is converted: 1 km is not 1000 m here."""
+"""Units of figures, under one name each, and the words that multiply them. Nothing is converted: 1 km is not 1000 m here."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 
 _UNITS = {
-    # dimension: canonical name: other ways to write it
+    # dimension: canonical name: other spellings
     "share": {
         "percent": "% percent per-cent pct prozent pour-cent por-ciento",
         "points": "percentage-points percentage-point prozentpunkte pp",

@@ -1,4 +1,4 @@
-"""Look a claim's names, quoted terms and turning words up in the sentences it cites."""
+"""Looks up a claim's names, quoted terms and reversing words in the sentences it cites."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WHOLES = frozenset(_WHOLE_WORDS.split())
 
 
 def match_names(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
-    """One finding for each name and quoted term of the claim."""
+    """One finding per name and quoted term of the claim."""
     text = "\n".join(quote.text for quote in quotes)
     quoted = [name for quote in quotes for name in quote.names]
     findings = []
@@ -55,9 +55,9 @@ def match_names(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
 
 
 def match_wording(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
-    """Findings about words that turn, widen or firm up what the quotes say; nothing if there are none."""
+    """Findings about words that reverse, widen or strengthen what the quotes say; empty if there are none."""
     closest = max((claim.told(quote), claim.shared(quote)) for quote in quotes)
-    if max(closest) >= _SAME_SUBJECT:  # of several equally close, the one that bears the claim out best
+    if max(closest) >= _SAME_SUBJECT:  # of several equally close, the one that best supports the claim
         near = [quote for quote in quotes if (claim.told(quote), claim.shared(quote)) == closest]
         yield from min((list(_against(claim, quote)) for quote in near), key=len)
     else:
@@ -76,12 +76,12 @@ def match_wording(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Fin
 
 
 def _bounds_a_year(claim: Statement, word: str) -> bool:
-    """After 1850: compared with the years of the quotes, in whatever words these stand."""
+    """After 1850: compared with the years of the quotes, whatever their wording."""
     return any(claim.text[: date.start].rstrip().endswith(word) for date in claim.dates)
 
 
 def _find_what_goes_beyond(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
-    """Sorts of statement that a claim makes and none of its quotes: the first of all, a reason, what will be."""
+    """Kinds of statement that the claim makes and none of its quotes does: a superlative, a reason, the future."""
     text = "\n".join(quote.text for quote in quotes)
     for shown in find_unsaid(claim.text, text):
         yield Finding("missing", f"the source does not say '{shown}'")
@@ -109,7 +109,7 @@ def _find_denials(claim: Statement, quote: Statement) -> Iterator[Finding]:
 
 
 def _find_denials_elsewhere(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
-    """A sentence that is not the nearest one may deny the claim too: both words that it denies stand in the claim, and are said nowhere."""
+    """A sentence other than the closest one may deny the claim too: both words that it denies are in the claim, and no quote says them."""
     claimed = claim.stems - claim.denials.scope
     said = [quote.stems - quote.denials.scope for quote in quotes]
     for quote in quotes:
@@ -119,7 +119,7 @@ def _find_denials_elsewhere(claim: Statement, quotes: Sequence[Statement]) -> It
 
 
 def _find_unanswered_denials(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
-    """A claim that denies something whose quotes deny nothing: at best they leave it open, and where they speak of it they say it."""
+    """The claim denies something and its quotes deny nothing: at best they leave it open, and if they mention it they affirm it."""
     surely = claim.denials.surely
     if not surely or any(quote.denials.scope for quote in quotes):
         return
@@ -133,7 +133,7 @@ def _find_unanswered_denials(claim: Statement, quotes: Sequence[Statement]) -> I
 
 
 def _find_strictly_turned(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
-    """Of a sentence that has little in common with the claim, only what goes plainly the other way: more for less, up for down."""
+    """From a sentence that has little in common with the claim, only what plainly goes the other way: more for less, up for down."""
     nearest = max(quotes, key=lambda quote: (claim.told(quote), claim.shared(quote)))
     if len(claim.stems & nearest.stems) >= _FEWEST_SHARED:
         yield from _find_turned_words(claim, nearest, strictly=True)
@@ -154,7 +154,7 @@ def _find_turned_words(claim: Statement, quote: Statement, *, strictly: bool = F
 
 
 def _nearest_clause(claim: Statement, text: str) -> str:
-    """The part of a sentence that is about what the claim is about: "A rose, whereas B fell" says one thing of each."""
+    """The part of a sentence that is about the claim's subject: "A rose, whereas B fell" says one thing about each."""
     clauses = [clause for clause in _TURN.split(text) if clause.strip()]
     if len(clauses) < 2:
         return text
@@ -171,7 +171,7 @@ def _compares_the_other_way(claim: Statement, quote: Statement) -> bool:
     (a, b), (c, d) = ([set(content_stems(side)) for side in sides] for sides in (ours, theirs))
     crossed, straight = len(a & d) + len(b & c), len(a & c) + len(b & d)
     if a & d and b & c and not b & d:
-        return True  # both sides have moved; what they share besides is what is compared
+        return True  # both sides have moved; the rest they share is what is compared
     moved = {part for name in claim.names for part in name.parts}
     if moved:
         left, right = ({fold(word.text) for word in words(side)} & moved for side in ours)
@@ -182,7 +182,7 @@ def _compares_the_other_way(claim: Statement, quote: Statement) -> bool:
 
 
 def _find_swapped_names(claim: Statement, quote: Statement) -> Iterator[Finding]:
-    """Two names that act on each other the other way round. "By" turns a sentence itself, so those are left to the judge."""
+    """Two names that act on each other in the opposite direction. "By" reverses a sentence itself, so those are left to the judge."""
     if claim.shared(quote) < _SAME_SENTENCE or sides_of_comparison(claim.text) is not None:
         return
     order = {name.parts: name for name in claim.names}
@@ -200,7 +200,7 @@ def _find_swapped_names(claim: Statement, quote: Statement) -> Iterator[Finding]
 
 
 def _other_people(claim: Statement, name: Name, quotes: Sequence[Statement]) -> str | None:
-    """Where a sentence about the same says it comes from, if the claim says it comes from elsewhere."""
+    """Where a sentence on the same subject says it comes from, if the claim says it comes from elsewhere."""
     if len(name.parts) != 1 or name.parts[0] not in PEOPLES:
         return None
     about = {part for other in claim.names if other is not name for part in other.parts}
@@ -211,7 +211,7 @@ def _other_people(claim: Statement, name: Name, quotes: Sequence[Statement]) -> 
 
 
 def _replaced_name(claim: Statement, name: Name, quotes: Sequence[Statement]) -> str | None:
-    """The name that stands in a quote where the claim has this one: between the same words, in a sentence that says the same."""
+    """The name that a quote has where the claim has this one: between the same words, in a sentence that says the same."""
     own = {part for other in claim.names for part in other.parts}
     named = {stem for other in claim.names for stem in content_stems(claim.text[other.start : other.end])}
     rest = claim.stems - named
@@ -233,9 +233,9 @@ _SEVERAL = re.compile(r"[,;:]")
 def is_reversed(claim: Statement, quote: Statement) -> bool:
     """Whether a claim has a quote's own words on the wrong sides of its verb ("copper beats tin", "tin beats copper").
 
-    Without a parser this is seen only where it is plain: around a word that both have once, everything before it in the claim stands
-    after it in the quote, and something after it in the claim stands before it in the quote. A passive turns a sentence without
-    changing what it says, so where only one of the two has one, nothing is said here.
+    Without a parser we see this only in plain cases: around a word that both have once, everything before it in the claim comes
+    after it in the quote, and something after it in the claim comes before it in the quote. A passive reverses a sentence without
+    changing its meaning, so if only one of the two has one, we say nothing.
     """
     if _SEVERAL.search(claim.text) or bool(_PASSIVE.search(claim.text)) != bool(_PASSIVE.search(quote.text)):
         return False
@@ -259,7 +259,7 @@ def _crosses(ours: Sequence[str], theirs: Sequence[str], pivot: str) -> bool:
 
 
 def _words(statement: Statement) -> list[str]:
-    """Words of meaning in order, without figures and dates, which move about freely."""
+    """Content words in order, without figures and dates, which move about freely."""
     spans = [(figure.start, figure.end) for figure in statement.figures] + [(date.start, date.end) for date in statement.dates]
     return [
         stem(word.text)

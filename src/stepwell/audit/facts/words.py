@@ -1,4 +1,4 @@
-"""Words of a text: tokens with offsets, a light stem for comparing them, and the words that carry no meaning of their own."""
+"""Words of a text: tokens with offsets, a light stem for comparing them, and function words."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _POINT_WORDS = "the of and is was in for with that"
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word and where it stands."""
+    """A word and its place."""
 
     text: str
     start: int
@@ -50,7 +50,7 @@ def words(text: str) -> list[Word]:
 
 @lru_cache(maxsize=256)
 def _tokens(text: str) -> tuple[Word, ...]:
-    """Each rule asks for the words of the same few sentences again. The caches here hold nothing but what follows from their keys."""
+    """Cached, because each rule asks for the words of the same few sentences. The caches contain only what follows from their keys."""
     return tuple(Word(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text))
 
 
@@ -64,7 +64,7 @@ def fold(word: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """A word without its ending: `increased`, `increases` and `increase` are one. Crude on purpose, and the same on both sides."""
+    """A word without its ending: `increased`, `increases` and `increase` are one. Deliberately crude, and the same on both sides."""
     folded = fold(word)
     for ending in _ENDINGS:
         if folded.endswith(ending) and len(folded) - len(ending) >= 3 and not folded.endswith("ss"):
@@ -73,7 +73,7 @@ def stem(word: str) -> str:
 
 
 def _single(bare: str) -> str:
-    """`dropp` of "dropped" is `drop`."""
+    """`dropp` from "dropped" becomes `drop`."""
     return bare[:-1] if len(bare) > 2 and bare[-1] == bare[-2] and bare[-1] in "bdgmnprt" else bare
 
 
@@ -82,19 +82,19 @@ def is_function(word: str) -> bool:
 
 
 def content_stems(text: str) -> list[str]:
-    """The stems of the words that mean something, in order; bare numbers are figures' business."""
+    """The stems of the content words, in order; bare numbers belong to `figures`."""
     return [stem(word.text) for word in words(text) if not is_function(word.text) and not word.text[0].isdigit()]
 
 
 def language(text: str) -> str:
-    """The language of a text, told by its smallest words; empty if they do not tell."""
+    """The language of a text, judged by its function words; empty if they do not decide."""
     spoken = [word.text.casefold() for word in words(text)]
     counts = sorted(((sum(word in small for word in spoken), name) for name, small in _SPOKEN_IN.items()), reverse=True)
     return counts[0][1] if counts[0][0] > counts[1][0] else ""
 
 
 def decimal_mark(text: str) -> str | None:
-    """Whether a text writes fractions with `.` or `,`: by a number that can only be read one way, else by its language."""
+    """Whether a text writes fractions with `.` or `,`: judged by a number that can be read only one way, else by its language."""
     point = re.search(r"\d,\d{3}\.\d|(?<![\d.,])\d+\.(?:\d{1,2}|\d{4,})(?![\d.,])", text) is not None
     comma = re.search(r"\d\.\d{3},\d|(?<![\d.,])\d+,(?:\d{1,2}|\d{4,})(?![\d.,])", text) is not None
     if point != comma:

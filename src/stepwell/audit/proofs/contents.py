@@ -1,5 +1,5 @@
-"""Whether the bytes of a bundle are those that were sealed: hashes, manifest, signature, what follows from the trail, and every quote at
-its place."""
+"""Whether the bytes of a bundle are those that were sealed: hashes, manifest, signature, what is derived from the trail, and every quote
+at its place."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def check_bytes(opened: OpenedBundle) -> Iterator[Defect]:
         folder, _, named = name.partition("/")
         if folder in BODIES and digest != named:
             yield Defect(name, "its bytes do not have the hash in its name: it was changed")
-    # Other software looks at these sums; they must not say something else than the hashes.
+    # Other software uses these checksums; they must agree with the hashes.
     for name, member in opened.bundle.members.items():
         opened.patience.go_on()
         if zlib.crc32(opened.bundle.read(name)) != member.crc:
@@ -42,7 +42,7 @@ def check_manifest(opened: OpenedBundle, trail: Trail) -> Iterator[Defect]:
 
 
 def read_signer(opened: OpenedBundle) -> tuple[Signature | None, list[Defect]]:
-    """The signature, if there is one that fits, and what is wrong with one that does not. `MissingExtraError` where nothing can tell."""
+    """The signature if it is valid, and the problems if it is not. `MissingExtraError` if we cannot check it."""
     if SIGNATURE not in opened.contents:
         return None, []
     try:

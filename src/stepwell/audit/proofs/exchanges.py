@@ -1,4 +1,4 @@
-"""Whether what came back belongs to what was asked: answers to requests, pages to answers, requests to steps of an approved plan."""
+"""Whether answers belong to requests, pages to answers, and requests to steps of an approved plan."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def count_exchanges(trail: Trail) -> int:
 
 
 def lacks_requests(trail: Trail, evidence: Evidence) -> bool:
-    """Whether there are pages and nothing that asked for them, as of a program that keeps sources by itself and asks no question."""
+    """Whether there are pages but no requests for them, as from a program that stores sources itself and asks no question."""
     has_pages = any(source.kind == "web" for source in evidence.sources.values())
     return has_pages and not trail.has_questions and not any(map(is_web_request, trail.entries))
 
 
 def _check_answers(trail: Trail) -> Iterator[Defect]:
-    """Each answer names a request that was written down before it, and asked just this. Of several under one name, the newest counts. Only
-    a model on the same machine answers what left no request."""
+    """Each answer names a request that was recorded before it, and asked exactly this. Of several under one name, the newest counts. Only
+    a model on the same machine can answer without a recorded request."""
     newest: dict[str, Entry] = {}
     for entry in trail.of_kind("request", "response", "model_call"):
         name = entry.data["request"]
@@ -68,7 +68,7 @@ def _check_answers(trail: Trail) -> Iterator[Defect]:
 
 
 def _find_request_fault(entry: Entry) -> str:
-    """What a request says of itself twice has to be the same; empty if it is."""
+    """What a request says twice must agree; empty if it does."""
     data, name = entry.data, entry.data["request"]
     resend = f":resend:{data['resend']}" if data["resend"] else ""
     if entry.key not in (name, f"{name}{resend}"):
@@ -83,7 +83,7 @@ def _find_request_fault(entry: Entry) -> str:
 
 
 def _answers(answer: Entry, asked: Entry) -> bool:
-    """Whether an answer is to this request. What an agent asked is not kept, so of its calls only the names can be compared."""
+    """Whether an answer belongs to this request. What an agent asked is not stored, so for its calls only the names are compared."""
     if (asked.data["to"] == "model") != (answer.kind == "model_call"):
         return False
     if "fingerprint" not in answer.data:
@@ -93,13 +93,13 @@ def _answers(answer: Entry, asked: Entry) -> bool:
 
 
 def _fingerprint(request: Entry) -> str:
-    """As `Outgoing.fingerprint` makes it, from what the trail holds of a request."""
+    """The fingerprint that `Outgoing.fingerprint` makes, from a request in the trail."""
     named = {"to": "to", "method": "method", "url": "url", "body": "body_sha256"}
     return sha256(canonical({name: request.data[field] for name, field in named.items()}))
 
 
 def _check_steps(trail: Trail) -> Iterator[Defect]:
-    """Research asks the web for steps of plans that a person approved, and for nothing else. Deep research has no plan."""
+    """Research sends web requests only for steps of plans that a user approved. Deep research has no plan."""
     plans: dict[str, set[str]] = {}
     approved: dict[str, set[str]] = {}
     for entry in trail.of_kind("plan", "approval", "request"):
@@ -120,7 +120,7 @@ def _check_steps(trail: Trail) -> Iterator[Defect]:
 
 
 def _check_done(trail: Trail) -> Iterator[Defect]:
-    """Where there is a report, each step of its plan has searched or fetched, or it is written down why not."""
+    """If there is a report, each step of its plan has searched or fetched, or the trail says why not."""
     report, made = trail.story.last("report"), trail.story.last("plan")
     if report is None or made is None:
         return
@@ -137,7 +137,7 @@ def _check_done(trail: Trail) -> Iterator[Defect]:
 
 
 def _steps_of(plan: object) -> dict[str, set[str]]:
-    """The hash of a plan and the ids of its steps; nothing for what is none."""
+    """The hash of a plan and the ids of its steps; empty for an invalid plan."""
     try:
         return {hash_plan(plan): {text_at(step, "id") for step in plan["steps"]}} if isinstance(plan, dict) else {}
     except (KeyError, TypeError, ValueError):
@@ -145,7 +145,7 @@ def _steps_of(plan: object) -> dict[str, set[str]]:
 
 
 def _check_pages(trail: Trail, evidence: Evidence) -> Iterator[Defect]:
-    """Each page is the body of an answer from its address; a search engine that found it, and robots.txt of its host, were asked."""
+    """Each page is the body of an answer from its address; the search engine that found it, and its host's robots.txt, were asked."""
     asked = {entry.data["request"]: entry for entry in trail.of_kind("request")}
     came: dict[tuple[str, str, int | None], int] = {}
     for answer in trail.of_kind("response"):
@@ -155,7 +155,7 @@ def _check_pages(trail: Trail, evidence: Evidence) -> Iterator[Defect]:
             came.setdefault((request.data["url"], answer.data["body_sha256"], status), answer.seq)
     reasons = {request.data["why"] for request in asked.values()}
     robots = {_origin(request.data["url"]) for request in asked.values() if request.data["why"] == "robots"}
-    # An agent's robots.txt may have been read for another thread, and other programs keep rules of their own.
+    # An agent's robots.txt may have been read for another thread, and other programs have their own rules.
     by_plan = any(question.data["mode"] != DEEP for question in trail.of_kind("question"))
     from_elsewhere = taken_over(trail)
     for entry in trail.of_kind("source"):
@@ -173,7 +173,7 @@ def _check_pages(trail: Trail, evidence: Evidence) -> Iterator[Defect]:
 
 
 def _check_devices(trail: Trail, evidence: Evidence) -> Iterator[Defect]:
-    """What is said to come from the device of the person who asked came along with a question, as an excerpt or as notes."""
+    """Every source said to be from the user's device came with a question, as an excerpt or as notes."""
     brought: set[str] = set()
     from_elsewhere = taken_over(trail)
     for entry in trail.of_kind("question", "source"):

@@ -1,6 +1,6 @@
-"""Every verdict again: the checks are pure, and what a judge was asked and said is in the trail.
+"""Computes every verdict again: the checks are pure, and the trail has what a judge was asked and said.
 
-| a claim that passed today's checks | has to have just this verdict, with these reasons |
+| a claim that passed today's checks | must have exactly this verdict, with these reasons |
 |---|---|
 | and that they do not let through | what the checks give |
 | of a report that no model wrote | the lower of what the checks and its shared words give |
@@ -8,8 +8,8 @@
 | of one that a model wrote, without an opinion | `partial`: that is what doubt gives |
 | in a trail without a question | nothing better than the checks allow: nobody says who judged it |
 
-A claim that passed other checks is judged by today's. What these give otherwise is a problem, unless the bundle is signed by the key that
-was asked for: then it is believed that those checks were run, and what today's would give is listed.
+A claim that passed other checks is judged by today's. A different result is a problem, unless the bundle is signed by the expected
+key: then we believe that those checks were run, and list what today's would give.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from stepwell.audit.verdicts import RANK, lower_of
 from stepwell.validation import extract_json
 
 MOST_COMPARED = 500_000_000
-"""Characters of claims times those of their quotes, since each fact of the one is looked up among those of the other. It is enough for
-some thousand claims."""
-_MOST_ASKED = 200_000
-_MOST_LINES = 20
+"""The limit for characters of claims times those of their quotes, since each fact of one is looked up among those of the other. It is
+enough for some thousand claims."""
+_MAX_ASKED = 200_000
+_MAX_LINES = 20
 _QUOTES = "The quotes:"
 
 
 @dataclass
 class Judged:
-    """What was found: problems, and claims that passed other checks and that today's judge otherwise."""
+    """The result: problems, and claims that passed other checks and get another verdict today."""
 
     problems: list[Defect] = field(default_factory=list)
     marked_today: list[Defect] = field(default_factory=list)
@@ -103,7 +103,7 @@ _UNJUDGED = "it could not be judged ("
 
 
 def _is_reason(claim: Claim, reasons: tuple[str, ...]) -> bool:
-    """Whether a claim gives just these. Why a judge could not be heard is its own affair, in one word."""
+    """Whether a claim gives exactly these. Why a judge could not be heard may differ, in one word."""
     if reasons[-1:] != (_UNJUDGED,):
         return claim.reasons == reasons
     last = claim.reasons[-1:]
@@ -112,7 +112,7 @@ def _is_reason(claim: Claim, reasons: tuple[str, ...]) -> bool:
 
 
 def _allow(claim: Claim, cited: list[Quote], checked: Check, opinions: Opinions, mode: str) -> tuple[set[Outcome], str]:
-    """The verdicts that a claim may have with their reasons, and in words who says so."""
+    """The verdicts that a claim may have, with their reasons, and the words for who says so."""
     if checked.ceiling not in ("supported", "partial"):
         return {(checked.ceiling, checked.reasons)}, "the checks give"
     if mode == "extractive":
@@ -144,7 +144,7 @@ class _Report:
     mode: str = ""
 
     def select(self, claim: Claim, known: Mapping[str, Quote]) -> dict[str, Quote]:
-        """What the claim cites of them. A quote that the trail holds of another question was unknown to this one."""
+        """The report's quotes that the claim cites. A quote that the trail has from another question was unknown to this one."""
         return {each: known[each] for each in claim.evidence if each in known and (self.quotes is None or each in self.quotes)}
 
 
@@ -158,7 +158,7 @@ def _list_reports(trail: Trail) -> dict[str, _Report]:
 
 
 class Opinions:
-    """What judges said, by the sentence they were asked about."""
+    """What judges said, by the sentence they judged."""
 
     def __init__(self) -> None:
         self._said: dict[str, list[tuple[frozenset[str], Judgement]]] = defaultdict(list)
@@ -187,7 +187,7 @@ def read_opinions(opened: OpenedBundle, trail: Trail) -> Opinions:
 
 def _read_opinion(body: bytes | None) -> Judgement | None:
     try:
-        said = extract_json((body or b"")[:_MOST_ASKED].decode("utf-8", "replace"))
+        said = extract_json((body or b"")[:_MAX_ASKED].decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
     verdict = said.get("verdict") if isinstance(said, dict) else None
@@ -197,15 +197,15 @@ def _read_opinion(body: bytes | None) -> Judgement | None:
 
 
 def _read_asked(body: bytes | None) -> Iterator[tuple[str, frozenset[str]]]:
-    """The lines of what stands before the quotes, of which one is the sentence; and the ids of the quotes."""
+    """The lines before the quotes, one of which is the sentence; and the ids of the quotes."""
     try:
-        messages = json.loads((body or b"")[:_MOST_ASKED])
-        text = messages[-1]["content"] if len(messages) == 2 else messages[1]["content"]  # a later try repeats the first two
+        messages = json.loads((body or b"")[:_MAX_ASKED])
+        text = messages[-1]["content"] if len(messages) == 2 else messages[1]["content"]  # a retry repeats the first two
     except (ValueError, RecursionError, LookupError, TypeError):
         return
     if not isinstance(text, str):
         return
     before, _, quotes = text.partition(f"\n{_QUOTES}\n")
     cited = frozenset(line.partition(":")[0] for line in quotes.split("\n") if ":" in line and line.partition(":")[0].isalnum())
-    for line in before.split("\n")[:_MOST_LINES]:
+    for line in before.split("\n")[:_MAX_LINES]:
         yield line, cited

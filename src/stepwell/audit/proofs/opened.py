@@ -1,4 +1,4 @@
-"""A bundle that is open, and what its trail says: read once, for every proof."""
+"""An open bundle and its parsed trail: read once, for every proof."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SIZES: Mapping[str, int] = {"report.md": MAX_REPORT_BYTES, "policy.md": MAX_REP
 
 
 class OpenedBundle:
-    """The members of a bundle. Bodies are read when they are looked at; everything else is kept. `BundleError` where one is too large."""
+    """The members of a bundle. Bodies are read when needed; everything else is kept in memory. `BundleError` if one is too large."""
 
     def __init__(self, bundle: BundleReader, patience: Patience) -> None:
         self.bundle = bundle
@@ -42,7 +42,7 @@ class OpenedBundle:
 
     @cached_property
     def form(self) -> str:
-        """The format that the manifest names; empty where it names none."""
+        """The format that the manifest names; empty if it names none."""
         try:
             named = json.loads(self.contents.get("manifest.json", b"")).get("format")
         except (ValueError, AttributeError, RecursionError):
@@ -50,7 +50,7 @@ class OpenedBundle:
         return named if isinstance(named, str) else ""
 
     def check_form(self) -> Iterator[Defect]:
-        """Whether it is of the one format there is. Nothing else can be said of one that is not."""
+        """Whether it has the one supported format. If not, nothing else can be said about it."""
         if "manifest.json" not in self.contents:
             yield Defect("manifest.json", "is missing, so the bundle was not judged")
         elif self.form != FORMAT:
@@ -60,14 +60,14 @@ class OpenedBundle:
             )
 
     def body(self, digest: object) -> bytes | None:
-        """Stored bytes by their hash; `None` where there are none, or others."""
+        """Stored bytes by their hash; `None` if they are missing or changed."""
         try:
             return self.bundle.body(str(digest))
         except BundleError:
             return None
 
     def read_trail(self) -> tuple[Trail | None, list[Defect]]:
-        """What the trail says, and what is wrong with it; nothing where it cannot be read, or where an entry lacks its form."""
+        """The trail, and what is wrong with it; no trail if it cannot be read, or an entry does not have its form."""
         if "trail.jsonl" not in self.contents:
             return None, [Defect("trail.jsonl", "is missing")]
         if (count := self.contents["trail.jsonl"].count(b"\n")) > MAX_ENTRIES:
@@ -100,7 +100,7 @@ class Trail:
 
     @cached_property
     def modes(self) -> dict[int, str]:
-        """Report or claim, by its place in the trail -> what wrote it: `extractive`, `written` or `deep`. A claim that no report lists
+        """Number of a report or claim in the trail -> what wrote it: `extractive`, `written` or `deep`. A claim that no report lists
         belongs to the last question before it; in a trail without questions it has none."""
         asked: dict[str, str] = {}
         found: dict[int, str] = {}
@@ -121,7 +121,7 @@ class Trail:
 
 
 def text_at(data: Any, *names: str) -> str:
-    """The text at a place inside of data that somebody else wrote; empty where there is none."""
+    """The text at a place inside foreign data; empty if there is none."""
     for name in names:
         data = data.get(name) if isinstance(data, dict) else None
     return data if isinstance(data, str) else ""

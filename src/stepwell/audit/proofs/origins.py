@@ -1,5 +1,5 @@
-"""Whether sources that were taken over from another bundle are those of that bundle, which is kept whole inside of this one; and who
-vouched for it. A bundle is worth no more than what it is built on, so its reader hears of that."""
+"""Whether sources copied from another bundle are really from it, which is stored whole inside this one; and who vouched for it. A bundle
+is worth no more than what it is built on, so its reader is told."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TRAIL = "trail.jsonl"
 
 
 class Checked(Protocol):
-    """What checking a bundle gave, as far as it matters here."""
+    """The parts of a check's result that are needed here."""
 
     @property
     def ok(self) -> bool: ...
@@ -35,7 +35,7 @@ class Checked(Protocol):
 
 @dataclass
 class Origins:
-    """What was found: problems, what nobody vouched for, and what a reader should know besides."""
+    """The result: problems, what nobody vouched for, and what else a reader should know."""
 
     problems: list[Defect] = field(default_factory=list)
     lacks: list[str] = field(default_factory=list)
@@ -43,13 +43,13 @@ class Origins:
 
 
 def taken_over(trail: Trail) -> set[str]:
-    """The ids of sources that other bundles brought: no request of this trail did."""
+    """The ids of sources that came from other bundles, not from requests of this trail."""
     return {each for entry in trail.of_kind("origin") for each in entry.data["sources"]}
 
 
 def check_origins(opened: OpenedBundle, trail: Trail, verify: Callable[[Path], Checked]) -> Origins:
-    """Each bundle that is named is there, holds by itself, has the head and the signer that were written down, and the sources that are
-    said to be its."""
+    """Whether each named bundle is there, verifies by itself, has the recorded head and signer, and contains the sources said to be from
+    it."""
     found = Origins()
     for entry in trail.of_kind("origin"):
         content = opened.body(entry.data["body_sha256"])
@@ -95,7 +95,7 @@ def _find_differences(entry: Entry, trail: Trail, file: Path) -> Iterator[Defect
 
 
 def _describe(entry: Entry, checked: Checked, found: Origins) -> None:
-    """For the reader: on whose word it is built."""
+    """Tells the reader on whose word it is built."""
     signer = checked.signed_by
     by = f"signed by {signer}" if signer else "that nobody has signed"
     many = len(entry.data["sources"])

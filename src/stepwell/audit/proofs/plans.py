@@ -1,6 +1,6 @@
-"""Whether plans are those that were made and approved: hashes, edits at the gate, what a model answered, and the question it was asked.
+"""Whether plans are those that were made and approved: hashes, edits at the gate, models' answers, and the question they were asked.
 
-A branch's own order (question, plan, approval, report) is `story.check_story`.
+`story.check_story` checks a branch's own order (question, plan, approval, report).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from stepwell.secrets.text import HIDDEN
 from stepwell.validation import extract_json
 
 TRAIL = "trail.jsonl"
-_MOST_ANSWER = 200_000
-_MOST_ASKED = 8_000_000
+_MAX_ANSWER = 200_000
+_MAX_ASKED = 8_000_000
 Outline = tuple[str, ...]
 _ASKED_THE_QUESTION = ("thinker", "auditor", "write")
 
@@ -65,21 +65,21 @@ def _read_answers(opened: OpenedBundle, trail: Trail) -> dict[str, set[Outline]]
 
 
 def _place(entry: Entry, role: str) -> str:
-    """`q1:2` for the second plan of the first question, or an answer that was asked for it; empty for other entries."""
+    """`q1:2` for the second plan of the first question, or for an answer to its request; empty for other entries."""
     scope, named, number, *_ = (*entry.key.split(":")[:3], "", "", "")
     return f"{scope}:{number}" if named == role and number else ""
 
 
 def _read_plan(body: bytes | None) -> Mapping[str, Any]:
     try:
-        said = extract_json((body or b"")[:_MOST_ANSWER].decode("utf-8", "replace"))
+        said = extract_json((body or b"")[:_MAX_ANSWER].decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return {}
     return said if isinstance(said, dict) else {}
 
 
 def _outline(plan: Mapping[str, Any]) -> Outline:
-    """Its objective and what its steps look for. Ids and defaults come later."""
+    """Its objective and what its steps search for. Ids and defaults are added later."""
     steps = plan.get("steps")
     inputs = [text_at(step, "input").strip() for step in steps] if isinstance(steps, list | tuple) else []
     return text_at(plan, "objective").strip(), *inputs
@@ -100,9 +100,9 @@ def _check_questions(opened: OpenedBundle, trail: Trail) -> Iterator[Defect]:
 
 
 def _holds(body: bytes, query: str) -> bool:
-    """Whether the letters and digits of the question stand there; marks and spaces may be put differently for a model."""
+    """Whether the letters and digits of the question occur there; marks and spaces may differ in a prompt."""
     try:
-        asked = " ".join(text_at(message, "content") for message in json.loads(body[:_MOST_ASKED]))
+        asked = " ".join(text_at(message, "content") for message in json.loads(body[:_MAX_ASKED]))
     except (ValueError, TypeError, RecursionError):
         asked = ""
     return _bare(query) in _bare(asked)

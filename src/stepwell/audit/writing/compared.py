@@ -1,7 +1,7 @@
-"""A finished report against its claims, sentence by sentence: what `report.py` and `marked.py` have written is found again, and nothing
-else may stand there.
+"""Compares a finished report with its claims, sentence by sentence: finds again what `report.py` and `marked.py` have written, and allows
+nothing else.
 
-Headings are left to their writer as long as they state nothing.
+Headings are free as long as they state nothing.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def compare_numbered(
     *,
     of_quotes: bool,
 ) -> list[str]:
-    """What is wrong with a report whose sources are numbered, as sentences; `skipped` are the lines that the trail has for it. One that is
-    made of quotes says so above, and only such a one does.
+    """What is wrong with a report with numbered sources, as sentences; `skipped` are the trail's lines for it. A report made of quotes
+    says so at the top, and no other report does.
 
-    A caller of `write_report` may have had unsupported sentences marked instead of left out: either form is right.
+    A caller of `write_report` may have had unsupported sentences marked instead of removed: both forms are valid.
     """
     if report.split("\n").count(QUOTES_NOTE) != (of_quotes and any(claim.verdict in KEPT for claim in claims)):
         return [
@@ -93,7 +93,7 @@ def _cut(report: str) -> tuple[str, list[str], str]:
 
 
 def _follow(lines: Sequence[str], written: Sequence[tuple[Claim, str]]) -> Iterator[str]:
-    """Claim by claim along the text; the first place where the two part."""
+    """Compares claim by claim along the text; yields the first difference."""
     at = 0
     for line in lines:
         place = 2 if line.startswith("- ") else 0

@@ -1,4 +1,4 @@
-"""What a model wrote, cut into headings and sentences with the evidence ids they cite. Its links are gone, its ids are not yet checked.
+"""A model's text, cut into headings and sentences with the evidence ids they cite. Its links are removed, its ids are not yet checked.
 
 Every sentence outside a heading is a claim. A heading that states something (a figure, a full stop, a long one) is a sentence.
 """
@@ -24,18 +24,18 @@ _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
 _ITEM = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+(.*)")
 _RULE = re.compile(r"[-*_=|:\s`~]*$")
 _CITATION = re.compile(r"\[\s*(e\d{1,6}(?:\s*[,;]\s*e\d{1,6})*)\s*\]")
-_LOOSE_CITATION = re.compile(_CITATION.pattern + r"(?![(\[:])")  # the others may be dressed as links
+_LOOSE_CITATION = re.compile(_CITATION.pattern + r"(?![(\[:])")  # others may be disguised as links
 _AFTER_MARK = re.compile(r"([.!?…。！？][\"'”’»)]*)\s*((?:\[\s*e\d{1,6}(?:\s*[,;]\s*e\d{1,6})*\s*\][ \t]*)+)([.!?…]?)")
 _POINTS_NOWHERE = re.compile(
     r"(?:(?:see|cf|source|link|read|more|visit|via|at|here|also|details|for|and|or)s?\b|[\W_])*", re.IGNORECASE
 )
-"""What is left of "See also [here](address)" when the address is gone; or of nothing but marks."""
+"""What is left of "See also [here](address)" without the address; or nothing but punctuation."""
 _FALSE_CITATION = re.compile(r"\[\^?\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*\]|【[^】\n]{0,40}】")
 
 
 @dataclass(frozen=True, slots=True)
 class DraftSentence:
-    """A sentence and the ids it cites, in their order, each once."""
+    """A sentence and the ids it cites, in order, each once."""
 
     text: str
     evidence: tuple[str, ...]
@@ -43,7 +43,7 @@ class DraftSentence:
 
 @dataclass(frozen=True, slots=True)
 class DraftBlock:
-    """A heading (its words are the only sentence), a paragraph, or an item of a list."""
+    """A heading (its words are the only sentence), a paragraph, or a list item."""
 
     kind: Literal["heading", "paragraph", "item"]
     sentences: tuple[DraftSentence, ...]
@@ -52,7 +52,7 @@ class DraftBlock:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A model's text, read. `removed_links` counts the addresses it tried to give."""
+    """A parsed draft. `removed_links` counts the addresses it tried to give."""
 
     blocks: tuple[DraftBlock, ...]
     removed_links: int = 0
@@ -64,8 +64,8 @@ class Draft:
 
 
 def read_draft(text: str) -> Draft:
-    """Read what a model wrote."""
-    # Citations stand apart from other words, so that taking them out joins no two halves of an address.
+    """Parse a model's text."""
+    # We put spaces around citations, so that removing them does not join two halves of an address.
     stripped = strip_links(_LOOSE_CITATION.sub(r" [\1] ", _FALSE_CITATION.sub(" ", text)))
     blocks = tuple(block for block in _blocks(_FALSE_CITATION.sub(" ", stripped.text)) if block.sentences)
     return Draft(blocks, stripped.removed)
@@ -98,7 +98,7 @@ def _heading(text: str, level: int) -> DraftBlock:
 
 
 def states_something(heading: str, unnumbered: str | None = None) -> bool:
-    """Whether a heading is more than a heading: a sentence, or one with a figure. `unnumbered` is it without its own number."""
+    """Whether a heading is more than a heading: a sentence, or one with a figure. `unnumbered` is the heading without its own number."""
     bare = heading if unnumbered is None else unnumbered
     return len(heading) > MAX_HEADING or heading.endswith((".", "!")) or any(character.isdigit() for character in bare)
 

@@ -1,10 +1,10 @@
-"""Take every address out of a text that a model wrote, so that the only links of a report are those that code puts there.
+"""Removes every address from a model's text, so that the only links in a report are those that code puts there.
 
 Removed and counted: Markdown links and images (the label stays), reference definitions, HTML tags, bare addresses with a scheme,
-`www.`, or a host with a path. A bare domain name ("example.com") is a word: nothing makes a link of it.
+`www.`, or a host with a path. A bare domain name ("example.com") counts as a word: nothing turns it into a link.
 
-Rule to keep: a pattern is tried from one place for each run of characters, and the text is gone through a few times at most, so that
-the time grows with the length of the text.
+Rule to keep: each pattern starts at one place per run of characters, and there are only a few passes over the text, so that
+the time grows with its length.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ ADDRESS = re.compile(
     r"(?:[a-z][a-z0-9+.-]{1,31}:)?//[^\s<>\"'|]*"  # any scheme, or none
     r"|\bwww\.[^\s<>\"'|]*"
     r"|\b(?:mailto|javascript|data|file|tel|ftp|xmpp|magnet|blob|ipfs):[^\s<>\"'|]+"
-    r"|(?<![\w.-])[\w.-]+\.[a-z]{2,24}(?::\d+)?/[^\s<>\"'|]*",  # from the first character of a run, and only from there
+    r"|(?<![\w.-])[\w.-]+\.[a-z]{2,24}(?::\d+)?/[^\s<>\"'|]*",  # only from the first character of a run
     re.IGNORECASE,
 )
-_MOST_PASSES = 6
+_MAX_PASSES = 6
 _MATERIAL = str.maketrans(dict.fromkeys("[]()<>&:/|", " "))
 IDS = re.compile(r"\s*e\d{1,6}(?:\s*[,;]\s*e\d{1,6})*\s*")
 
@@ -43,17 +43,17 @@ class Stripped:
 
 
 def strip_links(text: str) -> Stripped:
-    """Remove until nothing is left: what remains of one link must not make up another."""
+    """Repeat until nothing is left: the remains of one link must not form another."""
     removed = 0
-    for _ in range(_MOST_PASSES):
+    for _ in range(_MAX_PASSES):
         before = text
         text = _INVISIBLE.sub("", html.unescape(text.replace("\r\n", "\n").replace("\r", "\n")))
         for form, replacement in ((_DEFINITION, ""), (_LINK, _label), (_REFERENCE, _label), (ADDRESS, ""), (_TAG, "")):
             text, count = form.subn(replacement, text)
-            removed += count if form is not _TAG else 0  # the address in a tag has been counted
+            removed += count if form is not _TAG else 0  # the address in a tag is already counted
         if text == before:
             return Stripped(text.replace("](", "] ("), removed)
-    # Links inside links inside links: nobody writes so who does not mean to hide one. What links are made of goes altogether.
+    # Links inside links inside links: only someone who wants to hide one writes that. We remove all the characters that links are made of.
     bare, count = ADDRESS.subn(" ", text.translate(_MATERIAL))
     return Stripped(bare, removed + count + 1)
 

@@ -1,7 +1,7 @@
-"""The sentences of a report that its agent goes on editing: found in the text, judged elsewhere, and marked where they do not hold.
+"""The sentences of a report that its agent keeps editing: found in the text, judged elsewhere, and marked if they do not hold.
 
-Deep research writes such reports, with `[s1](address)` behind what a source says. Plain headings, code and the list of sources are no
-claims. Doing it again changes nothing. Whoever checks a bundle finds the same sentences, and compares them with its claims.
+Deep research writes such reports, with `[s1](address)` after what a source says. Plain headings, code and the list of sources are not
+claims. Repeating it changes nothing. A check of a bundle finds the same sentences, and compares them with its claims.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ def remove_marks(report: str) -> str:
 
 
 def strip_marks(report: str) -> str:
-    """A report without marks, and otherwise as it is."""
+    """A report without marks, otherwise unchanged."""
     return ANY_MARK.sub("", report)
 
 
 def _move_before_stop(match: re.Match[str]) -> str:
-    """A citation behind the full stop goes before it; the point of a numbered item is none."""
+    """A citation after the full stop moves before it; the dot of a numbered item is not a full stop."""
     if _NUMBER.fullmatch(match["before"]):
         return match.group()
     return f"{match['before']} {match['cited'].strip()}{match['stop']}"
 
 
 def sentences(report: str) -> list[Sentence]:
-    """Everything that the body of a report claims, in order. A paragraph may go over several lines; a row of a table is one claim."""
+    """Everything that the body of a report claims, in order. A paragraph may span several lines; a row of a table is one claim."""
     body = report.partition(f"\n{SOURCES_HEADING}\n")[0]
     found: list[Sentence] = []
     for start, end, kind in _blocks(body):
@@ -67,7 +67,7 @@ def sentences(report: str) -> list[Sentence]:
 
 
 def _blocks(body: str) -> Iterator[tuple[int, int, str]]:
-    """Where paragraphs, items, rows, and headings that state a figure stand."""
+    """The places of paragraphs, items, rows, and headings that state a figure."""
     lines = body.split("\n")
     open_since, place, is_code = -1, 0, False
     for number, line in enumerate([*lines, ""]):
@@ -95,7 +95,7 @@ def _is_header(lines: Sequence[str], number: int) -> bool:
 
 
 def add_marks(report: str, checked: Sequence[tuple[Sentence, Claim]]) -> str:
-    """The report with a mark behind each sentence that is not supported."""
+    """The report with a mark after each sentence that is not supported."""
     pieces, place = [], 0
     for sentence, claim in checked:
         pieces += [report[place : sentence.end], mark_of(claim)]

@@ -1,6 +1,6 @@
-"""The sources of a report: written by code from stored sources, and found again by whoever checks the report.
+"""The sources of a report: written by code from stored sources, and parsed again when the report is checked.
 
-Research numbers them (`[1]`, and a numbered list at the end). Deep research keeps their ids, because its agent goes on editing the
+Research numbers them (`[1]`, and a numbered list at the end). Deep research keeps their ids, because its agent keeps editing the
 report: `[s1](address)`, and a list of lines that begin with the id.
 """
 
@@ -23,7 +23,7 @@ _CITED = re.compile(r"\[(\d+(?:, \d+)*)\](?!\()")
 def reference_line(number: int, source: Source, pages: Sequence[int] = ()) -> str:
     """`1. [Title](address), pages 4, 7, fetched 2026-01-02T03:04:05+00:00, sha256 0123456789ab`
 
-    `pages` are those that are cited of a document.
+    `pages` are the cited pages of a document.
     """
     title = _plain(source.title) or _plain(urlsplit(address(source) or "").hostname or "") or source.source_id
     where = address(source)
@@ -45,14 +45,14 @@ def named_line(source: Source) -> str:
 
 
 def reference_section(sources: Sequence[Source], pages: Mapping[str, Sequence[int]] | None = None) -> str:
-    """The list of sources, numbered from 1. `pages`: those that are cited, by source."""
+    """The list of sources, numbered from 1. `pages`: the cited ones, by source."""
     cited = pages or {}
     lines = (reference_line(number, source, cited.get(source.source_id, ())) for number, source in enumerate(sources, 1))
     return "\n".join([SOURCES_HEADING, "", *lines])
 
 
 def cited_pages(quotes: Iterable[Quote], sources: Mapping[str, Source]) -> dict[str, list[int]]:
-    """The pages on which quotes stand, by source, in their order. Sources without pages are left out."""
+    """The pages of quotes, by source, in order. Leaves out sources without pages."""
     found: dict[str, set[int]] = {}
     for each in quotes:
         source = sources.get(each.source_id)
@@ -62,12 +62,12 @@ def cited_pages(quotes: Iterable[Quote], sources: Mapping[str, Source]) -> dict[
 
 
 def without_pages(line: str) -> str:
-    """A line of a list of sources as it would be without the pages that are cited."""
+    """A line of a list of sources without its cited pages."""
     return _PAGES.sub("", line)
 
 
 def address(source: Source) -> str | None:
-    """Where the source was found, in a form that cannot leave the brackets of a link."""
+    """The source's address, in a form that cannot break out of a link's brackets."""
     url = source.final_url or source.url
     if url is None or not url.lower().startswith(("http://", "https://")):
         return None
@@ -75,8 +75,8 @@ def address(source: Source) -> str | None:
 
 
 def check_references(report: str, sources: Mapping[str, Source], quotes: Mapping[str, Quote] | None = None) -> list[str]:
-    """What is wrong with the references of a report; nothing if each leads to a stored source, and where `quotes` are given, to a page
-    that is quoted."""
+    """What is wrong with the references of a report; empty if each leads to a stored source and, if `quotes` are given, to a quoted
+    page."""
     quoted = cited_pages(quotes.values(), sources) if quotes is not None else None
     body, heading, listed = report.rpartition(f"\n{SOURCES_HEADING}\n")
     body, listed = (body, listed) if heading else (report, "")
@@ -104,7 +104,7 @@ def _is_linked(match: re.Match[str], sources: Mapping[str, Source]) -> bool:
 
 
 def _is_listed(number: str, count: int) -> bool:
-    # What is longer than any list is not made a number of: Python refuses to, beyond some thousand digits.
+    # Longer than any list, so not converted: Python refuses numbers of some thousand digits.
     return len(number) <= len(str(count)) and 1 <= int(number) <= count
 
 

@@ -1,7 +1,7 @@
-"""Claims and their verdicts become a report.
+"""Turns claims and their verdicts into a report.
 
-The model has named evidence by id only; the numbers, links and the list of sources are made here from what is stored. A sentence that
-nothing supports is removed or marked, one that is partly supported is marked; without any supported sentence there is no report but
+The model has named evidence by id only; code makes the numbers, links and the list of sources from what is stored. An unsupported
+sentence is removed or marked, a partly supported one is marked; without any supported sentence there is no report, only
 a statement that the evidence is insufficient. Pure: the same input gives the same bytes.
 """
 
@@ -27,7 +27,7 @@ MARKS: dict[Verdict, str] = {
     "contradicted": " *(contradicted by its source)*",
 }
 ANY_MARK = re.compile(r" \*\((?:partly supported|not supported|contradicted by its source)(?:: [^()*\n]{1,120})?\)\*")
-"""What `mark_of` writes, with a reason or without."""
+"""What `mark_of` writes, with or without a reason."""
 _LONGEST_REASON = 100
 _FOUND_BY_CHECKS = ("the source ", "the claim ", "no sentence of the source ", "it shares no word ")
 _UNSAFE = re.compile(r"[()\[\]*_<>|`#\\]")
@@ -40,13 +40,13 @@ QUOTES_NOTE = (
     "nearness to your question. Sources can contradict one another, and a quote can say less, or more, outside its page. "
     "Configure a model (STEPWELL_MODEL) for a written report."
 )
-"""Goes above a report that no model wrote. Whoever checks a bundle looks for it there, word for word."""
+"""Goes above a report that no model wrote. A check of a bundle looks for it there, word for word."""
 KEPT: tuple[Verdict, ...] = ("supported", "partial")
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The text, the sources it refers to in their order, and what was done to the draft."""
+    """The text, the sources it refers to in order, and what was changed in the draft."""
 
     text: str
     references: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ def _quotes_shown(claims: Sequence[Claim], quotes: Mapping[str, Quote], unsuppor
 
 
 def insufficient_evidence(skipped: Sequence[str] = ()) -> str:
-    """What stands in place of a report when nothing was found that supports one."""
+    """Replaces a report when nothing was found that supports one."""
     return "\n\n".join([INSUFFICIENT, NO_REPORT, *_list_skipped(skipped)]) + "\n"
 
 
@@ -106,7 +106,7 @@ def _check_judged(draft: Draft, claims: Sequence[Claim]) -> None:
 
 
 def write_sentence(claim: Claim, quotes: Mapping[str, Quote], sources: Mapping[str, Source], numbers: dict[str, int]) -> str:
-    """The sentence with its numbered references. `numbers` grows with each source that is met first here."""
+    """The sentence with its numbered references. `numbers` grows with each source that is first cited here."""
     cited = [quotes[each].source_id for each in claim.evidence if each in quotes and quotes[each].source_id in sources]
     here = sorted({numbers.setdefault(source, len(numbers) + 1) for source in cited})
     references = f" [{', '.join(map(str, here))}]" if here else ""
@@ -116,9 +116,9 @@ def write_sentence(claim: Claim, quotes: Mapping[str, Quote], sources: Mapping[s
 
 
 def mark_of(claim: Claim) -> str:
-    """What stands behind a sentence that is not supported: how far it holds, and in a few words what is missing.
+    """The mark after a sentence that is not supported: how far it holds, and in a few words what is missing.
 
-    Only what the checks have found: a judge that is a model words its own reasons, and those stay out of the report.
+    Only what the checks have found: a model that judges words its own reasons, and those stay out of the report.
     """
     mark = MARKS[claim.verdict]
     found = next((reason for reason in claim.reasons if reason.startswith(_FOUND_BY_CHECKS)), "") if mark else ""
@@ -131,7 +131,7 @@ def mark_of(claim: Claim) -> str:
 
 
 def _body(pages: Sequence[tuple[DraftBlock, list[str]]]) -> list[str]:
-    """The blocks that still say something. A heading without anything under it goes; items of a list stay together."""
+    """The blocks that still say something. Drops a heading with nothing under it; list items stay together."""
     parts: list[str] = []
     waiting: list[DraftBlock] = []
     previous = ""

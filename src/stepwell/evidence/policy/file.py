@@ -1,18 +1,18 @@
-"""The policy that research keeps to: a Markdown file with a part for the machine and a part to be judged.
+"""The policy of research: a Markdown file with a part for the machine and a part that needs judgement.
 
-The machine part is one fenced block that begins with ` ```toml policy `. Everything in it is enforced by code, on the plan and
-again while it is carried out. Rules to be judged are list items of the form `- **J1** text`, anywhere in the file.
+The machine part is one fenced block that begins with ` ```toml policy `. Code enforces everything in it, on the plan and
+again while it is carried out. Rules that need judgement are list items of the form `- **J1** text`, anywhere in the file.
 
 | key | rule id | meaning |
 |---|---|---|
 | `tools.allowed` | `tools.allowed` | tools a plan may use |
-| `domains.allowed`, `domains.denied` | same | hosts (with their subdomains) that may, or must not, be asked; an empty `allowed` means any |
+| `domains.allowed`, `domains.denied` | same | hosts (with subdomains) that we may, or must not, contact; an empty `allowed` means any |
 | `limits.requests`, `.tokens`, `.cost_usd`, `.seconds` | same | ceilings of one research |
 | `outgoing.<name>` | same | patterns (RE2) of text that must not leave the machine, however it is spelled |
-| `sending.before_approval` | same | `false`: before a plan is approved only a model on this machine is asked, else rules make the plan |
-| `addresses.after_reading` | same | what deep research may fetch once it has read a page or a result: `shown` (the usual), `ask`, `any` |
+| `sending.before_approval` | same | `false`: until a plan is approved we ask only a model on this machine; without one, rules plan |
+| `addresses.after_reading` | same | what deep research may fetch once it has read a page or a result: `shown` (default), `ask`, `any` |
 
-A file that cannot be understood is refused with its line. There is no policy that silently allows everything.
+An invalid file is rejected with its line. No policy silently allows everything.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _JUDGED = re.compile(r"^\s*[-*] \*\*(J\d+)\*\*:?\s+(.+)$", re.MULTILINE)
 
 
 def default_policy() -> ResearchPolicy:
-    """The one that ships with Stepwell."""
+    """The policy that ships with Stepwell."""
     return parse_policy((resources.files("stepwell.evidence.policy") / "POLICY.md").read_text(encoding="utf-8"), "POLICY.md")
 
 
 def load_policy(path: Path | None) -> ResearchPolicy:
-    """The named file, which has to be there; the default one when none is named."""
+    """The policy in a file, which must exist; without a path, the default one."""
     if path is None:
         return default_policy()
     try:
@@ -58,7 +58,7 @@ def load_policy(path: Path | None) -> ResearchPolicy:
 
 
 def parse_policy(text: str, name: str) -> ResearchPolicy:
-    """Understand a policy, or refuse it with the line that is wrong."""
+    """Parse a policy, or reject it with the line that is wrong."""
     text = text.replace("\r\n", "\n")
     blocks = list(_BLOCK.finditer(text))
     if not blocks:
@@ -67,7 +67,7 @@ def parse_policy(text: str, name: str) -> ResearchPolicy:
             f"{name}{where} has no machine part. It needs one fenced block that begins with ```toml policy and is closed."
         )
     if len(blocks) > 1:
-        raise ConfigurationError(f"{name}{_line_at(text, blocks[1])}: there is a second machine part. Make one of the two.")
+        raise ConfigurationError(f"{name}{_line_at(text, blocks[1])}: there is a second machine part. Merge the two.")
     block = blocks[0]
     first_line = text.count("\n", 0, block.start(1)) + 1
     try:
@@ -83,7 +83,7 @@ def _line_at(text: str, found: re.Match[str] | None) -> str:
 
 
 def _syntax_error(error: tomllib.TOMLDecodeError, block: str, first_line: int) -> tuple[str, int]:
-    """What is wrong, without the parser's own count of lines, and the line of the file."""
+    """The parser's message without its own line number, and the line in the file."""
     match = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", str(error))
     last = block.rstrip().count("\n") + 1
     within = int(match[1]) if match and match[1] else last
@@ -92,12 +92,12 @@ def _syntax_error(error: tomllib.TOMLDecodeError, block: str, first_line: int) -
 
 @dataclass(frozen=True)
 class _Reader:
-    """Takes the machine part apart; whatever it does not know, it refuses."""
+    """Parses the machine part; rejects everything it does not know."""
 
     name: str
     text: str
     lines: Sequence[str]
-    """Those of the machine part; the first of them is line `first_line` of the file."""
+    """The lines of the machine part; the first is line `first_line` of the file."""
     first_line: int
     rules: Mapping[str, Any]
 
@@ -120,22 +120,22 @@ class _Reader:
     def _sends_before_approval(self) -> bool:
         said = self._table("sending", {"before_approval"}).get("before_approval", True)
         if not isinstance(said, bool):
-            self._refuse("sending.before_approval", "has to be true or false")
+            self._refuse("sending.before_approval", "must be true or false")
         return said
 
     def _after_reading(self) -> AfterReading:
         said = self._table("addresses", {"after_reading"}).get("after_reading", ResearchPolicy.after_reading)
         if said not in get_args(AfterReading):
-            self._refuse("addresses.after_reading", f"has to be one of {', '.join(get_args(AfterReading))}")
+            self._refuse("addresses.after_reading", f"must be one of {', '.join(get_args(AfterReading))}")
         return cast("AfterReading", said)
 
     def _limits(self) -> Limits:
         given = self._table("limits", {"requests", "tokens", "cost_usd", "seconds"})
         for key, value in given.items():
             if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
-                self._refuse(f"limits.{key}", "has to be a number that is not negative")
+                self._refuse(f"limits.{key}", "must be a number of at least 0")
             if key in ("requests", "tokens") and not isinstance(value, int):
-                self._refuse(f"limits.{key}", "has to be a whole number")
+                self._refuse(f"limits.{key}", "must be a whole number")
         return Limits(**given)
 
     def _judged(self) -> dict[str, str]:
@@ -154,7 +154,7 @@ class _Reader:
     def _table(self, key: str, known: set[str] | None) -> Mapping[str, Any]:
         table = self.rules.get(key, {})
         if not isinstance(table, dict):
-            self._refuse(key, "has to be a table")
+            self._refuse(key, "must be a table")
         if known is not None:
             self._only(table, f"{key}.", known)
         result: Mapping[str, Any] = table
@@ -162,17 +162,17 @@ class _Reader:
 
     def _only(self, table: Mapping[str, Any], prefix: str, known: set[str]) -> None:
         for key in table.keys() - known:
-            self._refuse(f"{prefix}{key}", f"is not known; known are {', '.join(sorted(known))}")
+            self._refuse(f"{prefix}{key}", f"is unknown; the known ones are {', '.join(sorted(known))}")
 
     def _names(self, values: Any, key: str, known: Iterable[str] = ()) -> list[str]:
         if not isinstance(values, list | tuple) or not all(isinstance(value, str) and value for value in values):
-            self._refuse(key, "has to be a list of names")
+            self._refuse(key, "must be a list of names")
         if known and (unknown := set(values) - set(known)):
-            self._refuse(key, f"names {', '.join(sorted(unknown))}; known are {', '.join(known)}")
+            self._refuse(key, f"names {', '.join(sorted(unknown))}; the known ones are {', '.join(known)}")
         return list(values)
 
     def _hosts(self, values: Any, key: str) -> tuple[str, ...]:
-        """Hosts as the transport writes them. A pattern or an address would match nothing, and so forbid nothing."""
+        """Hosts as the transport writes them. We reject patterns and addresses, which would match nothing, and so forbid nothing."""
         hosts = []
         for value in self._names(values, key):
             try:
@@ -180,7 +180,7 @@ class _Reader:
             except WebError:
                 url = None
             if url is None or str(url) != f"https://{url.authority}/" or url.authority != url.host:
-                self._refuse(key, f"names '{value}', which is no host. Subdomains are meant too, without a '*'")
+                self._refuse(key, f"names '{value}', which is not a host name. Subdomains are included without a '*'")
             hosts.append(url.host)
         return tuple(hosts)
 
@@ -190,7 +190,7 @@ class _Reader:
         )
 
     def _line(self, key: str) -> int:
-        """Where a key is set; else where its table begins; else where the machine part does."""
+        """The line where a key is set, or where its table begins, or where the machine part begins."""
         table, _, last = key.rpartition(".")
         here, heading = "", 0
         for place, text in enumerate(self.lines):

@@ -1,6 +1,6 @@
-"""What research may do: a policy as the program knows it, and what it has against a plan, a step, an address or a text.
+"""What research may do: a parsed policy, and its checks of plans, steps, addresses and texts.
 
-The same checks stand before the plan is approved (the auditor) and before every request (the executor). `file.py` reads it from
+The same checks run before the plan is approved (the auditor) and before every request (the executor). `file.py` reads the policy from
 Markdown.
 """
 
@@ -22,7 +22,7 @@ StepTool = Literal["web_search", "fetch_page"]
 
 
 class Step(Protocol):
-    """What the policy has to know of a step."""
+    """The fields of a step that the policy needs."""
 
     @property
     def id(self) -> str: ...
@@ -51,7 +51,7 @@ class Violation(BaseModel):
 
 @dataclass(frozen=True)
 class Limits:
-    """Ceilings of one research; each is enforced by counting."""
+    """Ceilings of one research, each enforced by counting."""
 
     requests: int = 40
     tokens: int = 200_000
@@ -60,7 +60,7 @@ class Limits:
 
 
 AfterReading = Literal["shown", "ask", "any"]
-"""What an agent may fetch once it has read words of strangers: only addresses that were shown; new hosts with a query after asking; all."""
+"""What an agent may fetch once it has read foreign text: only addresses that were shown; new hosts with a query after asking; all."""
 
 
 @dataclass(frozen=True)
@@ -73,18 +73,18 @@ class ResearchPolicy:
     outgoing: Mapping[str, TextPattern] = field(default_factory=dict)
     """Name -> pattern of text that must not leave the machine."""
     sends_before_approval: bool = True
-    """Whether a model elsewhere may be shown question and notes to make and to judge a plan."""
+    """Whether a model on another machine may see question and notes to make and judge a plan."""
     after_reading: AfterReading = "shown"
-    """For deep research. In the graph `research` a person has approved every address that no search found."""
+    """For deep research. In the graph `research`, the user has approved every address that no search found."""
     judged: Mapping[str, str] = field(default_factory=dict)
-    """Rule id -> sentence, for a model or a person."""
+    """Rule id -> sentence, for a model or the user to judge."""
 
     @property
     def sha256(self) -> str:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def check_plan(self, plan: Plan) -> list[Violation]:
-        """What the machine part has against a plan."""
+        """The rules of the machine part that a plan breaks."""
         return [violation for step in plan.steps for violation in self.check_step(step)]
 
     def check_step(self, step: Step) -> list[Violation]:
@@ -95,7 +95,7 @@ class ResearchPolicy:
         return [*found, *checked]
 
     def check_address(self, url: str) -> list[Violation]:
-        """All that is against asking for an address: where it leads, and what it carries."""
+        """Every rule that an address breaks: by its host, and by what it carries."""
         return [*self.check_url(url), *self.check_outgoing(url)]
 
     def check_hop(self, url: str) -> None:
@@ -104,7 +104,7 @@ class ResearchPolicy:
             raise FetchRefusedError(f"The policy forbids it ({broken[0]}).", "policy")
 
     def check_url(self, url: str) -> list[Violation]:
-        """Whether a host may be asked. The host is read as the transport reads it; where it leads is the transport's affair."""
+        """Whether we may contact a host. Parses the host as the transport does; the transport checks what it resolves to."""
         try:
             host = read_url(url.strip()).host
         except WebError as error:
@@ -116,7 +116,8 @@ class ResearchPolicy:
         return []
 
     def check_outgoing(self, text: str) -> list[Violation]:
-        """Whether a text may leave the machine, however it is spelled. What was found is not repeated: it would leave with the message."""
+        """Whether a text may be sent, however it is spelled. The result does not repeat what was found, or it would be sent with the
+        message."""
         if not self.outgoing:
             return []
         try:
@@ -131,7 +132,7 @@ class ResearchPolicy:
 
 
 def address_to_record(url: str, broken: Sequence[Violation]) -> str | None:
-    """The address of a refusal as it may be written down: not at all, if it was refused for what it carries."""
+    """The address of a refusal as it may be stored: not at all, if it was refused for what it carries."""
     return None if any(violation.rule.startswith("outgoing.") for violation in broken) else url
 
 

@@ -1,8 +1,8 @@
-"""Which addresses somebody showed: the person who asked, a search, a page that was read. For agents that are free in what they fetch.
+"""Which addresses an agent has been shown: by the user, a search, or a page it read. For agents that fetch freely.
 
-A page can tell a model to send what it knows to an address of the page's choosing, as part of that address. Such an address is a new one.
-So once a model has read words of strangers, it may fetch what was shown, and what it makes up itself is refused or asked about: the rule
-`addresses.after_reading` of the policy. What was shown is kept in the trail, so that it outlives the process.
+A page can tell a model to send what it knows to an address of the page's choosing, as part of that address. Such an address is new.
+So once a model has read foreign text, it may fetch what was shown; an address it makes up is refused, or the user is asked: the rule
+`addresses.after_reading` of the policy. The trail stores what was shown, so that it survives the process.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TRAILING = ".,;:!?)]}*_"
 
 
 class ShownAddresses:
-    """Those of one thread. It reads each entry of the trail once."""
+    """The shown addresses of one thread. It reads each entry of the trail once."""
 
     def __init__(self, vault: EvidenceVault) -> None:
         self._vault = vault
@@ -38,13 +38,13 @@ class ShownAddresses:
         self._strangers = False
 
     async def add(self, key: str, addresses: Iterable[str], *, by: str) -> None:
-        """Write down what was shown. `by` is `question`, `search` or `page`; the last two are words of strangers."""
+        """Store what was shown. `by` is `question`, `search` or `page`; the last two are foreign text."""
         found = sorted({known for known in map(_plain, addresses) if known})
         stored = await self._vault.put("\n".join(found).encode())
         await append_beside(self._vault, NewEntry("shown", key, {"by": by, "addresses": len(found), "body_sha256": stored}))
 
     async def check(self, url: str, rule: AfterReading) -> Violation | None:
-        """What the rule has against an address."""
+        """How an address breaks the rule, if it does."""
         await self._catch_up()
         asked = _plain(url)
         if rule == "any" or not self._strangers or asked is None or asked in self._known:
@@ -75,13 +75,13 @@ class ShownAddresses:
 
 
 def find_addresses(text: str) -> list[str]:
-    """Addresses that stand in a text."""
+    """Addresses in a text."""
     found = (match[0].rstrip(_TRAILING) for match in _ADDRESS.finditer(text))
     return list(dict.fromkeys(found))[:MOST_LINKS]
 
 
 def find_links(page: FetchedPage) -> list[str]:
-    """Where a page leads: its links, and addresses in its text. Slow for large pages; call it beside the event loop."""
+    """The links of a page, and addresses in its text. Slow for large pages; call it outside the event loop."""
     source = page.content.decode("utf-8", "replace") if "html" in page.media_type else ""
     links = []
     for match in _LINK.finditer(source):
@@ -90,14 +90,14 @@ def find_links(page: FetchedPage) -> list[str]:
             try:
                 links.append(urljoin(page.final_url, named))
             except ValueError:
-                continue  # no address, so nobody can fetch it
+                continue  # not a valid address, so nobody can fetch it
         if len(links) >= MOST_LINKS:
             break
     return [page.url, page.final_url, *page.redirects, *links, *find_addresses(page.text)]
 
 
 def _plain(url: str) -> str | None:
-    """An address in one form, without scheme and fragment: a link may say http where https is fetched."""
+    """An address in one form, without scheme and fragment: a link may say http where we fetch https."""
     try:
         read = read_url(url.strip().split("#")[0])
     except WebError:
@@ -105,12 +105,12 @@ def _plain(url: str) -> str | None:
     plain = str(read).removeprefix(f"{read.scheme}://")
     if hide_secrets(f"https://{plain}") == f"https://{plain}":
         return plain
-    # An address that holds a key is known by its hash: it can be told from others, and is not written down.
+    # An address that contains a key is stored as a hash: it can be compared with others without being written down.
     return f"{plain.partition('/')[0]}/?sha256={sha256(plain.encode())}"
 
 
 def origin_of(url: str) -> str | None:
-    """Where an address leads, without what it carries: how a refused one is written down."""
+    """The host of an address, without what the address carries: how a refused one is stored."""
     try:
         parts = urlsplit(url)
     except ValueError:

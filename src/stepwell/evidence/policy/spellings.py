@@ -1,7 +1,7 @@
-"""The ways in which one text can be written in a query or an address: what a rule about outgoing text has to look at.
+"""The ways to write one text in a query or an address: all of them must be checked by rules about outgoing text.
 
 ```
-a%2540b  ─decode─>  a%40b  ─decode─>  a@b     percent signs, entities, escapes and plus signs, as often as they were put on
+a%2540b  ─decode─>  a%40b  ─decode─>  a@b     percent signs, entities, escapes and plus signs, as many times as they were applied
 a＠b     ─fold──────────────────────>  a@b     wide and styled letters, other digits, spaces and dashes; invisible and combining marks
 ```
 
@@ -20,12 +20,12 @@ from urllib.parse import unquote
 from stepwell.errors import ToolUseError
 
 MOST_LAYERS = 32
-"""Nobody encodes an honest query that often."""
+"""No honest query is encoded that often."""
 _ESCAPE = re.compile(r"%u([0-9A-Fa-f]{4})|\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})")
 
 
 def spellings(text: str) -> list[str]:
-    """A text and everything it may stand for, each once. `ToolUseError` if it is encoded too many times over to be read."""
+    """A text and everything it may stand for, each once. `ToolUseError` if it is encoded too many times."""
     found = dict.fromkeys(
         form for fold in (str, _fold, _bare) for spaces in (False, True) for form in _rounds(text, fold, spaces)
     )
@@ -33,7 +33,7 @@ def spellings(text: str) -> list[str]:
 
 
 def _rounds(text: str, fold: Callable[[str], str], spaces: bool) -> Iterator[str]:
-    """The text as it is, and after each round of decoding until nothing changes: a rule may fit any of them."""
+    """The text as it is, and after each round of decoding until nothing changes: a rule may match any of them."""
     for _ in range(MOST_LAYERS):
         yield text
         decoded = fold(unquote(_ESCAPE.sub(_letter, html.unescape(text.replace("+", " ") if spaces else text))))
@@ -48,7 +48,7 @@ def _letter(escape: re.Match[str]) -> str:
 
 
 def _fold(text: str) -> str:
-    """One form for letters that mean the same."""
+    """One form for equivalent letters."""
     return text if text.isascii() else "".join(map(_plain, unicodedata.normalize("NFKC", text)))
 
 

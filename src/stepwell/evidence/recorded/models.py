@@ -1,5 +1,5 @@
-"""Model calls as research makes them: recorded in the trail by key, with the tokens that each used, and added up again from the trail for
-the ceilings of tokens and money. What a call used is counted by `stepwell.models.usage`.
+"""Model calls of research: recorded in the trail by key, with the tokens that each used, and summed up from the trail for the ceilings of
+tokens and money. `stepwell.models.usage` counts what a call used.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from stepwell.models.usage import UNNAMED, UsageMeter, UsageSum, label_of, price
 
 _EMBEDDED = "local"
 _SERVERS = ("base_url", "openai_api_base", "anthropic_api_url", "azure_endpoint", "endpoint_url")
-"""Attributes in which integrations keep their server's address."""
+"""Attributes in which integrations store their server's address."""
 
 
 class RecordedModels:
     """`asking.ModelCalls` on a recorder."""
 
     def __init__(self, recorder: Recorder, scope: str, replay: Replay | None = None, thoughts: list[str] | None = None) -> None:
-        """`thoughts` collects what models said to themselves. It is for the view only: the trail keeps answers."""
+        """`thoughts` collects the models' reasoning. It is for the view only: the trail stores answers."""
         self._recorder = recorder
         self._scope = scope
         self._replay = replay
@@ -41,8 +41,8 @@ class RecordedModels:
 
     async def call(self, key: str, role: str, messages: list[BaseMessage], model: BaseChatModel) -> str:
         body = canonical([{"type": message.type, "content": message.text} for message in messages])
-        # Known by its role: a replay has the answers, and need not have the model. And by what is asked: another branch of the thread
-        # may ask something else at the same place.
+        # Keyed by role, because a replay has the answers and need not have the model; and by what is asked, because another branch of the
+        # thread may ask something else at the same place.
         address = f"model:{role}"
         asked = Outgoing("", "model", "ASK", address, body).fingerprint()[:12]
         outgoing = Outgoing(
@@ -56,9 +56,9 @@ class RecordedModels:
 
 
 def locate_model(model: Any) -> dict[str, Any]:
-    """Where a model is and what it is called, for the receipt. Only one that is surely on this machine does not leave it."""
+    """A model's server and name, for the receipt. Only a model that is certainly on this machine counts as not sending anything out."""
     while not isinstance(model, BaseChatModel):
-        inner = getattr(model, "first", None) or getattr(model, "bound", None)  # held to a schema
+        inner = getattr(model, "first", None) or getattr(model, "bound", None)  # constrained to a schema
         if inner is None:
             return {}
         model = inner
@@ -70,7 +70,7 @@ def locate_model(model: Any) -> dict[str, Any]:
 
 
 def is_on_this_machine(model: BaseChatModel) -> bool:
-    """Whether a model is surely on this machine."""
+    """Whether a model is certainly on this machine."""
     return locate_model(model).get("leaves_machine") is False
 
 
@@ -83,7 +83,7 @@ def _is_loopback(host: str) -> bool:
 
 async def _ask(model: Any, messages: list[BaseMessage], thoughts: list[str]) -> RecordedReply:
     meter = UsageMeter()
-    # Beside the callbacks of the run around it, which must hear the call as well.
+    # Added to the callbacks of the surrounding run, which must see the call as well.
     answer = await model.ainvoke(messages, merge_configs(ensure_config(), {"callbacks": [meter]}))
     tokens = sum((used.tokens for used in meter.sums().values()), TokenUse())
     used: dict[str, Any] = {"input_tokens": tokens.input, "output_tokens": tokens.output}
@@ -93,36 +93,36 @@ async def _ask(model: Any, messages: list[BaseMessage], thoughts: list[str]) -> 
         used["here"] = True
     if isinstance(answer, AIMessage):
         thoughts.extend(_thoughts_of(answer))
-    # A model that is held to a schema gives the value itself.
+    # A model constrained to a schema returns the value itself.
     text = answer.text if isinstance(answer, AIMessage) else json.dumps(answer)
     return RecordedReply({"model": place.get("model", UNNAMED), **used}, text.encode())
 
 
 def _thoughts_of(answer: AIMessage) -> Iterator[str]:
-    """What a model says to itself before it answers, in whichever form its provider sends that."""
+    """A model's reasoning before its answer, in whichever form its provider sends it."""
     for block in answer.content_blocks:
         if block["type"] == "reasoning" and (text := block.get("reasoning", "").strip()):
             yield text
 
 
 class TrailSpending:
-    """What was used behind a place in the trail. It reads each entry once, however often it is asked."""
+    """What was used since an entry of the trail. It reads each entry once, however often it is called."""
 
     def __init__(self, vault: EvidenceVault, since: int, scope: str = "") -> None:
-        """`since` is the number of the entry behind which counting begins; only entries whose keys begin with `scope` count."""
+        """Counts entries after number `since` whose keys begin with `scope`."""
         self._vault = vault
         self._scope = scope
         self._read_to = since
         self.used = UsageSum()
         self.assumed_usd = 0.0
-        """What the calls of models elsewhere count with whose price is not known."""
+        """The assumed cost of calls to models elsewhere whose price is unknown."""
         self.assumed: set[str] = set()
         """Those models."""
 
     async def catch_up(self) -> Self:
-        """Count what has been added to the trail."""
+        """Count the new entries of the trail."""
         for entry in await self._vault.entries(self._read_to):
-            if entry.seq > self._read_to:  # another that counts at the same time may have been quicker
+            if entry.seq > self._read_to:  # a concurrent call may have counted it already
                 self._read_to = entry.seq
                 if entry.key.startswith(self._scope):
                     self._count(entry)
@@ -135,14 +135,14 @@ class TrailSpending:
         tokens = TokenUse(input=call["input_tokens"], output=call["output_tokens"])
         usage = replace(price_call(call["model"] or UNNAMED, tokens), estimated=call.get("usage") == "estimated")
         if usage.cost_usd is None and call.get("here"):
-            usage = replace(usage, cost_usd=0.0)  # nobody is paid for a model on this machine
+            usage = replace(usage, cost_usd=0.0)  # a model on this machine costs nothing
         self.used.add(usage)
         if usage.cost_usd is None:
             self.assumed_usd += ASSUMED.of(tokens)
             self.assumed.add(usage.model)
 
     def describe_guesses(self) -> str:
-        """What of the sums is not known and was counted all the same, in sentences; empty where all of it is known."""
+        """Which parts of the sums are estimates, as sentences; empty if none are."""
         many, calls = self.used.estimated, self.used.calls
         told = [f"{many} of {calls} calls reported no tokens, so theirs were estimated from their length."] if many else []
         return " ".join([*told, *([describe_assumed(self.assumed)] if self.assumed else [])])

@@ -1,4 +1,4 @@
-"""What stands in for the world in a replay: a web and a model that refuse, the recorded engines, and a vault that knows the trail."""
+"""Replaces the outside world in a replay: a web and a model that refuse, the recorded engines, and a vault that knows the trail."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _SEARCH = "search:"
 
 
 class NoWeb:
-    """A `Web` that leads nowhere."""
+    """A `Web` that refuses every request."""
 
     async def send(self, request: WebRequest) -> WebResponse:
         raise NotRecordedError("A replay sends nothing.")
 
 
 class NoModel(BaseChatModel):
-    """The place of a model that wrote in the recorded run. Its answers come from the recording; it is never asked itself."""
+    """Stands for a model that wrote in the recorded run. Its answers come from the recording; it is never called."""
 
     base_url: str = ""
-    """Where the recorded one was, as far as a policy asks."""
+    """The recorded model's server, as far as a policy needs it."""
 
     @property
     def _llm_type(self) -> str:
@@ -39,19 +39,19 @@ class NoModel(BaseChatModel):
 
 
 class ReplayVault(MemoryVault):
-    """The vault of the run that is made again, beside the trail of the one that was recorded.
+    """The vault of the replayed run, with access to the trail of the recorded one.
 
-    A source gets the time at which it was read, and is told of as it was then; a request that the recorded run did not make is refused
-    before it counts.
+    A source gets the time at which it was fetched in the recorded run; a request that the recorded run did not make is refused before it
+    counts.
     """
 
     def __init__(self, recorded: Sequence[Entry], body: Callable[[str], bytes]) -> None:
-        """`body` gives stored bytes of the recorded run: of sources that it did not fetch itself, but took over from another bundle."""
+        """`body` returns stored bytes of the recorded run, for sources that it copied from another bundle instead of fetching them."""
         super().__init__()
         self._body = body
         self._numbered = [entry for entry in recorded if entry.kind in ("question", "source", "quote")]
         self._requests = {entry.key for entry in recorded if entry.kind == "request"}
-        # Once asked by each step for itself, now once for all of them.
+        # Older trails: each step asked for itself; now one request serves all steps.
         self._robots = {
             entry.data.get("url") for entry in recorded if entry.kind == "request" and entry.data.get("why") == "robots"
         }
@@ -59,7 +59,7 @@ class ReplayVault(MemoryVault):
         self._limited = any(entry.kind == "limit" for entry in recorded)
 
     async def take_over_until(self, place: Entry) -> None:
-        """What other branches of the thread had written before this entry and the replay has not: numbers go on behind it."""
+        """Copies what other branches had written before this entry and the replay has not, so that numbers continue after it."""
         for entry in self._numbered:
             if entry.seq < place.seq and await self.find(entry.key) is None:
                 await super().append(NewEntry(entry.kind, entry.key, entry.data))
@@ -84,7 +84,7 @@ class ReplayVault(MemoryVault):
 
 
 def recorded_search(entries: Iterable[Entry]) -> SearchSettings:
-    """The engines that were asked, in the order of their chain: one is asked only after those before it."""
+    """The engines that were asked, in the order of their chain: each is asked only after those before it."""
     asked: dict[str, str] = {}
     for entry in entries:
         why = str(entry.data.get("why") or "")

@@ -1,6 +1,6 @@
-"""The web as research sees it: every exchange is written down before it happens, counted, and never made twice for one step.
+"""The web as research sees it: every exchange is recorded before it happens, counted, and never made twice for one step.
 
-A failure is an answer too, so that a replay and a node that runs again meet the same one.
+A failure counts as an answer, so that a replay and a node that runs again get the same one.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class RecordedWeb:
 
     @property
     def out_of_reach(self) -> bool:
-        """Whether everything that was asked here stayed without any answer, as on a machine that is offline."""
+        """Whether every request here failed without an answer, as on a machine that is offline."""
         return bool(self._unanswered) and not self._answered
 
     def is_silent(self, host: str) -> bool:
-        """Whether this host was asked here and gave no answer at all."""
+        """Whether every request to this host failed without an answer."""
         return host in self._unanswered and host not in self._answered
 
     async def send(self, request: WebRequest) -> WebResponse:
@@ -52,7 +52,7 @@ class RecordedWeb:
         return _read_response(answer)
 
     def _outgoing(self, request: WebRequest) -> Outgoing:
-        """Known by what it asks, and how often the step has asked it: pages are fetched side by side, in no fixed order."""
+        """Keyed by what it asks, and how often the step has asked it: pages are fetched concurrently, in no fixed order."""
         bare = Outgoing("", "web", request.method, request.url, request.body, step=self._scope, why=request.purpose)
         fingerprint = bare.fingerprint()[:16]
         self._asked[fingerprint] += 1

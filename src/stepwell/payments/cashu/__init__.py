@@ -1,1 +1,1 @@
-"""The Cashu protocol (NUTs) as pure functions and values. Nothing here asks a mint or keeps anything."""
+"""The Cashu protocol (NUTs) as pure functions and values. Nothing here talks to a mint or stores anything."""

@@ -1,6 +1,6 @@
-"""Bech32m (BIP-350): bytes as letters and digits with a checksum that finds slips of the pen. Without BIP-173's limit of 90 characters.
+"""Bech32m (BIP-350): bytes as letters and digits with a checksum that detects typing errors. Without BIP-173's limit of 90 characters.
 
-The older form of BIP-173 (`older=True`) has another checksum. Nostr writes its names in it (NIP-19).
+The older form of BIP-173 (`older=True`) has another checksum. Nostr uses it for names (NIP-19).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ def encode_bech32m(human_part: str, content: bytes, *, older: bool = False) -> s
 
 
 def decode_bech32m(human_part: str, text: str, *, older: bool = False) -> bytes:
-    """The bytes; `ValueError` for another human part, a wrong checksum, or capital and small letters mixed."""
+    """The bytes; `ValueError` for another human part, a wrong checksum, or mixed upper and lower case."""
     if text not in (text.lower(), text.upper()):
-        raise ValueError("capital and small letters are mixed")
+        raise ValueError("upper and lower case are mixed")
     human, separator, data = text.lower().rpartition("1")
     if not separator or human != human_part or len(data) < 6:
         raise ValueError("not of this kind")

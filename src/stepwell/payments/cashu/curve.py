@@ -5,7 +5,7 @@ the key it publishes (NUT-12).
 Y = hash_to_curve(secret)          B_ = Y + rG              we send B_
 C_ = kB_                           C = C_ - rK = kY         the mint sends C_; (secret, C) is the money
 ```
-Points travel as compressed hexadecimal text, and are parsed here and nowhere else: a text that is no point is refused.
+Points travel as compressed hexadecimal text and are parsed only here, which rejects invalid ones.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def parse_scalar(text: str) -> bytes:
 
 
 def hash_to_curve(message: bytes) -> PublicKey:
-    """The point that stands for a secret. Every second number is no point, so a counter is tried until one is."""
+    """The point that stands for a secret. About half of all numbers are not points, so we try counters until one is."""
     start = hashlib.sha256(_DOMAIN + message).digest()
     for counter in range(2**16):
         try:
@@ -62,7 +62,7 @@ def hash_to_curve(message: bytes) -> PublicKey:
 
 
 def secret_point(secret: str) -> str:
-    """`Y` of a secret: the name under which a mint knows it, without giving the money away (NUT-07)."""
+    """`Y` of a secret: names the money to a mint without giving it away (NUT-07)."""
     return point_text(hash_to_curve(secret.encode()))
 
 
@@ -88,13 +88,13 @@ def proves_signature(blinded: str, signature: str, key: str, e: str, s: str) -> 
     try:
         first = _subtract(PublicKey.from_secret(response), mint_key.multiply(challenge))
         second = _subtract(parse_point(blinded).multiply(response), signed.multiply(challenge))
-    except ValueError:  # they add up to no point at all: no honest answer does
+    except ValueError:  # the sum is not a point, which never happens with an honest mint
         return False
     return hash_points(first, second, mint_key, signed) == challenge
 
 
 def proves_money(secret: str, signature: str, key: str, e: str, s: str, factor: str) -> bool:
-    """The same for money that somebody else unblinded: it comes with the blinding factor."""
+    """The same for money that another wallet unblinded, which comes with the blinding factor."""
     r = parse_scalar(factor)
     blinded = blind(secret, r)
     signed = _add(parse_point(signature), parse_point(key).multiply(r))
@@ -107,7 +107,7 @@ def hash_points(*points: PublicKey) -> bytes:
 
 
 def prove_signature(blinded: str, private_key: bytes, nonce: bytes) -> tuple[str, str]:
-    """The mint's part of NUT-12: `e` and `s` for what `sign` gave."""
+    """The mint's part of NUT-12: `e` and `s` for the result of `sign`."""
     point = parse_point(blinded)
     e = hash_points(
         PublicKey.from_secret(nonce), point.multiply(nonce), PublicKey.from_secret(private_key), point.multiply(private_key)

@@ -1,10 +1,10 @@
-"""Secrets and blinding factors from a seed and a counter (NUT-13): whoever has the seed can ask the mint for all that was ever signed.
+"""Secrets and blinding factors from a seed and a counter (NUT-13): with the seed, one can ask the mint for everything it ever signed.
 
 ```
 keyset 00…   BIP32, m/129372'/0'/<keyset as a number>'/<counter>'/0 for the secret, /1 for the factor
 keyset 01…   HMAC-SHA256 over keyset and counter, and 0 or 1
 ```
-A counter is used once. The ledger hands them out.
+Each counter is used once. The ledger allocates them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PURPOSE = 129372
 
 @dataclass(frozen=True)
 class Derived:
-    """What a counter stands for."""
+    """The secret and blinding factor of one counter."""
 
     secret: str = field(repr=False)
     factor: bytes = field(repr=False)

@@ -4,7 +4,7 @@
 00…  first version: 7 bytes of a hash over the keys, in order of their amounts
 01…  second version: 32 bytes of a hash over amounts, keys, unit, fee and expiry; a token carries the first 8 bytes only
 ```
-An id is always derived again from the keys: a mint cannot give one payer other keys than the next, and in the second version cannot
+We always derive the id from the keys again, so a mint cannot give different payers different keys, and in the second version cannot
 lie about its fee either.
 """
 
@@ -21,7 +21,7 @@ _SHORT = 16
 
 @dataclass(frozen=True)
 class KeysetInfo:
-    """What a mint's list says of a keyset."""
+    """A keyset as listed by its mint."""
 
     keyset_id: str
     unit: str
@@ -42,7 +42,7 @@ class Keyset:
         return self.info.keyset_id
 
     def key(self, amount: int) -> str:
-        """The key for one piece of money; `TokenInvalidError` where the keyset has none of this amount."""
+        """The key for proofs of this amount; `TokenInvalidError` if the keyset has none."""
         try:
             return self.keys[amount]
         except KeyError:
@@ -50,7 +50,7 @@ class Keyset:
 
 
 def derive_id(keys: Mapping[int, str], info: KeysetInfo) -> str:
-    """The id that belongs to these keys, in the version that the keyset's own id begins with."""
+    """The id of these keys, in the version given by the first digits of the keyset's own id."""
     if info.keyset_id.startswith("01"):
         return _derive_second(keys, info)
     joined = b"".join(bytes.fromhex(keys[amount]) for amount in sorted(keys))
@@ -72,10 +72,10 @@ def short_id(keyset_id: str) -> str:
 
 
 def full_id(carried: str, known: Iterable[str]) -> str:
-    """The keyset that a token means. A short id that fits two keysets is refused: nobody can tell which is meant."""
+    """The keyset that a token means. A short id that fits two keysets is rejected as ambiguous."""
     fitting = [keyset_id for keyset_id in known if keyset_id == carried or short_id(keyset_id) == carried]
     if len(fitting) != 1:
-        fact = "knows no such keyset" if not fitting else "has several keysets that fit"
+        fact = "does not know it" if not fitting else "has several keysets that match"
         raise TokenInvalidError(
             f"The token is of keyset '{carried[:66]}', and its mint {fact}. Ask the wallet for a new token.", "keyset_unknown"
         )

@@ -1,7 +1,7 @@
 """Money that only the holder of a key can spend: secrets that say so (NUT-10) and signatures that open them (NUT-11).
 
-A refund is locked to the payer's key when one is given: then it is worth nothing to anybody who reads it on its way. Money that is
-locked to somebody is not taken as payment: we could not swap it.
+A refund is locked to the payer's key if the payer gives one: then nobody who intercepts it can spend it. We refuse payments that are
+locked to a key, because we could not swap them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from stepwell.payments.cashu.money import Proof
 
 @dataclass(frozen=True)
 class Condition:
-    """What a secret asks for, beside being known."""
+    """What a spender must show besides the secret."""
 
     kind: str
     data: str
@@ -26,7 +26,7 @@ class Condition:
 
 
 def read_condition(secret: str) -> Condition | None:
-    """The condition that a secret carries, or none. A text that only looks like one is a plain secret, as mints see it too."""
+    """The condition in a secret, if any. A text that only looks like one is a plain secret, and mints treat it so too."""
     if not secret.startswith("["):
         return None
     try:
@@ -38,36 +38,36 @@ def read_condition(secret: str) -> Condition | None:
 
 
 def lock_secret(key: str, nonce: str) -> str:
-    """A secret that the holder of `key` alone can spend, at any time."""
+    """A secret that only the holder of `key` can spend, at any time."""
     content: dict[str, Any] = {"nonce": nonce, "data": key, "tags": [["sigflag", "SIG_INPUTS"]]}
     return json.dumps(["P2PK", content], separators=(",", ":"))
 
 
 def require_key(text: str) -> str:
-    """A payer's public key; `TokenInvalidError` for what is none. A Nostr key, which lacks the first byte, is completed."""
+    """A payer's public key; `TokenInvalidError` if it is invalid. Adds the first byte that Nostr keys lack."""
     key = text.strip().lower()
     key = "02" + key if len(key) == 64 else key
     try:
         parse_point(key)
     except TokenInvalidError:
         raise TokenInvalidError(
-            "refund_pubkey is no public key. Send 33 bytes in hexadecimal, as the wallet shows them.", "refund_pubkey"
+            "refund_pubkey is not a valid public key. Send 33 bytes in hexadecimal, as the wallet shows them.", "refund_pubkey"
         ) from None
     return key
 
 
 def unlock(proof: Proof, private_key: bytes) -> Proof:
-    """The same money with the signature that its lock asks for."""
+    """The same money with the signature that its lock needs."""
     witness = json.dumps({"signatures": [sign_message(proof.secret.encode(), private_key)]}, separators=(",", ":"))
     return replace(proof, witness=witness)
 
 
 def is_unlocked(proof: Proof, now: float) -> bool:
-    """Whether a mint would take this P2PK money (signatures on inputs): enough keys have signed, or its time has run out."""
+    """Whether a mint would accept this P2PK money (signatures on inputs): enough keys have signed, or the lock has expired."""
     condition = read_condition(proof.secret)
     if condition is None:
         return True
-    if condition.kind != "P2PK" or "SIG_ALL" in condition.tags.get("sigflag", ()):  # that one signs outputs too, which are ours
+    if condition.kind != "P2PK" or "SIG_ALL" in condition.tags.get("sigflag", ()):  # SIG_ALL signs our outputs too
         return False
     signatures = _signatures(proof)
     keys = {condition.data, *condition.tags.get("pubkeys", ())}

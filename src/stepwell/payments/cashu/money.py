@@ -1,4 +1,4 @@
-"""The values of the protocol: proofs (the money itself), what is sent to be signed, what comes back, and sums of them (NUT-00, NUT-02).
+"""The values of the protocol: proofs (the money itself), messages to sign, their signatures, and sums (NUT-00, NUT-02).
 
 `repr` of a proof shows no secret: values end up in logs and tracebacks.
 """
@@ -14,12 +14,12 @@ from stepwell.errors import TokenInvalidError
 from stepwell.payments.cashu.curve import secret_point
 
 LARGEST_AMOUNT = 2**53
-"""Beyond this JSON loses digits; it is also more than all sats there will ever be."""
+"""Above this, JSON loses digits; it is also more than all sats there will ever be."""
 
 
 @dataclass(frozen=True)
 class Dleq:
-    """A mint's proof that it signed with the key it publishes. `r` comes with money that somebody else unblinded."""
+    """A mint's proof that it signed with the key it publishes. `r` comes with money that another wallet unblinded."""
 
     e: str
     s: str
@@ -28,7 +28,7 @@ class Dleq:
 
 @dataclass(frozen=True)
 class Proof:
-    """Money: whoever knows `secret` and `signature` can spend it."""
+    """Money: anyone who knows `secret` and `signature` can spend it."""
 
     amount: int
     keyset_id: str
@@ -39,11 +39,11 @@ class Proof:
 
     @cached_property
     def point(self) -> str:
-        """What the mint calls it, without giving it away."""
+        """Names the money to the mint without giving it away."""
         return secret_point(self.secret)
 
     def to_wire(self) -> dict[str, Any]:
-        """What a mint is sent: without the DLEQ, which would tell it nothing but who paid whom."""
+        """What we send to a mint: without the DLEQ, which would only tell it who paid whom."""
         wire: dict[str, Any] = {"amount": self.amount, "id": self.keyset_id, "secret": self.secret, "C": self.signature}
         if self.witness is not None:
             wire["witness"] = self.witness
@@ -52,7 +52,7 @@ class Proof:
 
 @dataclass(frozen=True)
 class BlindedMessage:
-    """What a mint is asked to sign."""
+    """What we ask a mint to sign."""
 
     amount: int
     keyset_id: str
@@ -79,12 +79,12 @@ def total(proofs: Iterable[Proof]) -> int:
 def require_amount(value: Any) -> int:
     """A whole number of the unit, at least one."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= LARGEST_AMOUNT:
-        raise TokenInvalidError("A token names an amount that is no whole number of sats.", "token_malformed")
+        raise TokenInvalidError("The token contains an amount that is not a whole number of sats.", "token_malformed")
     return value
 
 
 def split(amount: int, values: Sequence[int]) -> list[int]:
-    """The amount in the fewest pieces that a keyset has, smallest first."""
+    """The amount split into the fewest of these values, smallest first."""
     pieces = []
     for value in sorted(values, reverse=True):
         count, amount = divmod(amount, value)
@@ -95,5 +95,5 @@ def split(amount: int, values: Sequence[int]) -> list[int]:
 
 
 def swap_fee(proofs: Iterable[Proof], fees_ppk: Mapping[str, int]) -> int:
-    """What a mint keeps when it takes these: the sum of the inputs' fees in thousandths, rounded up once (NUT-02)."""
+    """The mint's fee for a swap of these: the sum of the inputs' fees in thousandths, rounded up once (NUT-02)."""
     return -(-sum(fees_ppk[proof.keyset_id] for proof in proofs) // 1000)

@@ -1,6 +1,6 @@
-"""Blinded outputs: what a swap asks the mint to sign, with all that is needed to make money of the answer.
+"""Blinded outputs: what a swap asks the mint to sign, with everything needed to turn the answer into money.
 
-They are made whole and stored before the mint is asked. Whoever has them can always get the signatures again (NUT-09).
+We store them completely before we ask the mint. With them, one can always get the signatures again (NUT-09).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from stepwell.payments.cashu.locks import lock_secret
 from stepwell.payments.cashu.money import BlindedMessage, BlindSignature, Dleq, Proof, split
 
 Purpose = Literal["session", "earnings", "refund"]
-"""Whose the money will be: held for a payer, earned, or handed back."""
+"""Who will own the money: held for a payer, earned, or refunded."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """One piece of money to come."""
+    """One future proof."""
 
     amount: int
     keyset_id: str
@@ -45,7 +45,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Share:
-    """An amount that a swap gives to somebody, locked to a key if there is one."""
+    """An amount that a swap gives to one owner, locked to a key if there is one."""
 
     purpose: Purpose
     amount: int
@@ -58,7 +58,7 @@ def count_pieces(shares: Iterable[Share], keyset: Keyset) -> int:
 
 
 def make_outputs(shares: Iterable[Share], keyset: Keyset, seed: bytes, counter: int) -> list[Output]:
-    """Outputs for the shares, from `counter` on. A lock's nonce is derived too, so that the seed alone can bring it back."""
+    """Outputs for the shares, starting at `counter`. A lock's nonce is derived too, so that the seed alone can restore it."""
     outputs = []
     for share in shares:
         for amount in split(share.amount, list(keyset.keys)):
@@ -72,9 +72,9 @@ def make_outputs(shares: Iterable[Share], keyset: Keyset, seed: bytes, counter: 
 
 
 def make_proofs(outputs: Sequence[Output], signatures: Sequence[BlindSignature], keysets: Mapping[str, Keyset]) -> list[Proof]:
-    """Money, from the mint's signatures. `MintAnswerError` if one of them is not what was asked for, or not provably the mint's."""
+    """Proofs from the mint's signatures. `MintAnswerError` if one does not match its output, or is not provably the mint's."""
     if len(outputs) != len(signatures):
-        raise MintAnswerError(f"The mint was asked for {len(outputs)} signatures and gave {len(signatures)}.")
+        raise MintAnswerError(f"We asked the mint for {len(outputs)} signatures and got {len(signatures)}.")
     return [
         _make_proof(output, signature, keysets[output.keyset_id]) for output, signature in zip(outputs, signatures, strict=True)
     ]
@@ -82,7 +82,7 @@ def make_proofs(outputs: Sequence[Output], signatures: Sequence[BlindSignature],
 
 def _make_proof(output: Output, signature: BlindSignature, keyset: Keyset) -> Proof:
     if (signature.amount, signature.keyset_id) != (output.amount, output.keyset_id):
-        raise MintAnswerError("The mint signed another amount, or with another keyset, than it was asked to.")
+        raise MintAnswerError("The mint signed another amount than requested, or used another keyset.")
     key, dleq = keyset.key(output.amount), signature.dleq
     if dleq is None or not proves_signature(output.blinded, signature.signature, key, dleq.e, dleq.s):
         raise MintAnswerError("The mint does not prove that it signed with the key it publishes (NUT-12).", "mint_proof")

@@ -4,7 +4,7 @@
 creqA…   CBOR in base64url (NUT-18)
 CREQB1…  tag, length, value in Bech32m, shorter in a QR code (NUT-26)
 ```
-Ours are paid in band: the token comes in the same header of the next request, so they name no transport. Those of others may.
+Ours are paid in band: the token comes in the same header of the next request, so they name no transport. Other servers' requests may.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _TRANSPORT_KINDS: tuple[TransportKind, ...] = ("nostr", "post")
 _RELAY = "r"
 _NOSTR_KEY, _NOSTR_RELAY = 0, 1
 """Fields of a nostr profile (NIP-19)."""
-_MOST_CHARACTERS = 20_000
+_MAX_CHARACTERS = 20_000
 
 
 @dataclass(frozen=True)
 class Lock:
-    """The condition that the money has to carry (NUT-10)."""
+    """The condition that the money must carry (NUT-10)."""
 
     kind: str
     data: str
@@ -43,7 +43,7 @@ class Lock:
 
 @dataclass(frozen=True)
 class Transport:
-    """Where the money is to be sent: to somebody on nostr (an `nprofile`), or with a POST to an address."""
+    """Where to send the money: to a nostr profile (`nprofile`), or with a POST to an address."""
 
     kind: TransportKind
     target: str
@@ -52,7 +52,7 @@ class Transport:
 
 @dataclass(frozen=True)
 class PaymentRequest:
-    """What is asked for. Everything may be left open."""
+    """What the server asks for. Every field is optional."""
 
     amount: int | None = None
     unit: str | None = "sat"
@@ -62,7 +62,7 @@ class PaymentRequest:
     single_use: bool | None = None
     lock: Lock | None = None
     transports: tuple[Transport, ...] = ()
-    """None: in band."""
+    """Empty: in band."""
 
 
 def encode_request(request: PaymentRequest) -> str:
@@ -84,7 +84,7 @@ def encode_request(request: PaymentRequest) -> str:
 
 
 def encode_short_request(request: PaymentRequest) -> str:
-    """As `creqB`, in capital letters, which take less room in a QR code."""
+    """As `creqB`, in capital letters, which make a smaller QR code."""
     content = b""
     if request.id is not None:
         content += _field(_ID, request.id.encode())
@@ -109,13 +109,13 @@ def decode_request(text: str) -> PaymentRequest:
     """Either form; `TokenInvalidError` for everything else."""
     text = text.strip()
     try:
-        if len(text) > _MOST_CHARACTERS:
+        if len(text) > _MAX_CHARACTERS:
             raise ValueError("too long")
         if text[:5].lower() == "creqa":
             return _from_cbor(text[5:])
         return _from_fields(decode_bech32m(_HUMAN_PART, text))
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, cbor2.CBORError) as error:
-        raise TokenInvalidError("This is no payment request of Cashu, or it is damaged.", "request_malformed") from error
+        raise TokenInvalidError("This is not a Cashu payment request, or it is damaged.", "request_malformed") from error
 
 
 def _from_cbor(text: str) -> PaymentRequest:
@@ -208,7 +208,7 @@ def _transport(content: bytes) -> Transport:
 
 
 def _read_profile(text: str) -> tuple[bytes, list[str]]:
-    """The key and relays of a nostr profile. Its fields have a length of one byte, unlike ours."""
+    """The key and relays of a nostr profile. Its length fields have one byte, ours two."""
     if text.startswith("npub1"):
         return decode_bech32m("npub", text, older=True), []
     content, at, found = decode_bech32m("nprofile", text, older=True), 0, []

@@ -1,7 +1,7 @@
-"""Tokens: money as a text that a wallet writes and another reads (NUT-00). `cashuA` is JSON, `cashuB` is CBOR; both in base64url.
+"""Tokens: money as text that one wallet writes and another reads (NUT-00). `cashuA` is JSON, `cashuB` is CBOR; both in base64url.
 
-What comes from outside is parsed here: everything that is not exactly a token of one mint is refused with its own code, and nothing
-of it is repeated in the message.
+We parse foreign tokens here. Anything that is not exactly a token of one mint is rejected with its own code, and the message repeats
+nothing of it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ with needs_extra("Payments", "payments"):
 
 MOST_CHARACTERS = 200_000
 MOST_PROOFS = 500
-_LONGEST_SECRET = _LONGEST_WITNESS = 1024
-"""As mints have it. One that is longer would be refused with a code that older mints use for something else (11003, 11004)."""
+_MAX_SECRET = _MAX_WITNESS = 1024
+"""The limit of mints. They refuse longer ones with a code that older mints use for something else (11003, 11004)."""
 _AGAIN = "Ask the wallet for a new token."
 
 
@@ -44,7 +44,7 @@ class Token:
 
     @property
     def fingerprint(self) -> str:
-        """Names the money and gives none of it away: the same for every spelling of the same token."""
+        """Names the money without giving it away: the same for every spelling of the same token."""
         return hashlib.sha256("".join(sorted(proof.point for proof in self.proofs)).encode()).hexdigest()
 
 
@@ -61,7 +61,7 @@ def encode_token(token: Token) -> str:
 
 
 def decode_token(text: str) -> Token:
-    """What a text is worth, if its mint agrees. `TokenInvalidError` for everything that is not a token."""
+    """Parses a token. Does not ask its mint. `TokenInvalidError` for everything that is not a token."""
     text = text.strip().removeprefix("cashu:").removeprefix("//")
     if len(text) > MOST_CHARACTERS:
         raise TokenInvalidError(
@@ -70,7 +70,7 @@ def decode_token(text: str) -> Token:
     readers = {"cashuA": _read_json, "cashuB": _read_cbor}
     reader = readers.get(text[:6])
     if reader is None:
-        raise TokenInvalidError("This is no Cashu token: it begins with neither cashuA nor cashuB.", "token_malformed")
+        raise TokenInvalidError("This is not a Cashu token: it begins with neither cashuA nor cashuB.", "token_malformed")
     try:
         token = reader(_from_base64(text[6:]))
         _check(token)
@@ -92,7 +92,7 @@ def _read_json(content: bytes) -> Token:
     entries = [entry for entry in data["token"] if entry["proofs"]]
     mints = {entry["mint"].rstrip("/") for entry in entries}
     if len(mints) > 1:
-        raise TokenInvalidError("The token holds money of several mints. Send one token for each mint.", "token_several_mints")
+        raise TokenInvalidError("The token holds money from several mints. Send one token per mint.", "token_several_mints")
     proofs = tuple(
         Proof(
             amount=require_amount(proof["amount"]),
@@ -155,10 +155,12 @@ def _check(token: Token) -> None:
 
 def _check_proofs(proofs: Sequence[Proof]) -> None:
     for proof in proofs:
-        if not 0 < len(_text(proof.secret)) <= _LONGEST_SECRET:
+        if not 0 < len(_text(proof.secret)) <= _MAX_SECRET:
             raise TokenInvalidError(f"A piece of the token has no usable secret. {_AGAIN}", "token_malformed")
-        if len(_text(proof.witness or "")) > _LONGEST_WITNESS:
-            raise TokenInvalidError(f"A piece of the token has a witness that no mint takes. {_AGAIN}", "token_malformed")
+        if len(_text(proof.witness or "")) > _MAX_WITNESS:
+            raise TokenInvalidError(
+                f"A piece of the token has a witness that is too long for mints. {_AGAIN}", "token_malformed"
+            )
         bytes.fromhex(proof.keyset_id)
         parse_point(proof.signature)
     if len({proof.secret for proof in proofs}) != len(proofs):
@@ -166,7 +168,7 @@ def _check_proofs(proofs: Sequence[Proof]) -> None:
 
 
 def _text(value: Any) -> str:
-    """What a foreign field has to be: a text, and one that can be written down."""
+    """Checks that a foreign field is a string that can be encoded."""
     if not isinstance(value, str):
         raise TypeError("not a text")
     value.encode()

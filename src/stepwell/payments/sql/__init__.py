@@ -1,5 +1,5 @@
 """The ledger in SQL: its tables (`schema.sql`) and every rule about them as functions of a SQLite connection.
 
-One set of rules for two places: a database in memory (`memory_ledger`) and the database of the server, which has the same tables
-by a migration. The functions do nothing but SQL and do not commit; whoever calls them runs each in a transaction.
+The same rules serve two places: a database in memory (`memory_ledger`) and the server's database, which gets the same tables from a
+migration. The functions only run SQL and do not commit; the caller runs each in a transaction.
 """

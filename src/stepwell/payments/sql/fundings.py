@@ -1,4 +1,4 @@
-"""Tokens that come in: kept once, for one session, whoever sends them how often."""
+"""Incoming tokens: each is stored once, for one session, no matter who sends it how often."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from stepwell.payments.sql.rows import find_session, move, to_funding, to_sessio
 from stepwell.payments.states import TAKES_MONEY
 from stepwell.sql import Connection
 
-# Money that went back untouched is nobody's here: whoever has it may hand it in, alone or together with other money.
+# Money that was returned untouched is free again: its holder may send it, alone or together with other money.
 _TAKEN = """
 SELECT 1 FROM payment_inputs AS i JOIN payment_fundings AS f ON f.fingerprint = i.fingerprint
 WHERE i.point = ? AND f.state <> 'returned'
 """
-_IN_USE = "This token, or a part of it, was handed in before. It counts where it was handed in first."
+_IN_USE = "This token, or a part of it, was sent before. It counts where it was sent first."
 
 
 def add_funding(connection: Connection, new: NewFunding, now: float) -> Funding:
@@ -50,11 +50,11 @@ def _open_session(connection: Connection, new: NewFunding) -> Session:
     session = find_session(connection, new.owner, new.session_id)
     if session.state not in TAKES_MONEY:
         raise SessionClosedError(
-            f"Payment session '{session.session_id}' is {session.state} and takes no more money. Fund a new one; the token was not taken."
+            f"Payment session '{session.session_id}' is {session.state} and accepts no more money. Fund a new one; the token was not taken."
         )
     if session.mint != new.mint:
         raise TokenInvalidError(
-            "The token is of another mint than the session's first one. Send one of the same mint, or fund a new session.",
+            "The token is from another mint than the session's first one. Send one from the same mint, or fund a new session.",
             "mint_other",
         )
     return session
@@ -93,7 +93,7 @@ def _insert(connection: Connection, new: NewFunding, now: float) -> None:
 
 
 def _bring_in(connection: Connection, session: Session, new: NewFunding, now: float) -> None:
-    """What the payer said with the token counts from now on, for the session as a whole."""
+    """The payer's ceiling and refund key now apply to the whole session."""
     if new.ceiling is not None:
         connection.execute("UPDATE payment_sessions SET ceiling = ? WHERE session_id = ?", (new.ceiling, session.session_id))
     if new.refund_key is not None:

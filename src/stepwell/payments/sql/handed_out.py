@@ -1,4 +1,4 @@
-"""Money that was made ready for somebody: kept before it is shown, and until the mint says that it is spent."""
+"""Refunds and payouts: stored before anyone sees them, and until the mint says that they are spent."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def mark_claimed(connection: Connection, token_id: str, now: float) -> None:
 
 
 def close_empty(connection: Connection, session_id: str, new: HandedOut, now: float) -> HandedOut | None:
-    """A session with nothing left: what it holds is earned, and a refund of nothing is remembered. None if there is something left."""
+    """End a session with nothing left: what it holds is earned, and a refund of zero is stored. `None` if something is left."""
     if (known := find_refund(connection, session_id)) is not None:
         return known
     session = find_session(connection, None, session_id)
@@ -65,8 +65,8 @@ def close_empty(connection: Connection, session_id: str, new: HandedOut, now: fl
 
 
 def keep_rest(connection: Connection, session_id: str) -> int:
-    """The rest is not worth the mint's fee, and stays the payer's. Whole pieces that fit into what was spent are earned. Not while a call
-    is under way or its answer may turn out to be lost: what was earned is not given back."""
+    """The rest is worth less than the mint's fee and stays the payer's. Whole proofs that fit into what was spent are earned, but not while
+    a call is under way or its answer may still turn out to be lost: earnings are never given back."""
     session = find_session(connection, None, session_id)
     undecided = connection.execute(
         "SELECT 1 FROM payment_reservations WHERE session_id = ? AND state = 'settled'", (session_id,)
@@ -87,7 +87,7 @@ def keep_rest(connection: Connection, session_id: str) -> int:
 
 
 def hand_back(connection: Connection, session_id: str, new: HandedOut, now: float) -> HandedOut:
-    """Tokens that nothing was taken from go back as they came. Refused once one of them was, or is being, redeemed."""
+    """Return untouched tokens as they came. Refused once one of them was, or is being, redeemed."""
     session = find_session(connection, None, session_id)
     if (known := find_refund(connection, session_id)) is not None:
         return known
@@ -134,7 +134,7 @@ def _tokens_wait(connection: Connection, session_id: str) -> bool:
 
 
 def return_unapproved(connection: Connection, session_id: str) -> None:
-    """The session ends. Tokens that nobody approved are the payer's, untouched."""
+    """The session ends. Unapproved tokens stay the payer's, untouched."""
     connection.execute(
         "UPDATE payment_fundings SET state = 'returned', token = '' WHERE session_id = ? AND state = 'pending'", (session_id,)
     )

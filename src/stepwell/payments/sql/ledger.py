@@ -1,4 +1,4 @@
-"""The `Ledger` over SQL, wherever the database is: a subclass says how work is written and read."""
+"""The `Ledger` over SQL, for any database: a subclass decides how to write and read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from stepwell.sql import Connection
 T = TypeVar("T")
 Work = Callable[[Connection], T]
 
-# Only the conditions that are asked for, so that SQLite sees which index serves: sessions are kept for ever.
+# Only the conditions that the caller asked for, so that SQLite can choose an index: sessions are never deleted.
 _SESSION_CONDITIONS = {
     "owner": "owner = :owner",
     "states": "state IN (SELECT value FROM json_each(:states))",
@@ -47,7 +47,7 @@ ORDER BY created_at, fingerprint
 
 
 class SqlLedger(ABC):
-    """Each method is one piece of work. `_write` has it committed when it returns; with `synced` it survives the power going out."""
+    """Each method is one piece of work. `_write` has committed it when it returns; with `synced` it survives a power cut."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -56,7 +56,7 @@ class SqlLedger(ABC):
     async def _write(self, work: Work[T], *, synced: bool = True) -> T: ...
 
     async def _write_for_run(self, work: Work[T], *, synced: bool = True) -> T:
-        """What the driver of a run writes: reserving, charging, confirming."""
+        """Writes by the driver of a run: reserve, charge, confirm."""
         return await self._write(work, synced=synced)
 
     @abstractmethod
@@ -113,7 +113,7 @@ class SqlLedger(ABC):
                 reservations.confirm(connection, session_id, confirms)
             return reservations.reserve(connection, owner, session_id, key, amount, now)
 
-        # A hold that a power cut takes away was of no use to anybody; a charge that it takes back is a charge too many.
+        # Losing a reservation in a power cut harms nobody; losing a charge does.
         outcome = await self._write_for_run(work, synced=False)
         if isinstance(outcome, reservations.Short):
             raise _shortage(outcome, amount)

@@ -1,11 +1,11 @@
-"""Swaps, written down before the mint is asked, and what becomes of session, token and proofs when it has answered.
+"""Swaps: stored before we ask the mint; and what happens to session, token and proofs when it has answered.
 
 ```
-begin ──> pending ──complete──> done <──complete── failed      a redemption that the mint has done after all
-             │ └──fail──> failed           the mint took nothing: the token is rejected, or may be tried again
-             └──mark_unknown──> unknown    it contradicts itself: an operator settles it
+begin ──> pending ──complete──> done <──complete── failed      a redemption that the mint did after all
+             │ └──fail──> failed           the mint took nothing: the token is rejected, or may be retried
+             └──mark_unknown──> unknown    the mint contradicts itself: an operator decides
 ```
-Every way out of `pending` changes exactly one row or does nothing: two workers that both got the mint's answer credit it once.
+Leaving `pending` changes exactly one row or none, so two workers that both got the mint's answer credit it once.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _leave_pending(connection: Connection, operation_id: str, state: OperationSt
 
 
 def _rescue(connection: Connection, operation_id: str) -> bool:
-    """A redemption that was given up, and the mint has done it after all: the payer's money is here, so it is credited."""
+    """A redemption that one worker gave up and the mint did after all: we have the payer's money, so we credit it."""
     changed = connection.execute(
         "UPDATE payment_operations SET state = 'done' WHERE operation_id = ? AND state = 'failed' AND kind = 'redeem'",
         (operation_id,),
@@ -158,7 +158,7 @@ def _begin_redeem(connection: Connection, session: Session, operation: Operation
 
 
 def _begin_settle(connection: Connection, session: Session, operation: Operation, now: float) -> bool:
-    """Only if nothing is under way that would change what is to be parted: a call, or a token that comes in."""
+    """Only if nothing is under way that would change the sums: no call, and no incoming token."""
     if session.state not in SPENDS_MONEY or session.reserved or not _all_held(connection, operation):
         return False
     waiting = connection.execute(
@@ -173,7 +173,7 @@ def _begin_settle(connection: Connection, session: Session, operation: Operation
 
 
 def _all_held(connection: Connection, operation: Operation) -> bool:
-    """The pieces that are to be swapped are still the session's."""
+    """Whether the session still holds the proofs to be swapped."""
     held = connection.execute(
         "SELECT point FROM payment_proofs WHERE session_id = ? AND holder = 'session'", (operation.session_id,)
     ).fetchall()
@@ -190,7 +190,7 @@ def _credit(connection: Connection, session: Session, operation: Operation, now:
 
 
 def _part(connection: Connection, session: Session, operation: Operation, handed_out: HandedOut | None, now: float) -> None:
-    """What was spent is earned, what was left is handed out, the mint has kept its fee, and the session holds nothing any more."""
+    """What was spent is earned, what was left becomes the refund, the mint has kept its fee, and the session holds nothing any more."""
     if handed_out is None:
         raise AssertionError("a settlement without its refund token")
     points = [(proof.point,) for proof in operation.inputs]
@@ -205,7 +205,7 @@ def _part(connection: Connection, session: Session, operation: Operation, handed
 
 
 def _after_failure(connection: Connection, session: Session) -> SessionState:
-    """A first token that was not taken: the next one waits, or there is none."""
+    """The first token failed: is another one waiting?"""
     waiting = connection.execute(
         "SELECT 1 FROM payment_fundings WHERE session_id = ? AND state = 'authorized'", (session.session_id,)
     ).fetchone()

@@ -1,10 +1,10 @@
-"""Money for a call: set aside before it, charged after it, given back if it fails.
+"""Money for a call: set aside before it, charged after it, released if it fails.
 
 ```
 reserve ──> held ──settle──> settled ──confirm──> confirmed        the answer is checkpointed: the charge stands
-              │                 ├──reserve again──> void           the answer was lost: charged back and counted, and the call is tried anew
-              │                 ├──take back──────> void           the same, and the call is not tried again
-              │                 └──waive──────────> void           a rule of ours refused all that the answer wanted: charged back
+              │                 ├──reserve again──> void           the answer was lost: charged back and counted, and the call is retried
+              │                 ├──take back──────> void           the same, without a retry
+              │                 └──waive──────────> void           one of our rules refused all that the answer asked for: charged back
               └──release──> released
 ```
 """
@@ -24,7 +24,7 @@ from stepwell.sql import Connection
 
 @dataclass(frozen=True)
 class Short:
-    """Not enough. A result and no exception: that the session is exhausted is to be remembered, and an exception undoes everything."""
+    """Not enough money. It is returned and not raised: an exception would roll back the note that the session is exhausted."""
 
     why: Literal["unredeemed", "ceiling", "balance_short", "session_closed"]
     session: Session
@@ -45,7 +45,7 @@ def reserve(
         "INSERT INTO payment_reservations (key, attempt, session_id, owner, state, held, created_at) VALUES (?, ?, ?, ?, 'held', ?, ?)",
         (key, attempt, session_id, session.owner, amount, now),
     )
-    # One statement for the sum and the state, which every call of a model waits for; nothing is short, so the session may be active.
+    # One statement for the sum and the state, because every model call waits for it. There is enough money, so the session may be active.
     connection.execute(
         "UPDATE payment_sessions SET reserved = reserved + ?, state = 'active', reason = NULL, touched_at = MAX(touched_at, ?)"
         " WHERE session_id = ?",
@@ -60,7 +60,7 @@ def settle(connection: Connection, key: str, attempt: int, cost: int, now: float
     if reservation.state != "held" and not _came_back(connection, reservation):
         return replace(reservation, session=session)
     held = reservation.held if reservation.state == "held" else 0
-    charged = min(cost, _most(session, held)) if session.state in SPENDS_MONEY else 0
+    charged = min(cost, _limit(session, held)) if session.state in SPENDS_MONEY else 0
     connection.execute(
         "UPDATE payment_reservations SET state = 'settled', charged = ? WHERE key = ? AND attempt = ?", (charged, key, attempt)
     )
@@ -81,7 +81,7 @@ def release(connection: Connection, key: str, attempt: int, now: float) -> Reser
 
 
 def confirm(connection: Connection, session_id: str, keys: Sequence[str] | None) -> int:
-    """Keys are confirmed wherever they were charged: a thread may draw on another session by now."""
+    """Confirms keys in whichever session they were charged: a thread may draw on another session by now."""
     if keys is None:
         changed = connection.execute(
             "UPDATE payment_reservations SET state = 'confirmed' WHERE session_id = ? AND state = 'settled'", (session_id,)
@@ -108,7 +108,7 @@ def held_since(connection: Connection, before: float) -> list[Reservation]:
 
 
 def undecided(connection: Connection, session_id: str | None) -> list[Reservation]:
-    """Two queries, each with an index of its own."""
+    """Two queries, each with its own index."""
     rows = [
         row
         for state in ("held", "settled")
@@ -144,7 +144,7 @@ def _last(connection: Connection, key: str) -> Reservation | None:
 
 
 def _end(connection: Connection, last: Reservation, now: float) -> None:
-    """What an earlier try of the same call left behind, also in another session that the thread drew on before."""
+    """Close what an earlier try of the same call left behind, even in another session that the thread drew on before."""
     if last.state == "held":
         _free(connection, last, "released", now)
     elif last.state == "settled":
@@ -152,19 +152,19 @@ def _end(connection: Connection, last: Reservation, now: float) -> None:
 
 
 def _came_back(connection: Connection, reservation: Reservation) -> bool:
-    """Released because nobody believed in it any more, and here it is. Once the call was tried anew, the earlier answer goes nowhere."""
+    """The sweeper released it as stale, and then its answer arrived. Once the call was retried, the earlier answer no longer counts."""
     if reservation.state != "released":
         return False
     last = _last(connection, reservation.key)
     return last is not None and last.attempt == reservation.attempt
 
 
-def _most(session: Session, held: int) -> int:
-    """What an answer may cost that cost more than was reserved: what is free, within the ceiling, and no other call's money."""
-    most = held + session.available
+def _limit(session: Session, held: int) -> int:
+    """The limit for an answer that cost more than was reserved: what is free within the ceiling, and never another call's money."""
+    limit = held + session.available
     if session.ceiling is not None:
-        most = min(most, session.ceiling - session.spent - session.reserved + held)
-    return max(most, held)
+        limit = min(limit, session.ceiling - session.spent - session.reserved + held)
+    return max(limit, held)
 
 
 def _free(connection: Connection, reservation: Reservation, state: str, now: float) -> None:
@@ -178,13 +178,13 @@ def _free(connection: Connection, reservation: Reservation, state: str, now: flo
 
 
 def _take_back(connection: Connection, session: Session, reservation: Reservation, now: float) -> None:
-    """The same call comes again and nobody has said that its answer was kept: it was lost, and is not paid for."""
+    """The call is retried and nobody confirmed its answer: the answer was lost, and the payer does not pay for it."""
     if _void(connection, session, reservation, now):
         connection.execute("UPDATE payment_sessions SET lost = lost + 1 WHERE session_id = ?", (session.session_id,))
 
 
 def _void(connection: Connection, session: Session, reservation: Reservation, now: float) -> bool:
-    """Charge back, only while the money is there: what a closed session was charged has been parted already."""
+    """Reverse the charge while the session holds the money: for a closed session, what was spent has been separated already."""
     if session.state not in SPENDS_MONEY:
         return False
     write_entry(connection, session, "void", reservation.charged, _name(reservation), now)

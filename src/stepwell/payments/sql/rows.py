@@ -1,4 +1,4 @@
-"""Rows of the ledger's tables <-> its records, and the few statements that everything here is made of."""
+"""Rows of the ledger's tables <-> its records, and the few statements that the other modules build on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stepwell.sql import Connection, Row
 
 
 def find_session(connection: Connection, owner: str | None, session_id: str) -> Session:
-    """`NotFoundError` too if it is somebody else's: the two look the same."""
+    """`NotFoundError` if it does not exist or has another owner: the caller cannot tell which."""
     row = connection.execute("SELECT * FROM payment_sessions WHERE session_id = ?", (session_id,)).fetchone()
     if row is None or (owner is not None and row["owner"] != owner):
         raise NotFoundError("payment session", session_id, "Fund one with POST /api/wallet/fund.")
@@ -26,7 +26,7 @@ def find_session(connection: Connection, owner: str | None, session_id: str) -> 
 
 
 def move(connection: Connection, session: Session, state: SessionState, now: float, reason: str | None = None) -> None:
-    """Along an arrow of the drawing in `states`; anything else is a mistake of ours and changes nothing."""
+    """Change the state along an arrow of the drawing in `states`; anything else is a bug and changes nothing."""
     if not may_follow(session.state, state):
         raise AssertionError(f"a payment session cannot go from {session.state} to {state}")
     connection.execute(
@@ -36,13 +36,13 @@ def move(connection: Connection, session: Session, state: SessionState, now: flo
 
 
 def write_entry(connection: Connection, session: Session, kind: EntryKind, amount: int, key: str, now: float) -> None:
-    """One line, and the sum that it belongs to. Both or neither: the caller's transaction."""
+    """Write one line and update its sum. The caller's transaction makes it both or neither."""
     write_line(connection, session, kind, amount, key, now)
     connection.execute(_SUMS[kind], (amount, now, session.session_id))
 
 
 def write_line(connection: Connection, session: Session, kind: EntryKind, amount: int, key: str, now: float) -> None:
-    """The line alone, for whoever changes the sum together with other things. Nothing is no line."""
+    """The line alone, for callers that update the sum themselves. An amount of zero writes no line."""
     if amount:
         connection.execute(
             "INSERT INTO payment_entries (session_id, owner, kind, amount, key, at) VALUES (?, ?, ?, ?, ?, ?)",
@@ -60,7 +60,7 @@ _SUMS: dict[EntryKind, str] = {
 
 
 def keep_proofs(connection: Connection, operation: Operation, proofs: Iterable[tuple[Proof, str]]) -> None:
-    """New money, each piece with its holder."""
+    """Store new proofs, each with its holder."""
     connection.executemany(
         "INSERT INTO payment_proofs (point, session_id, owner, mint, holder, amount, proof) VALUES (?, ?, ?, ?, ?, ?, ?)",
         [
@@ -158,5 +158,5 @@ def moment(seconds: float) -> datetime:
 
 
 def as_list(values: Iterable[str]) -> str:
-    """Values for `IN (SELECT value FROM json_each(?))`: a list of any length in one place."""
+    """Values for `IN (SELECT value FROM json_each(?))`: a list of any length as one parameter."""
     return orjson.dumps(list(values)).decode()

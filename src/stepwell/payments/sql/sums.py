@@ -1,4 +1,4 @@
-"""Sums over the whole ledger, each at one moment: what an operator needs to know, whatever happens meanwhile."""
+"""Sums over the whole ledger for the operator, each at one moment, whatever happens meanwhile."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SATS = {"sessions": "balances_sats", "tokens": "tokens_sats", "refunds": "refun
 
 
 def sum_up(connection: Connection) -> Totals:
-    """All of the ledger at once: sums over lines, over sessions and over the money itself."""
+    """The whole ledger at one moment: sums over lines, over sessions and over proofs."""
     kinds = {
         row["kind"]: row["total"]
         for row in connection.execute("SELECT kind, SUM(amount) AS total FROM payment_entries GROUP BY kind")

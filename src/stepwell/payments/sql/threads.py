@@ -1,4 +1,4 @@
-"""Which threads draw on which session: who pays for a thread that names nobody, and when a session ends because its last thread does."""
+"""Which threads draw on which session: who pays for a thread that names no session, and when a session ends with its last thread."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from stepwell.sql import Connection
 
 
 def attach(connection: Connection, session_id: str, thread_id: str) -> None:
-    """The session is the thread's newest from now on."""
-    # A new row, with a new number: deleted first, so that it is the newest also where it was there before.
+    """Makes the session the thread's newest."""
+    # We delete the row first, so that it gets a new number and is the newest even if it was there before.
     connection.execute("DELETE FROM payment_threads WHERE thread_id = ? AND session_id = ?", (thread_id, session_id))
     connection.execute("INSERT INTO payment_threads (thread_id, session_id) VALUES (?, ?)", (thread_id, session_id))
     connection.execute("UPDATE payment_sessions SET ending = 0 WHERE session_id = ? AND ending = 1", (session_id,))
 
 
 def copy(connection: Connection, thread_id: str, new_id: str) -> None:
-    """A copy is paid for by whoever pays for its model."""
+    """A copied thread is paid for by the sessions of its original."""
     connection.execute(
         "INSERT INTO payment_threads (thread_id, session_id)"
         " SELECT CAST(? AS TEXT), session_id FROM payment_threads WHERE thread_id = ? ORDER BY seq ON CONFLICT DO NOTHING",
@@ -23,7 +23,7 @@ def copy(connection: Connection, thread_id: str, new_id: str) -> None:
 
 
 def detach(connection: Connection, thread_id: str) -> None:
-    """Nothing of the money is touched here: the sweeper settles what has ended, and until then it stays where it is."""
+    """Marks sessions whose last thread is gone. Moves no money: the sweeper settles them later."""
     sessions = [
         row["session_id"]
         for row in connection.execute(

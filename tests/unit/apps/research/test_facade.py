@@ -194,8 +194,8 @@ def test_an_edited_plan_is_checked_and_passed_on_as_it_came() -> None:
 @pytest.mark.parametrize(
     ("said", "word"),
     [
-        ({}, "Nothing is answered"),
-        ({"reason": "why"}, "Nothing is answered"),
+        ({}, "The answer is empty"),
+        ({"reason": "why"}, "The answer is empty"),
         ({"decision": "approve", "approved": False}, "contradict"),
         ({"decision": "edit"}, "needs one"),
         ({"decision": "approve", "plan": {}}, "belongs to"),

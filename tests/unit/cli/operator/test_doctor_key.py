@@ -18,4 +18,4 @@ def test_doctor_tells_the_key_that_signs_bundles_and_never_makes_one(tmp_path: P
     (tmp_path / KEY_FILE).chmod(0o644)
     assert "chmod 600" in describe_evidence_key(settings)
     (tmp_path / KEY_FILE).write_text("rubbish")
-    assert "no private key" in describe_evidence_key(settings)
+    assert "not a readable private key" in describe_evidence_key(settings)

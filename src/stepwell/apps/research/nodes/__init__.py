@@ -1,4 +1,4 @@
-"""The nodes, one module each. A node takes the open inquiry and the state, and gives what changes and a line about it.
+"""The nodes, one module each. A node takes the open inquiry and the state, and returns its changes and a line about them.
 
-What they have in common is in `graph.py`: it opens the inquiry, and turns what a node raises into a failed state with a sentence.
+What they share is in `graph.py`: it opens the inquiry, and turns exceptions of a node into a failed state with a message.
 """

@@ -1,8 +1,8 @@
-"""Holds a plan against the policy, before it is carried out. It fails closed: what cannot be read is a rejection. It also ends the
-research: another plan would not help against an auditor that gives no usable answer.
+"""Checks a plan against the policy before it is carried out. It fails closed: an answer we cannot read is a rejection. It also ends the
+research, because another plan would not help against an auditor that gives no usable answer.
 
-The machine part is code. The part to be judged goes to a model that did not write the plan; where there is none that could judge,
-it is left to the person at the gate, by name.
+Code checks what a machine can check. The rest goes to a model that did not write the plan; if no model can judge, it is left to the
+user at the gate, rule by rule.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ async def _judge(inquiry: Inquiry, question: str, plan: ResearchPlan, model: Bas
 
 
 def _fail_closed(judged: Judged) -> AuditResult:
-    """An approval that names broken rules, or a rejection that names none, is doubt; and doubt is a rejection."""
+    """An approval that names broken rules, or a rejection that names none, is in doubt; and doubt means rejection."""
     violations, suggestions = tuple(judged.violations), tuple(judged.suggestions)
     if judged.verdict == "approved" and not violations:
         return AuditResult(verdict="approved", suggestions=suggestions)
@@ -106,8 +106,8 @@ def _send_back(state: ResearchState, audit: AuditResult, count: int) -> Done:
     if count < ceiling:
         return change, f"Not approved: {broken}"
     message = (
-        f"No plan was found that keeps to the policy: {count} of {ceiling} plans were not approved. The last one: {broken}. "
-        "Ask otherwise, or change the policy."
+        f"No plan follows the policy: {count} of {ceiling} plans were not approved. The last one: {broken}. "
+        "Rephrase the question, or change the policy."
     )
     return {**change, "status": "failed", "error_message": message}, message
 

@@ -1,10 +1,10 @@
-"""Where a person decides about a plan. The interrupt says what has left the machine before it, to a model that planned or audited; after
-it, nothing but the approved plan is carried out.
+"""Where a user decides about a plan. The interrupt says what has been sent before it, to a model that planned or audited; after
+it, only the approved plan is carried out.
 
 | field of the interrupt | |
 |---|---|
-| `plan`, `audit`, `estimate`, `rules` | what is decided about |
-| `sent` | what has left so far: `nothing` (yes or no), `summary` (sentences), `to` (each `host` and `model`, `what`, `requests`, `bytes`) |
+| `plan`, `audit`, `estimate`, `rules` | what the user decides about |
+| `sent` | what was sent so far: `nothing` (yes or no), `summary` (sentences), `to` (each `host` and `model`, `what`, `requests`, `bytes`) |
 | `problem` | what was wrong with an earlier answer |
 """
 
@@ -30,7 +30,7 @@ _TOKENS_TO_WRITE = 3000
 
 async def hitl_gate(inquiry: Inquiry, state: ResearchState) -> Done:
     plan = state["plan"]
-    assert plan is not None  # noqa: S101 - the router leads here with a plan only
+    assert plan is not None  # noqa: S101 - the router leads here only with a plan
     sent = await sent_so_far(inquiry)
     approval = _ask(inquiry.equipment, state, plan, sent)
     approval = approval.model_copy(update={"reason": hide_secrets(approval.reason)})
@@ -42,7 +42,7 @@ async def hitl_gate(inquiry: Inquiry, state: ResearchState) -> Done:
 
 
 async def _write_down(inquiry: Inquiry, number: int, plan: ResearchPlan, approval: Approval) -> None:
-    """What was said, about which plan; and a plan that was edited is a plan of its own, which is audited and decided about in its turn."""
+    """Stores the decision and its plan. An edited plan counts as a new plan, which is audited and decided in its turn."""
     said = {"decision": approval.decision, "reason": approval.reason, "stop": approval.stop, "plan_sha256": plan_sha256(plan)}
     edited = keep_plan(approval.plan) if approval.plan else None
     key = f"approval:{number}:{plan_sha256(plan)[:12]}"
@@ -53,7 +53,7 @@ async def _write_down(inquiry: Inquiry, number: int, plan: ResearchPlan, approva
 
 
 def _ask(equipment: Equipment, state: ResearchState, plan: ResearchPlan, sent: dict[str, Any]) -> Approval:
-    """Ask until the answer can be understood: a mistyped one must not spoil the research."""
+    """Ask until the answer can be parsed: a mistyped one must not spoil the research."""
     audit = state.get("audit_result")
     asked = {
         "type": PLAN_APPROVAL,
@@ -72,7 +72,7 @@ def _ask(equipment: Equipment, state: ResearchState, plan: ResearchPlan, sent: d
 
 
 def estimate(equipment: Equipment, plan: ResearchPlan) -> Estimate:
-    """At most, before anything is known: every page asks robots.txt too, and ceilings cut."""
+    """An upper limit, before anything is known: each page also asks for robots.txt, and ceilings apply."""
     pages = sum(1 if step.tool == "fetch_page" else equipment.pages_per_step for step in plan.steps)
     searches = sum(step.tool == "web_search" for step in plan.steps)
     requests = min(searches + 2 * pages, equipment.policy.limits.requests)
@@ -99,7 +99,9 @@ def _apply_decision(state: ResearchState, plan: ResearchPlan, approval: Approval
     reason = approval.reason or "no reason given"
     count, ceiling = state.get("plan_revision_count", 0) + 1, state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
     if count >= ceiling:
-        message = f"{count} of {ceiling} plans were not accepted, the last one by you: {reason}. Ask otherwise, or edit a plan."
+        message = (
+            f"{count} of {ceiling} plans were rejected, the last one by you: {reason}. Rephrase the question, or edit a plan."
+        )
         return {"status": "failed", "error_message": message}, message
     change = {"plan_revision_count": count, "human_approved": False, "status": "thinking", "rejection_reason": reason}
     return change, f"Rejected: {reason}"

@@ -1,4 +1,4 @@
-"""Takes a question in: what was asked, with which notes and addresses, and everything of an earlier question cleared away."""
+"""Accepts a question with its notes and addresses, and clears everything of an earlier question."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from stepwell.tools.web.addresses import AddressRules, check_url, read_url
 
 
 async def intake(earlier: Inquiry, state: ResearchState) -> Done:
-    """Opens the next inquiry of the trail; `earlier` is the one that the thread was at."""
+    """Opens the next inquiry of the trail; `earlier` is the thread's current one."""
     query, asked_in = _query(state)
     if earlier.equipment.origin and not state.get("question_number"):
         await take_over(earlier.vault, earlier.equipment.origin)
-    # No question needs a key to be answered: what looks like one goes no further, neither to a model nor into the trail.
+    # No question needs a key to be answered: anything that looks like one is removed before a model or the trail gets it.
     query, notes = hide_secrets(query), hide_secrets(state.get("knowledge_context") or "")
     snippets = [each.model_dump() for each in read_snippets(state.get("snippets"))]
     asked = {
@@ -31,7 +31,7 @@ async def intake(earlier: Inquiry, state: ResearchState) -> Done:
         "snippets": snippets,
         "context_urls": [hide_secrets(without_password(url)) for url in state.get("context_urls") or ()],
         "mode": "written" if earlier.equipment.writes else "extractive",
-        # A replay has to compare texts as this run did.
+        # A replay must compare texts the same way.
         "embedder": earlier.equipment.embedder.id,
         "turn": earlier.turn,
     }
@@ -69,9 +69,9 @@ async def intake(earlier: Inquiry, state: ResearchState) -> Done:
 
 
 def _query(state: ResearchState) -> tuple[str, str]:
-    """The last thing a person said, and the id of the message it came in: a chat's new message, or the query of this request.
+    """The user's latest question, and the id of its message: a new message of the chat, or the query of this request.
 
-    A message stays the last one of its thread when its research ended without a report. It is not asked a second time.
+    A message stays the last of its thread if its research ended without a report. It is not asked a second time.
     """
     messages = state.get("messages") or []
     said = messages[-1] if messages and isinstance(messages[-1], HumanMessage) else None
@@ -81,7 +81,7 @@ def _query(state: ResearchState) -> tuple[str, str]:
         raise InvalidRequestError("There is no question. Send it as user_query, or as a message.")
     if len(query) > MAX_QUERY_CHARS:
         raise InvalidRequestError(
-            f"The question has {len(query):,} characters, at most {MAX_QUERY_CHARS:,} are taken. Ask in fewer words; "
+            f"The question has {len(query):,} characters; the limit is {MAX_QUERY_CHARS:,}. Ask in fewer words; "
             "material to work with goes into knowledge_context."
         )
     return query, state.get("asked_in", "") if new is None else str(new.id)
@@ -90,7 +90,7 @@ def _query(state: ResearchState) -> tuple[str, str]:
 def _revisions(state: ResearchState) -> int:
     most: Any = state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
     if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_PLAN_REVISIONS:
-        raise InvalidRequestError(f"max_plan_revisions has to be a whole number from 1 to {MOST_PLAN_REVISIONS}.")
+        raise InvalidRequestError(f"max_plan_revisions must be a whole number from 1 to {MOST_PLAN_REVISIONS}.")
     return most
 
 
@@ -106,9 +106,9 @@ async def _admit(inquiry: Inquiry, urls: list[str]) -> tuple[list[str], list[str
 
 
 async def _refuse(inquiry: Inquiry, url: str) -> str | None:
-    """Why an address may not be fetched: it leads inside the network, or is against the policy. Empty for one that may.
+    """Why an address may not be fetched: it points inside the network, or the policy forbids it. `None` if it may.
 
-    A name that leads inside is seen when it is resolved, by the transport.
+    A host name that points inside the network is caught when the transport resolves it.
     """
     try:
         check_url(read_url(url.strip()), AddressRules())
@@ -120,7 +120,7 @@ async def _refuse(inquiry: Inquiry, url: str) -> str | None:
 
 
 def _describe_refusal(url: str, why: str) -> str:
-    """By the host alone: an address does not stand in a report unless it is a source's."""
+    """Names only the host: a report shows no address except those of sources."""
     try:
         host = read_url(url.strip()).host
     except WebError:

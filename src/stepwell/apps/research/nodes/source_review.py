@@ -1,4 +1,4 @@
-"""Lets a person admit or deny sources one by one before anything is written, if they asked for it."""
+"""Lets a user admit or deny sources one by one before the report is written, if they asked for it."""
 
 from __future__ import annotations
 

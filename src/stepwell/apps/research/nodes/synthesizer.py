@@ -1,4 +1,4 @@
-"""Writes the report from stored evidence, checks every sentence, and lets only what holds through.
+"""Writes the report from stored evidence, checks every sentence, and keeps only those that hold.
 
 ```
 sources (admitted) ─> quotes ─> draft (model, or extractive) ─> claims ─> verdicts ─> report
@@ -59,7 +59,7 @@ class _Drafted:
 async def _draft(
     inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]
 ) -> tuple[_Drafted, list[str]]:
-    """Sentences with evidence ids, and what was skipped. Where a ceiling leaves no room to write, there are still the quotes."""
+    """Sentences with evidence ids, and what was skipped. If a ceiling leaves no room to write, the draft consists of quotes."""
     skipped = list(state.get("skipped", ()))
     if not quotes:
         return _Drafted(Draft(()), not inquiry.equipment.writes), skipped
@@ -73,7 +73,7 @@ async def _draft(
 
 
 async def _list_admitted(inquiry: Inquiry, state: ResearchState) -> dict[str, Source]:
-    """The sources that count: what this branch has read, and of the user's own each excerpt and the notes."""
+    """The sources that count: those this branch has read, and the user's own excerpts and notes."""
     named = read_sources(state, await inquiry.evidence())
     book = SourceBook(inquiry.vault, inquiry.equipment.clock)
     if notes := (state.get("knowledge_context") or "").strip():
@@ -85,7 +85,7 @@ async def _list_admitted(inquiry: Inquiry, state: ResearchState) -> dict[str, So
 
 
 async def _quote(inquiry: Inquiry, state: ResearchState, sources: Mapping[str, Source]) -> dict[str, Quote]:
-    """The passages that speak to the question, each with its place. Ids go on from earlier questions of the thread."""
+    """The passages relevant to the question, each with its place. Ids continue from earlier questions of the thread."""
     texts = {name: (await inquiry.vault.get(source.text_sha256)).decode() for name, source in sources.items()}
     book = QuoteBook((await inquiry.evidence()).quotes)
     chosen = [book.name(quote) for quote in await select_quotes(state["user_query"], texts, inquiry.equipment.embedder)]
@@ -120,19 +120,20 @@ def _judge(inquiry: Inquiry) -> Judge:
 async def _keep(
     inquiry: Inquiry, claims: Sequence[Claim], report: Report, quotes: Mapping[str, Quote], sources: Mapping[str, Source]
 ) -> Entry:
-    """Claims and report into the trail. The report names what it rests on: the trail may hold more, of other questions and branches."""
+    """Writes claims and report into the trail. The report names what it rests on, because the trail may also hold other questions and
+    branches."""
     named = await record_claims(inquiry.vault, claims, _claim_prefixes(inquiry.scope))
     rests_on = {"claims": named, "quotes": list(quotes), "sources": list(sources)}
     stored = await inquiry.vault.put(report.text.encode())
     mode = "written" if inquiry.equipment.writes else "extractive"
     facts = {"sha256": stored, "sufficient": report.is_sufficient, "mode": mode, "removed_links": report.removed_links}
-    # With its turn: a branch that comes to the same report again tells it again, or the trail would end with another branch's.
+    # The key includes the turn: a branch that reaches the same report again stores it again, or the trail would end with another branch's.
     return await inquiry.tell("report", "report", {**facts, **rests_on, "turn": inquiry.turn})
 
 
 def _claim_prefixes(scope: str) -> Iterator[str]:
-    """Claim ids are the thread's, so that a second question's do not hide the first's. Where the same question was answered before, in
-    another branch or by a run that did not end, its claims keep their ids and these get others."""
+    """Claim ids belong to the thread, so that a second question's claims do not hide the first's. If the same question was answered
+    before, in another branch or by a run that did not end, those claims keep their ids and the new ones get others."""
     yield "" if scope == "q1" else f"{scope}."
     yield from (f"{scope}.{number}." for number in count(2))
 

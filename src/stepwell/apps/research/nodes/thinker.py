@@ -1,4 +1,4 @@
-"""Makes a plan: with a model, or by rules where none can write. A plan that was not accepted is made again, knowing why."""
+"""Makes a plan: with a model, or by rules if none can write. If a plan is rejected, makes another that takes the reason into account."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def thinker(inquiry: Inquiry, state: ResearchState) -> Done:
 
 
 def _held_back(equipment: Equipment, model: BaseChatModel | None) -> str:
-    """Why the configured model was not asked, where it was not."""
+    """Why the configured model was not asked; empty if it was."""
     if not equipment.writes or equipment.policy.sends_before_approval:
         return ""
     maker = "a model on this machine" if model else "rules"
@@ -56,13 +56,13 @@ async def _ask(inquiry: Inquiry, state: ResearchState, number: int, model: BaseC
 
 
 def _by_rules(equipment: Equipment, state: ResearchState) -> ResearchPlan:
-    # Rules cannot weigh a reason, but they can look for what it names.
+    # Rules cannot weigh a reason, but they can search for what it names.
     asked = f"{state['user_query']} {state.get('rejection_reason', '')}".strip()
     return plan_by_rules(asked, state.get("context_urls", []), max_steps=MAX_STEPS, policy=equipment.policy)
 
 
 def _material(state: ResearchState) -> str:
-    """The question, what the user has at hand, and why the last plan was not accepted; all of it fenced."""
+    """The question, the user's own material, and why the last plan was rejected; all of it fenced."""
     parts = [f"The question:\n{fence_material(state['user_query'])}"]
     if notes := state.get("knowledge_context"):
         parts.append(f"Notes of the user's:\n{fence_material(notes)}")
@@ -82,9 +82,9 @@ def _material(state: ResearchState) -> str:
 
 
 def with_ids(plan: ResearchPlan, scope: str) -> ResearchPlan:
-    """Ids of our own, the same whenever this plan is made, and others for another plan in its place, as two branches may have; names
-    that steps use for one another are kept right."""
-    kept = keep_plan(plan)  # as a replay has it
+    """Gives steps our own ids: the same whenever this plan is made, and different for another plan in its place, as two branches may
+    have. References between steps are updated."""
+    kept = keep_plan(plan)  # the form that a replay sees
     content = [[step["tool"], step["input"], step["rationale"]] for step in kept["steps"]]
     mark = f"{scope}:{json.dumps([kept['objective'], content])}"
     ids = [str(uuid.uuid5(uuid.NAMESPACE_OID, f"{mark}:{n}")) for n in range(len(plan.steps))]

@@ -1,4 +1,4 @@
-"""Carries out the approved plan, and nothing else: independent steps side by side, their pages into the vault."""
+"""Carries out the approved plan, and nothing else: independent steps run concurrently, and their pages go into the vault."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def tool_executor(inquiry: Inquiry, state: ResearchState) -> Done:
 
 
 async def _keep(inquiry: Inquiry, gathered: Sequence[Gathered], read: set[str]) -> list[str]:
-    """Pages become sources, numbered in the order of the plan; their ids. An address that the branch has read is not read twice."""
+    """Turns pages into sources, numbered in the order of the plan, and returns their ids. Skips addresses that the branch has read."""
     book = SourceBook(inquiry.vault, inquiry.equipment.clock)
     return [name for one in gathered for name in await book.keep_pages(one.pages, engine=one.engine, read=read)]
 

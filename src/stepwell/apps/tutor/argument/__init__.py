@@ -2,14 +2,14 @@
 
 ```
 document   what an argument is: nodes, links, versions of the thesis, moves; and how a change of it is stored
-words      what is said in a text: own words, new evidence, redefinitions, questions, the wish to be told
-moves      what can be done to an argument; every rule that a move must keep is checked there
+words      what a text contains: own words, new evidence, redefinitions, questions, the request to be told
+moves      what can be done to an argument; checks every rule of a move
 method     the nine phases and what is missing to leave each
 lint       what a careful reader would mark
 questions  the next question without a model, and what an answer to it does
-telling    hints, and the words that are given to whoever asks to be told
-files      argument.json and log.md; seminar reads and writes seminar.md; project decides which of them a person has edited
-validity   whether what a person has edited is an argument; told with line and reason
+telling    hints, and the words for users who ask to be told
+files      argument.json and log.md; seminar reads and writes seminar.md; project decides which of them a user has edited
+validity   whether a user's edit is a valid argument; reports line and reason
 progress   how far an argument is, as data for a client to show
 exports    Markdown, JSON, Argdown, Mermaid
 ```

@@ -10,10 +10,10 @@
 | reply | p1 | what is said to a refutation |
 | conclusion | k1 | what is left at the end |
 
-A clause is one paragraph. Nothing is ever deleted by a move: a clause that is given up is `withdrawn`. An opposing seminar is a second
-thesis with grounds of its own, on the side `opposing`.
+A clause is one paragraph. A move never deletes anything: a clause that is given up becomes `withdrawn`. An opposing seminar is a second
+thesis with its own grounds, on the side `opposing`.
 
-In graph state an argument is plain data (`to_data`), and a step stores what changed of it (`changes`, `reduce_argument`).
+In graph state an argument is plain data (`to_data`), and a step stores only its changes (`changes`, `reduce_argument`).
 """
 
 from __future__ import annotations
@@ -66,16 +66,16 @@ class Node:
     """Who chose the words."""
     side: Side = "own"
     term: str = ""
-    """Of a definition: what it defines."""
+    """For a definition: what it defines."""
     source: str = ""
-    """Of a citation: where it stands."""
+    """For a citation: where it comes from."""
     confidence: int | None = None
-    """Of a thesis: how sure its holder is, from 0 to 100."""
+    """For a thesis: how sure its holder is, from 0 to 100."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Link:
-    """How one clause bears on another. Why it does (`because`) is kept beside it: for a support, that is the warrant."""
+    """How one clause bears on another. The reason (`because`) is stored beside it: for a support, that is the warrant."""
 
     source: str
     relation: Relation
@@ -108,7 +108,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """The document. Functions give a new one; nothing is changed in place."""
+    """The document. Functions return a new one; nothing is changed in place."""
 
     question: str = ""
     phase: Phase = "frame"
@@ -116,7 +116,7 @@ class Argument:
     """Words that carry the argument, and so need a definition."""
     nodes: Mapping[str, Node] = field(default_factory=dict)
     links: Mapping[Link, str] = field(default_factory=dict)
-    """Link -> why it holds; empty while nobody has said."""
+    """Link -> why it holds; empty until someone says why."""
     versions: tuple[Version, ...] = ()
     moves: tuple[Move, ...] = ()
 
@@ -152,7 +152,7 @@ class Argument:
 
 
 def tidy(text: str) -> str:
-    """A text as a clause keeps it: one line, single spaces, nothing invisible."""
+    """Normalises a clause's text: one line, single spaces, no invisible characters."""
     seen = "".join(each if each.isprintable() or each.isspace() else " " for each in text)
     return " ".join(seen.encode("utf-8", "replace").decode().split())
 
@@ -171,7 +171,7 @@ def to_data(argument: Argument) -> dict[str, Any]:
 
 
 def from_data(data: Json | None) -> Argument:
-    """The argument from data of our own making. What a person may have edited is read by `files`."""
+    """The argument from data that we wrote. `files` reads what a user may have edited."""
     if not data:
         return Argument()
     return Argument(
@@ -186,7 +186,7 @@ def from_data(data: Json | None) -> Argument:
 
 
 def parse_link(key: str) -> Link:
-    """A link from its key. `ValueError` where it is none."""
+    """A link from its key. `ValueError` if it is invalid."""
     source, relation, target = key.split(" ")
     if relation not in RELATIONS:
         raise ValueError(f"'{relation}' is none of {', '.join(RELATIONS)}")
@@ -194,7 +194,7 @@ def parse_link(key: str) -> Link:
 
 
 def node_data(node: Node) -> dict[str, Any]:
-    """A clause without its id and without what is not said of it."""
+    """A clause without its id and its empty fields."""
     needed = ("kind", "text", "status", "author")
     fields = {name: value for name, value in asdict(node).items() if name != "id"}
     return {
@@ -224,7 +224,7 @@ def _difference(old: Json, new: Json) -> dict[str, Any]:
 
 
 def reduce_argument(state: Json, writes: Sequence[Json]) -> dict[str, Any]:
-    """The data after some changes. A plain fold, so the same however writes are batched."""
+    """The data after some changes. A plain fold, so the batching of writes does not matter."""
     data: dict[str, Any] = {**to_data(Argument()), **state}
     for write in writes:
         data = dict(write["replace"]) if "replace" in write else _put(data, write)

@@ -28,10 +28,10 @@ def export(argument: Argument, form: Form) -> str:
 
 
 def export_data(data: Mapping[str, Any], form: str) -> str:
-    """The argument that a thread's values hold, in one of the forms.
+    """The argument in a thread's values, in one of the forms.
 
     Raises:
-        InvalidRequestError: The form is unknown, or the data is no argument: a client has written something else to the state.
+        InvalidRequestError: The form is unknown, or the data is not an argument: a client has written something else to the state.
     """
     writer = next((write for name, write in FORMS.items() if name == form), None)
     if writer is None:
@@ -40,7 +40,7 @@ def export_data(data: Mapping[str, Any], form: str) -> str:
         return writer(from_data(data))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InvalidRequestError(
-            "The thread's argument cannot be read: something else than the tutor has written it."
+            "The thread's argument cannot be read: something other than the tutor has written it."
         ) from error
 
 
@@ -56,7 +56,7 @@ def write_argdown(argument: Argument) -> str:
 
 
 def write_mermaid(argument: Argument) -> str:
-    """A Mermaid flow chart: one box for each clause, one arrow for each link."""
+    """A Mermaid flow chart: one box per clause, one arrow per link."""
     lines = ["flowchart TD"]
     for node in argument.nodes.values():
         lines.append(f'  {node.id}["{node.id}: {_quoted(_label(node))}"]{_SHAPES[node.status]}')
@@ -91,7 +91,7 @@ def diff_words(before: str, after: str) -> str:
 
 
 def describe_change(argument: Argument) -> str:
-    """How the thesis changed last: the diff, and the confidence before and after. Empty if it never did."""
+    """How the thesis changed last: the diff, and the confidence before and after. Empty if it never changed."""
     if len(argument.versions) < 2:
         return ""
     before, after = argument.versions[-2:]

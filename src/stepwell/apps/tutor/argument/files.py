@@ -1,6 +1,6 @@
-"""argument.json, which is the truth about an argument, and log.md, which tells its moves.
+"""argument.json, the authoritative form of an argument, and log.md, the list of its moves.
 
-What is read may have been edited by hand. It is taken whole or refused with a line and a reason; nothing is guessed.
+Users may have edited these files. We accept one whole, or reject it with a line and a reason; we never guess.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Stored:
 
     argument: Argument
     seminar_sha256: str
-    """Of the seminar.md that was written with it. It tells which of the two somebody has edited."""
+    """The hash of the seminar.md written with it. It shows which of the two files was edited."""
 
 
 def write_argument(argument: Argument) -> str:
@@ -45,7 +45,7 @@ def write_argument(argument: Argument) -> str:
 
 
 def read_argument(text: str) -> Stored:
-    """The argument in a text; `FileRefusedError` with line and reason if it is none."""
+    """The argument in a text; `FileRefusedError` with line and reason if it is invalid."""
     data = _parse(text)
     if data.get("format") != FORMAT:
         raise FileRefusedError(ARGUMENT, line_of(text, "format"), f"the format is not '{FORMAT}'")
@@ -60,7 +60,7 @@ def read_argument(text: str) -> Stored:
 
 
 def write_log(argument: Argument) -> str:
-    """The text of log.md: one line for each move."""
+    """The text of log.md: one line per move."""
     who = {"user": "you", "tutor": "tutor", "file": "file"}
     lines = [f"# Log: {argument.question or seminar.UNTITLED}", ""]
     for number, move in enumerate(argument.moves, 1):
@@ -109,7 +109,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check_parts(text: str, data: Mapping[str, Any]) -> None:
-    """Shapes inside, before they become values."""
+    """Checks the shapes inside before they become values."""
     if data["phase"] not in PHASES:
         raise FileRefusedError(ARGUMENT, line_of(text, "phase"), f"there is no such phase; there are: {', '.join(PHASES)}")
     if not all(isinstance(each, str) for each in [*data["terms"], *data["links"].values()]):
@@ -133,7 +133,7 @@ def _parts(data: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any, type
 
 
 def _shape_fault(value: Any, kind: type[Any]) -> str | None:
-    """What keeps a JSON value from becoming a dataclass of ours."""
+    """Why a JSON value cannot become one of our dataclasses; None if it can."""
     if not isinstance(value, dict):
         return "an object is needed here"
     known = [each.name for each in fields(kind) if each.name != "id"]
@@ -154,7 +154,7 @@ def _shape_fault(value: Any, kind: type[Any]) -> str | None:
 
 
 def line_of(text: str, *keys: str, last: bool = False) -> int:
-    """The line of a key, sought behind the keys before it; 1 if it is not there."""
+    """The line of a key, searched after the keys before it; 1 if it is missing."""
     place = 0
     for key in keys:
         quoted = json.dumps(key, ensure_ascii=False)

@@ -75,8 +75,8 @@ def _circles(argument: Argument) -> Iterator[Finding]:
 
 
 def _left_in_circles(supports: Mapping[str, list[str]]) -> list[str]:
-    """What is left when everything that supports nothing which is left is taken away, again and again: only circles, and what leads
-    to them. Most arguments have none, and asking each clause whether it leads to itself takes the square of their number."""
+    """Repeatedly drops clauses that support nothing that is left. What remains are circles and the clauses that lead to them. Most
+    arguments have none; checking for each clause whether it leads to itself would take quadratic time."""
     waits = {source: len(targets) for source, targets in supports.items()}
     supporters: dict[str, list[str]] = {}
     for source, targets in supports.items():
@@ -145,7 +145,7 @@ def _exchanges(argument: Argument) -> Iterator[Finding]:
 
 
 def known_texts(argument: Argument, without: str = "") -> list[str]:
-    """Everything that stands in the argument but in one clause and in replies: what a reply may speak of."""
+    """All texts of the argument except replies and one clause: what a reply may refer to."""
     others = [node for node in argument.nodes.values() if node.id != without and node.kind != "reply"]
     return [argument.question, *argument.nodes, *(f"{node.text} {node.source} {node.term}" for node in others)]
 

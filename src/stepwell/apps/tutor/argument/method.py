@@ -7,8 +7,8 @@ frame ─> define ─> grounds ─> warrant ─> steelman ─> elenchus ─> rep
   claim    words     it         carry      against it  to         say to   hold
            mean                                        questions  that     now
 ```
-One may go back at any time, and forward one phase at a time, when nothing is missing in the phase that is left. A thesis that was
-withdrawn needs no grounds and no objection any more; what is left is said at the end.
+A user may go back at any time, and forward one phase at a time, when nothing is missing in the current phase. A withdrawn thesis needs
+no grounds and no objection any more; the conclusion says what is left.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ class Missing:
     """The clause it concerns; before there is one, the phase."""
     sentence: str
     detail: str = ""
-    """The term or the link that is meant, where a clause alone does not say it."""
+    """The term or link in question, if the clause alone does not identify it."""
 
 
 def missing(argument: Argument, phase: Phase | None = None) -> tuple[Missing, ...]:
-    """What is missing to leave a phase: the present one if none is named."""
+    """What is missing to leave a phase; default: the current one."""
     return tuple(_TESTS[phase or argument.phase](argument))
 
 
@@ -234,7 +234,7 @@ _TESTS: Mapping[Phase, Callable[[Argument], Iterator[Missing]]] = {
 
 
 def unanswered(argument: Argument, target: str) -> list[Link]:
-    """Attacks on a clause that nobody has answered."""
+    """Attacks on a clause that have not been answered."""
     return [
         link for link in argument.links_of("attacks", target=target) if not argument.links_of("answers", target=link.source)
     ]

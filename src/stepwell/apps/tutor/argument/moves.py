@@ -1,6 +1,6 @@
-"""What can be done to an argument. A move gives a new argument with a line in its log, or is refused with a reason.
+"""What can be done to an argument. A move returns a new argument with a line in its log, or is refused with a reason.
 
-Rules that hold here, whoever makes the move:
+These rules hold for every move:
 
 - a clause comes in its phase: a refutation from `steelman` on, a reply from `reply` on, a conclusion in `close`;
 - a refutation does not redefine terms; a reply brings no new evidence;
@@ -44,7 +44,7 @@ from stepwell.apps.tutor.argument.method import missing, phase_fault, unanswered
 from stepwell.apps.tutor.argument.words import mentions, new_evidence, redefines, words_of
 
 OPENS: Mapping[Kind, Phase] = {"refutation": "steelman", "reply": "reply", "conclusion": "close"}
-"""From which phase on there are clauses of a kind; the others may come at any time."""
+"""The first phase that allows clauses of a kind; other kinds may come at any time."""
 SIDED: frozenset[Kind] = frozenset({"thesis", "definition", "citation", "narrative"})
 ENDS: Mapping[Relation, tuple[frozenset[Kind], frozenset[Kind]]] = {
     "supports": (frozenset({"citation", "narrative"}), frozenset({"thesis", "narrative", "refutation"})),
@@ -101,7 +101,7 @@ def propose_node(
 def link(
     argument: Argument, source: str, relation: Relation, target: str, because: str = "", *, author: Author = "user"
 ) -> Argument:
-    """Say how one clause bears on another, and why; saying it again changes the why."""
+    """Say how one clause bears on another, and why; saying it again replaces the reason."""
     made = Link(source, _require_one_of("relation", relation, RELATIONS), target)
     if fault := link_fault(argument.nodes, made):
         raise MoveRefusedError(fault)
@@ -203,7 +203,7 @@ def record(
 
 
 def next_id(argument: Argument, kind: Kind) -> str:
-    """An id that no clause has had."""
+    """An id that no clause has ever had."""
     prefix = PREFIXES[kind]
     used = [int(name[len(prefix) :]) for name, node in argument.nodes.items() if node.kind == kind]
     return f"{prefix}{max(used, default=0) + 1}"
@@ -221,7 +221,7 @@ def _no_clause(node_id: str, nodes: Mapping[str, Node]) -> str:
 
 
 def link_fault(nodes: Mapping[str, Node], made: Link) -> str | None:
-    """Why a link cannot be; None if it can."""
+    """Why a link is not allowed; None if it is."""
     absent = next((end for end in (made.source, made.target) if end not in nodes), None)
     if absent is not None:
         return _no_clause(absent, nodes)
@@ -236,7 +236,7 @@ def link_fault(nodes: Mapping[str, Node], made: Link) -> str | None:
 
 
 def node_fault(argument: Argument, node: Node) -> str | None:
-    """Why a clause cannot stand in an argument; None if it can."""
+    """Why a clause cannot be part of an argument; None if it can."""
     others = [other for other in argument.nodes.values() if other.id != node.id and other.side == node.side]
     if node.kind == "thesis" and any(other.kind == "thesis" for other in others):
         return "There is a thesis on this side already; change that one."

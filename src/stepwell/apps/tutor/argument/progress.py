@@ -1,4 +1,4 @@
-"""How far an argument is, as data that a client shows: phases with what is missing, hints, changes of the thesis, what the lint marks."""
+"""How far an argument is, as data for clients: phases with what is missing, hints, changes of the thesis, and lint findings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stepwell.apps.tutor.argument.telling import hint_level
 
 
 def describe_progress(argument: Argument) -> dict[str, Any]:
-    """Everything that follows from an argument and is shown beside it."""
+    """Everything derived from an argument and shown beside it."""
     return {
         "phase": argument.phase,
         "complete": is_complete(argument),
@@ -30,7 +30,7 @@ def describe_progress(argument: Argument) -> dict[str, Any]:
 
 
 def describe_standing(argument: Argument) -> str:
-    """Where the seminar is, in a sentence, for the model's next step."""
+    """The state of the seminar, as a sentence for the model's next step."""
     gaps = missing(argument)
     if gaps:
         return f"Phase '{argument.phase}'; missing: " + " ".join(gap.sentence for gap in gaps[:4])
@@ -53,5 +53,5 @@ def describe_changes(argument: Argument) -> list[dict[str, Any]]:
 
 
 def _about(argument: Argument, kind: str) -> list[str]:
-    """What the moves of a kind were about, once each."""
+    """The subjects of all moves of a kind, once each."""
     return list(dict.fromkeys(move.about for move in argument.moves if move.move == kind))

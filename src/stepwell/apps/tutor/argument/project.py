@@ -1,4 +1,4 @@
-"""The three files of a seminar, written together; and which of them a person has edited since.
+"""The three files of a seminar, written together; and which of them a user has edited since.
 
 ```
 argument.json  seminar.md      what is taken
@@ -7,7 +7,7 @@ edited         as written      argument.json, as edited
 as written     edited          seminar.md, with the log of argument.json
 edited         edited          neither, unless they say the same
 ```
-`merge` joins what was edited with what the dialogue has changed since the files were last written.
+`merge` combines those edits with what the dialogue has changed since the files were last written.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def write_files(argument: Argument) -> dict[str, str]:
 
 
 def read_files(texts: Mapping[str, str | None]) -> Argument:
-    """The argument that the files hold. An edit by hand stands in its log. `FileRefusedError` with line and reason otherwise."""
+    """The argument in the files. Its log records a manual edit. `FileRefusedError` with line and reason if a file is invalid."""
     written, page = texts.get(ARGUMENT), texts.get(SEMINAR)
     if written is None:
         return _by_hand(Argument(), read_seminar(page), SEMINAR) if page is not None else Argument()
@@ -51,13 +51,13 @@ def read_files(texts: Mapping[str, str | None]) -> Argument:
 
 
 def recorded_phase(argument: Argument) -> Phase:
-    """The phase that the log has come to."""
+    """The phase that the log has reached."""
     reached = [move.about for move in argument.moves if move.move == "phase"]
     return next((phase for phase in PHASES if reached and phase == reached[-1]), PHASES[0])
 
 
 def _by_hand(before: Argument, edited: Argument, file: str, phase_line: int = 2) -> Argument:
-    """The edited argument with the log of what was before, and a line about the edit."""
+    """The edited argument with the earlier log, and a line about the edit."""
     if fault := phase_by_hand_fault(replace(edited, moves=before.moves), before.phase):
         raise FileRefusedError(file, phase_line, fault)
     kept = replace(edited, moves=before.moves)
@@ -83,8 +83,8 @@ def _summary(before: Argument, after: Argument) -> str:
 
 
 def merge(base: Argument, ours: Argument, theirs: Argument) -> Argument:
-    """What a person changed in the files and what the dialogue changed meanwhile, both since `base`. Where both changed the same clause,
-    the person's hand wins."""
+    """Merges what a user changed in the files with what the dialogue changed meanwhile, both since `base`. If both changed the same
+    clause, the user wins."""
     merged = replace(
         theirs,
         question=ours.question if theirs.question == base.question else theirs.question,
@@ -98,7 +98,7 @@ def merge(base: Argument, ours: Argument, theirs: Argument) -> Argument:
     first = next(iter(faults(merged)), None)
     if first is None:
         return merged
-    # The dialogue built on something that is no longer there: the person's files are right.
+    # The dialogue built on something that was removed: the user's files win.
     return moves.record(replace(theirs, moves=merged.moves), "file", "undo", text=f"the last turn no longer fits: {first[1]}")
 
 

@@ -1,8 +1,8 @@
-"""The next question without a model: from what the phase's exit test finds missing, and from the lint. And what an answer to it does.
+"""Asks the next question without a model, from what the phase's exit test finds missing and from the lint; and applies the answer.
 
 ```
-next_question(argument) ─> Question ─> a person ─> take_answer(argument, question, text) ─> argument, or a refusal: asked again
-go_on(argument): on to the next phase as long as nothing is missing and nothing is worth a question
+next_question(argument) ─> Question ─> a user ─> take_answer(argument, question, text) ─> argument, or a refusal: asked again
+go_on(argument): moves on to the next phase while nothing is missing and nothing is worth a question
 ```
 Each question is about one clause (before there is a thesis, about the phase) and of one kind: it clarifies, asks for evidence, tests an
 assumption, takes another view, follows a consequence, or looks back.
@@ -36,17 +36,17 @@ class Question:
     text: str
     detail: str = ""
     options: tuple[tuple[str, str], ...] = ()
-    """Id and label of each choice; empty where words are wanted."""
+    """Id and label of each choice; empty for a free answer."""
 
 
 def next_question(argument: Argument) -> Question | None:
-    """What to ask now; None when the seminar is complete. `go_on` comes first."""
+    """What to ask now; None if the seminar is complete. Call `go_on` first."""
     gap = next(iter(missing(argument)), None)
     return _ask(argument, gap) if gap else _ask_about_lint(argument)
 
 
 def go_on(argument: Argument) -> Argument:
-    """The argument at the first phase in which there is something to ask."""
+    """The argument, moved to the first phase that has something to ask."""
     while not missing(argument) and not is_complete(argument) and _ask_about_lint(argument) is None:
         following = phase_after(argument.phase)
         if following is None:
@@ -68,7 +68,7 @@ def _is_own_thesis(argument: Argument, node_id: str) -> bool:
 
 
 def _words(argument: Argument, gap: Missing) -> str:
-    """The words in question: those of the clause, and of both ends of a link."""
+    """The words in question: those of the clause, or of both ends of a link."""
     if gap.need in ("warrant", "force"):
         made = parse_link(gap.detail)
         return f"“{argument.nodes[made.source].text}” The other is {made.target}: “{argument.nodes[made.target].text}”"
@@ -136,7 +136,7 @@ def _cut(text: str, chars: int = 70) -> str:
 
 
 def _ask_about_lint(argument: Argument) -> Question | None:
-    """One question a phase at most, and none that was asked before: a reader who marks everything is not heard."""
+    """At most one question per phase, and none twice: nobody listens to a reader who marks everything."""
     asked = {(move.about, move.text) for move in argument.moves if move.move == "lint"}
     if any(move.move == "lint" and move.phase == argument.phase for move in argument.moves):
         return None
@@ -155,7 +155,7 @@ _LINT_TEMPLATES: Mapping[str, tuple[Inquiry, str]] = {
 
 
 def take_answer(argument: Argument, question: Question, text: str, author: Author = "user") -> Argument:
-    """The argument after an answer; `MoveRefusedError` if it is none, and the question stays."""
+    """The argument after an answer; `MoveRefusedError` for an invalid answer, and the question stays open."""
     said = text.strip()
     if not said:
         raise MoveRefusedError("That was empty.")
@@ -300,7 +300,7 @@ _TAKING: Mapping[Need, Callable[[Argument, Question, str, Author], Argument]] = 
 
 
 def choose_one(question: Question, said: str) -> str:
-    """The id of the option that somebody means by its id, its label or its number."""
+    """The id of the option that the user named by its id, label or number."""
     wanted = said.strip().casefold().rstrip(".")
     for number, (name, label) in enumerate(question.options, 1):
         if wanted in (name, label.casefold(), str(number)):
@@ -317,7 +317,7 @@ def read_percent(said: str) -> int:
 
 
 def split_source(said: str) -> tuple[str, str]:
-    """A ground and where it stands: "text (source: book)", "text source: book" or a text with an address."""
+    """A ground and its source: "text (source: book)", "text source: book" or a text with an address."""
     lowered = said.casefold()
     places = [lowered.find(mark) for mark in _SOURCE_MARKS if mark in lowered]
     if not places or min(places) == 0:

@@ -1,4 +1,4 @@
-"""seminar.md: the argument as a page that a person reads, and may edit. Reading it back gives the same argument, without its log.
+"""seminar.md: the argument as a page that a user reads and may edit. Reading it back gives the same argument, without its log.
 
 ```
 # Should cities close their centres to cars?
@@ -116,7 +116,7 @@ def _escape(text: str) -> str:
 
 
 def read_seminar(text: str) -> Argument:
-    """The argument on a page; `FileRefusedError` with line and reason if it is none."""
+    """The argument on a page; `FileRefusedError` with line and reason if it is invalid."""
     reader = _Reader(text.replace("\r\n", "\n").split("\n"))
     argument = reader.read()
     for place, reason in faults(argument):
@@ -131,7 +131,7 @@ class _Reader:
     lines: list[str]
     at: int = 0
     places: dict[str, int] = field(default_factory=dict)
-    """Where clauses and links were found, for faults that show only when all is read."""
+    """Where clauses and links were found, for faults that show only after the whole page is read."""
 
     def read(self) -> Argument:
         argument = self._head()

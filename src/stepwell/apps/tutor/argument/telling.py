@@ -1,4 +1,4 @@
-"""Hints in four levels, and the words that are given to whoever asks to be told. Without a model, and never without a record.
+"""Hints in four levels, and the words for users who ask to be told. Works without a model, and always leaves a record.
 
 | level | what it gives |
 |---|---|
@@ -7,7 +7,7 @@
 | 3 | the beginning of a sentence |
 | 4 | the words themselves |
 
-What is told is put together from what the person has said; where that is too little, it says something plain that can be changed.
+The words are built from what the user has said; if that is too little, they say something plain that the user can change.
 """
 
 from __future__ import annotations
@@ -123,12 +123,12 @@ _HINTS: Mapping[Need, tuple[str, str, str]] = {
 
 
 def hint_level(argument: Argument, about: str) -> int:
-    """The highest hint that was given about something. Having been told once is no hint: it permits nothing later."""
+    """The highest hint given about something. Being told once does not count as a hint, and permits nothing later."""
     return max((move.level for move in argument.moves if move.move == "hint" and move.about == about), default=0)
 
 
 def give_hint(argument: Argument, question: Question) -> tuple[Argument, str]:
-    """The next hint about a question, up to level 3, and the argument with its record. After those there is `tell`."""
+    """The next hint about a question, up to level 3, and the argument with its record. After that there is `tell`."""
     earlier = [move.level for move in argument.moves if move.move == "hint" and move.text == question.text]
     level = max(earlier, default=0) + 1
     if question.need == "lint" or level >= TOP_LEVEL:
@@ -138,14 +138,14 @@ def give_hint(argument: Argument, question: Question) -> tuple[Argument, str]:
 
 
 def tell(argument: Argument, question: Question) -> tuple[Argument, str]:
-    """The question answered for the person, at their wish: the words, and the argument that has them, marked as the tutor's."""
+    """Answers the question for the user, at their request: the words, and the argument with them, marked as the tutor's."""
     words = words_for(argument, question)
     asked = moves.record(argument, "user", "tell", question.about, level=TOP_LEVEL)
     return take_answer(asked, question, words, author="tutor"), words
 
 
 def words_for(argument: Argument, question: Question) -> str:
-    """An answer to a question, put together from what there is."""
+    """An answer to a question, built from what there is."""
     return SKIP if question.need == "lint" else _TELLING[question.need](argument, question)
 
 
@@ -162,7 +162,7 @@ def _tell_thesis(argument: Argument, question: Question) -> str:
 
 
 def _tell_terms(argument: Argument, question: Question) -> str:
-    """The longest word: it is rarely a small one."""
+    """The longest word, which is rarely an unimportant one."""
     return max(words_of(argument.nodes[question.about].text), key=len)
 
 

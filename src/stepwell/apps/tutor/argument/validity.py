@@ -1,4 +1,4 @@
-"""Whether an argument that a person may have edited is one: the same rules that moves keep, asked of the whole."""
+"""Whether an argument that a user may have edited is valid: the rules of moves, applied to the whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Place = tuple[str, ...]
 
 
 class FileRefusedError(StepwellError):
-    """A file that was edited into something that is no argument. Nothing was taken from it and nothing was overwritten."""
+    """An edited file is no longer a valid argument. Nothing was loaded from it and nothing was overwritten."""
 
     def __init__(self, file: str, line: int, reason: str) -> None:
         self.file = file
@@ -25,7 +25,7 @@ class FileRefusedError(StepwellError):
 
 
 def faults(argument: Argument) -> Iterator[tuple[Place, str]]:
-    """What is wrong, with the keys that lead to it."""
+    """What is wrong, with the keys that lead to the place."""
     if argument.question != tidy(argument.question):
         yield ("question",), "the question is one line without double spaces"
     for node in argument.nodes.values():
@@ -46,7 +46,7 @@ def faults(argument: Argument) -> Iterator[tuple[Place, str]]:
 
 
 def _before(argument: Argument, node: Node) -> dict[str, Node]:
-    """All other clauses: a pair that cannot stand together is told of the second."""
+    """The other clauses; for a thesis or definition only the earlier ones, so that of two in conflict the second is reported."""
     names = list(argument.nodes)
     earlier = names[: names.index(node.id)]
     kept = earlier if node.kind in ("thesis", "definition") else [name for name in names if name != node.id]
@@ -82,7 +82,7 @@ def _version_faults(argument: Argument) -> Iterator[tuple[Place, str]]:
 
 
 def phase_by_hand_fault(argument: Argument, recorded: Phase) -> str | None:
-    """Why a phase that was set by hand does not hold: it is beyond what the exit tests let through from the recorded one."""
+    """Why a phase set by hand is not allowed: the exit tests do not let the argument get there from the recorded phase."""
     at: Phase | None = recorded
     while at is not None and PHASES.index(at) < PHASES.index(argument.phase):
         following = phase_after(at)

@@ -1,7 +1,7 @@
-"""What is said in a text: whether words are a person's own, bring evidence, redefine a term, ask something, or ask to be told.
+"""What a text contains: whether words are a user's own, bring evidence, redefine a term, ask something, or ask to be told.
 
-These are rules on words, not on meaning: they can be explained in a sentence, they give the same verdict every time, and a model
-cannot talk its way past them.
+These rules look at words, not at meaning: each can be explained in a sentence, gives the same verdict every time, and no model can
+talk its way past it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TELL_PHRASES = (
     "write my reply for me",
     "i give up",
 )
-"""What counts as asking to be told, beside `/tell`, in a person's own message."""
+"""What counts as asking to be told, besides `/tell`, in a user's own message."""
 _REFUSING = ("don't", "dont", "do not", "never", "not")
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -69,12 +69,12 @@ _CLOSERS = ("anything else", "does that help", "does this help", "is that ok", "
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, in one case and with one apostrophe."""
+    """The words of a text, in lower case and with one kind of apostrophe."""
     return [word.casefold().replace("’", "'") for word in _WORD.findall(text)]
 
 
 def is_said_in(text: str, utterances: Iterable[str]) -> bool:
-    """Whether a text stands word for word in something that a person said. Case and punctuation do not count."""
+    """Whether a text occurs word for word in something that a user said. Ignores case and punctuation."""
     wanted = words_of(text)
     return bool(wanted) and any(_contains(words_of(each), wanted) for each in utterances)
 
@@ -84,7 +84,7 @@ def _contains(words: Sequence[str], wanted: Sequence[str]) -> bool:
 
 
 def mentions(text: str, term: str) -> bool:
-    """Whether a term of one or more words stands in a text; a plural counts."""
+    """Whether a term of one or more words occurs in a text; plurals count."""
     wanted = words_of(term)
     if not wanted:
         return False
@@ -97,7 +97,7 @@ def _singular(word: str) -> str:
 
 
 def new_evidence(text: str, known: Sequence[str]) -> str | None:
-    """What a text brings that stands in none of the known texts: an address, a quotation, a figure, an appeal to a source."""
+    """New evidence in a text that is in none of the known texts: an address, a quotation, a figure, an appeal to a source."""
     if address := _ADDRESS.search(text):
         return None if any(address[0] in each for each in known) else f"the address {address[0][:80]}"
     for quoted in _QUOTED.findall(text):
@@ -117,7 +117,7 @@ def _is_figure(word: str) -> bool:
 
 
 def redefines(text: str, terms: Iterable[str]) -> str | None:
-    """The term to which a text gives a meaning of its own."""
+    """The term to which a text gives its own meaning."""
     words = words_of(text)
     return next((term for term in terms if _gives_meaning(words, words_of(term))), None)
 
@@ -146,7 +146,7 @@ def _says_what_it_means(before: list[str], after: list[str]) -> bool:
 
 
 def asks_to_be_told(text: str) -> bool:
-    """Whether a person's own message asks for the words themselves."""
+    """Whether a user's own message asks for the words themselves."""
     if text.strip().casefold().split(maxsplit=1)[:1] == [TELL_COMMAND]:
         return True
     said = " ".join(words_of(text))
@@ -158,7 +158,7 @@ def asks_to_be_told(text: str) -> bool:
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of a text, with the space behind each: joined, they are the text."""
+    """The sentences of a text, each with the space after it: joined, they are the text."""
     found: list[str] = []
     start = place = 0
     while place < len(text):
@@ -176,7 +176,7 @@ def sentences_of(text: str) -> list[str]:
 
 
 def is_question(sentence: str) -> bool:
-    """Whether a sentence asks. A question mark inside quotation marks is somebody else's."""
+    """Whether a sentence asks. Ignores a question mark inside quotation marks."""
     bare = sentence.rstrip().rstrip('*_)”"’ ')
     return bare.endswith(("?", "？", "؟")) and not sentence.rstrip().endswith(('"', "”"))
 
@@ -206,6 +206,6 @@ def is_closer(question: str) -> bool:
 
 
 def take_offers_out(text: str) -> tuple[str, bool]:
-    """A text without the paragraphs that offer a person the words of a thesis or a reply; whether there were any."""
+    """A text without the paragraphs that offer the user the words of a thesis or a reply; and whether there were any."""
     kept = [part for part in text.split("\n\n") if not any(each in part.casefold().replace("’", "'") for each in _OFFERS)]
     return "\n\n".join(kept), len(kept) != len(text.split("\n\n"))

@@ -1,4 +1,4 @@
-"""The registry: who can be asked to do something in a workspace.
+"""The registry of the workspace's subagents.
 
 A subagent is a folder here and a line in `SUBAGENTS`. Its factory is imported and called when an agent is built, never at import, so
 that settings are read first; the subagent itself is compiled when `task` first calls it.
@@ -25,7 +25,7 @@ from stepwell.tools.files.tools import build_file_tools
 SUBAGENTS: tuple[str, ...] = (
     "stepwell.apps.workspace.subagents.gcs_filesystem.agent:gcs_filesystem",
 )  # fmt: skip
-"""One line for each: where its factory is."""
+"""One line per subagent: where its factory is."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class Workspace:
     grants: GrantTable = field(default_factory=GrantTable)
 
     def file_tools(self, *names: str) -> list[BaseTool]:
-        """File tools by name, on the files of the request that calls them; approved changes happen on the version that was seen."""
+        """File tools by name, on the files of the calling request; approved changes apply to the version the user saw."""
         return [tool for tool in build_file_tools(on_seen_base(self.files)) if tool.name in names]
 
     def files(self, runtime: Any) -> BackendProtocol:
-        """The files of a tool's request, as its caller may use them."""
+        """The files of a tool's request, with its caller's access."""
         root = get_gcs_root_path()
         return self.grants.limit(self.place.at(root), root, runtime.config)
 
@@ -59,5 +59,5 @@ def _find(entry: str) -> Factory:
         return cast("Factory", getattr(import_module(module), name))
     except (ImportError, AttributeError, ValueError) as error:
         raise SubAgentSpecError(
-            f"The subagent '{entry}' cannot be loaded: {error}. Write 'package.module:factory', and see that the module can be imported."
+            f"The subagent '{entry}' cannot be loaded: {error}. Write 'package.module:factory', and check that the module can be imported."
         ) from error

@@ -1,4 +1,4 @@
-"""`gcs-filesystem`: reads and writes the files of a workspace. Its model is the small one of the table."""
+"""`gcs-filesystem`: reads and writes the files of a workspace. It uses the small model of the table."""
 
 from __future__ import annotations
 
