@@ -1,4 +1,4 @@
-"""Checks of `interrupt_on`: a misspelt tool would run without approval, and a misspelt decision could never be made."""
+"""Checks `interrupt_on`: a misspelt tool name would let that tool run without approval, and no one could give a misspelt decision."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def check_approvals(
     middleware: Iterable[Middleware],
     specs: Iterable[SubAgentSpec],
 ) -> None:
-    """Refuse names that neither the agent nor a subagent has. Subagents without approvals of their own take the agent's."""
+    """Reject names of tools that neither the agent nor a subagent has. Subagents without their own `interrupt_on` use the agent's."""
     everywhere = BUILT_IN | _names(tools, middleware)
     for spec in specs:
         own = _names(spec.get("tools", ()), spec.get("middleware", ()))  # type: ignore[arg-type]  # absent in compiled ones
