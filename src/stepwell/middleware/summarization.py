@@ -114,7 +114,7 @@ class SummarizationMiddleware(RequestMiddleware):
 
 
 class ConversationView:
-    """A thread's messages as the model sees them: the summary of the first `covered` ones, then the rest."""
+    """A thread's messages as the model sees them: a summary of the first `covered` ones, then the rest."""
 
     def __init__(self, thread: Sequence[AnyMessage], summary: Summary | None) -> None:
         self._thread = thread
@@ -124,10 +124,10 @@ class ConversationView:
             [_spoken(self.summary), *thread[self._covered :]] if self.summary else cast("list[AnyMessage]", thread)
         )
         self.answered_from = _position_behind(self.messages, self.summary.get("made_at")) if self.summary else 0
-        """Where the messages begin that came after this view; a report of usage before it is about a longer one."""
+        """The position of the first message after this view was made; usage reported before it refers to a longer view."""
 
     def show_in(self, call: ModelCall) -> None:
-        """Let the model see this view, and the thread keep its summary."""
+        """Show this view to the model, and store its summary in the thread."""
         if self.summary is None:
             return
         call.messages = self.messages
@@ -135,7 +135,7 @@ class ConversationView:
             call.update["summary"] = self.summary
 
     def next_cut(self, keep: int) -> int | None:
-        """Where the kept messages begin; None if nothing lies before them. A tool result stays with its call."""
+        """The position of the first message to keep; None if there is nothing before it. A tool result stays with its call."""
         cut = len(self._thread) - keep
         while cut > self._covered and self._thread[cut].type == "tool":
             cut -= 1

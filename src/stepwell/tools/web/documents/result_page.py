@@ -1,6 +1,6 @@
-"""What stands on DuckDuckGo's page of results. Foreign HTML, so it is read where pages are read (`reader_child`).
+"""Parses DuckDuckGo's page of results. It is foreign HTML, so it is parsed where pages are read (`reader_child`).
 
-It says what is there; `engines/duckduckgo.py` says what that means.
+It only reports what is there; `engines/duckduckgo.py` interprets it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _VOID = frozenset({"area", "base", "br", "col", "embed", "hr", "img", "input", "
 
 @dataclass(frozen=True)
 class ResultPage:
-    """Rows of title, link and excerpt, without advertisements, and the two other things such a page can say."""
+    """Rows of title, link and excerpt, without advertisements, and whether the page says "no results" or shows a bot check."""
 
     rows: tuple[tuple[str, str, str], ...]
     says_none: bool
@@ -39,7 +39,7 @@ class _Row:
 
 
 class _ResultPage(HTMLParser):
-    """Rows of `div.result`: the link `a.result__a`, the excerpt `.result__snippet`. Texts keep no markup."""
+    """Rows of `div.result`: the link `a.result__a`, the excerpt `.result__snippet`. Texts have no markup."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)

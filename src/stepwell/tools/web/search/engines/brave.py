@@ -1,4 +1,4 @@
-"""Brave Search, an index of its own. Needs a key."""
+"""Brave Search, which has its own index. Needs a key."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Brave:
             return Failed(self.name, "its answer is not one to a search")
         web = data.get("web")
         if web is None:
-            return Empty(self.name)  # Brave leaves the part out when it has nothing for it
+            return Empty(self.name)  # Brave leaves this part out if it found nothing
         if not isinstance(web, dict):
             return Failed(self.name, "its answer has no list of results")
         return results_from(self.name, web.get("results"), ("title", "url", "description"), clamp_limit(limit))
