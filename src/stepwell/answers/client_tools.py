@@ -1,4 +1,4 @@
-"""What the user's device is asked to do, and what it must answer: seven operations on the files of a project, one schema for each.
+"""What we ask the user's device to do, and what it must answer: seven operations on a project's files, each with a schema.
 
 | operation | content of its result |
 |---|---|
@@ -9,10 +9,10 @@
 | `write_file` | `WrittenFile` |
 | `patch_file` | `PatchedFile` |
 
-A result is `content`, or `error` with one of `ERROR_CODES`. An answer holds one result for each call, in any order, and may carry the
+A result is `content`, or `error` with one of `ERROR_CODES`. An answer has one result per call, in any order, and may contain the
 `claim_id` of the device that sends it. Paths start at the project's root: `/notes/a.md`.
 
-Rule to keep: nothing of the content is trusted before it has passed its schema and its size, and the device's words are cut.
+Rule to keep: content is not trusted before its schema and size are checked, and the device's error texts are cut.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from stepwell.validation import describe_first_fault
 
 CLIENT_TOOL_EXECUTION: Final = "client_tool_execution"
 MAX_RESULT_CHARS = 1_000_000
-"""Of one answer, all its texts together."""
+"""Limit for one answer, all its texts together."""
 MAX_READ_CHARS = 262_144
-"""Of one read; a longer file is read in parts."""
+"""Limit for one read; a longer file is read in parts."""
 MAX_ROWS = 10_000
 MAX_MATCHES = 1_000
 MAX_HITS = 100
@@ -44,7 +44,7 @@ Hash = Annotated[str, Field(max_length=128)]
 
 
 class _Content(BaseModel):
-    """Strict, so that a number in a text is not taken for a number; more fields than ours are left for later versions."""
+    """Strict, so that a number in a string is not accepted as a number. Unknown fields are ignored, for later versions."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
@@ -66,7 +66,7 @@ class FileRows(_Content):
 
 
 class FileText(_Content):
-    """The lines that were asked for, as they are in the file."""
+    """The requested lines, as they are in the file."""
 
     text: Annotated[str, Field(max_length=MAX_READ_CHARS)]
     total_lines: Annotated[int, Field(ge=0, le=2**53)] | None = None
@@ -130,7 +130,7 @@ CONTENTS: Final[Mapping[str, type[_Content]]] = {
 
 
 def read_results(question: Json, answer: Json) -> list[Any]:
-    """What the device says to each call, in the order of the calls: the content's model, or a `DeviceError`."""
+    """The device's answer to each call, in the order of the calls: the content's model, or a `DeviceError`."""
     given = {result["tool_call_id"]: result for result in answer["tool_results"]}
     return [_parse(call["name"], given[call["id"]]) for call in question["tool_calls"]]
 
@@ -142,7 +142,7 @@ def _parse(operation: str, result: Json) -> Any:
 
 
 def is_device_request(question: Any) -> bool:
-    """Whether a question has the whole form of what a device can carry out; a `type` alone may be anybody's."""
+    """Whether a question has the complete form of a device request; any graph may use the `type`."""
     if not isinstance(question, Mapping) or question.get("type") != CLIENT_TOOL_EXECUTION:
         return False
     calls = question.get("tool_calls")
@@ -160,7 +160,7 @@ def _is_operation(call: Any) -> bool:
 
 
 def client_tools_fault(question: Json, answer: Any) -> str | None:
-    """What keeps an answer from being the results of all calls of this question."""
+    """Why an answer does not contain valid results for all calls of this question; None if it does."""
     calls = _calls(question)
     results = answer.get("tool_results") if isinstance(answer, Mapping) else None
     if not isinstance(results, list | tuple):
@@ -205,7 +205,7 @@ def _form(call_id: str, operation: str) -> dict[str, Any]:
 
 @cache
 def content_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """A model's JSON schema in one piece, without references."""
+    """A model's JSON schema without references."""
     schema = model.model_json_schema()
     definitions = schema.pop("$defs", {})
 
@@ -223,7 +223,7 @@ def content_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _calls(question: Json) -> dict[str, str]:
-    """Call id -> operation, of a question that may come from anybody's graph."""
+    """Call id -> operation, of a question that may come from any graph."""
     calls = question.get("tool_calls")
     listed = [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, list | tuple) else []
     return {str(call.get("id")): str(call.get("name")) for call in listed}
@@ -261,7 +261,7 @@ def _result_fault(operation: str, result: Json) -> str | None:
 
 
 def _is_within(value: Any, room: int) -> bool:
-    """Whether the texts of a JSON value fit. It stops as soon as they do not."""
+    """Whether the texts of a JSON value fit. Stops as soon as they do not."""
     waiting = [value]
     while waiting:
         each = waiting.pop()

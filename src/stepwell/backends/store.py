@@ -68,9 +68,9 @@ _LOCKS = _LockTables()
 class StoreBackend(SteppedBackend):
     """Stores files in a LangGraph store.
 
-    `StoreBackend()` uses the running graph's store, `StoreBackend(store)` a given one, `StoreBackend(runtime)` a runtime's. `namespace` says
-    whose files they are: a tuple of labels, or a function from the runtime to one. `index` is passed to the store with each file: which
-    fields it should embed, or False for none.
+    `StoreBackend()` uses the running graph's store, `StoreBackend(store)` a given one, `StoreBackend(runtime)` a runtime's.
+    `namespace` says whose files they are: a tuple of labels, or a function from the runtime to one. `index` is passed to the
+    store with each file: which fields it should embed, or False for none.
     """
 
     def __init__(
