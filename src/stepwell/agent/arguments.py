@@ -74,12 +74,12 @@ def check_subagent_models(specs: Iterable[SubAgentSpec]) -> None:
         try:
             choose_model(model, settings)
         except ModelUnavailableError as error:
-            raise SubAgentSpecError(f"Subagent '{name}' cannot have its model. {error}") from error
+            raise SubAgentSpecError(f"Subagent '{name}' cannot use its model. {error}") from error
 
 
 def _check_list(argument: str, given: object) -> None:
     if given is not None and (isinstance(given, str | Mapping) or not isinstance(given, Iterable)):
-        raise ConfigurationError(f"{argument} is a {type(given).__name__}; it must be a list. Put the single one into a list.")
+        raise ConfigurationError(f"{argument} is a {type(given).__name__}; it must be a list. Wrap a single item in a list.")
 
 
 def _check_middleware(entry: object) -> None:

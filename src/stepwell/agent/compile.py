@@ -91,7 +91,7 @@ def _checked(entry: ChannelWriteTupleEntry) -> ChannelWriteTupleEntry:
         if isinstance(given, str | list | tuple | BaseMessage):
             example = '{"messages": [{"role": "user", "content": "..."}]}'
             raise InvalidRequestError(
-                f"The agent's input is an object, not a {type(given).__name__}. Write agent.invoke({example})."
+                f"The agent's input must be an object, not a {type(given).__name__}. Write agent.invoke({example})."
             )
         return entry.mapper(given)
 

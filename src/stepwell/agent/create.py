@@ -91,9 +91,7 @@ def create_deep_agent(
     check_arguments(tools, middleware, backend, given_prompt)
     chosen = resolve_model(model)
     if not capabilities_of(chosen).tools:
-        _log.warning(
-            "The model %s cannot be trusted with tools; a deep agent on it will mostly go astray.", describe(chosen).name
-        )
+        _log.warning("The model %s is not reliable with tools; a deep agent will mostly fail with it.", describe(chosen).name)
     recipe = _Recipe(
         model=chosen,
         tools=convert_tools(tools or ()),

@@ -50,7 +50,7 @@ def _add(entry: AgentMiddleware[Any, Any, Any], name: str, half: Callable[..., A
         setattr(entry, name, half)
     except AttributeError as error:
         raise ConfigurationError(
-            f"The middleware {entry.name} has no {name}, and takes none because of its __slots__. Write {name} in its class."
+            f"The middleware {entry.name} has no {name}, and its __slots__ prevent us from adding one. Write {name} in its class."
         ) from error
 
 

@@ -120,7 +120,7 @@ def _selection_fault(question: Json, options: Sequence[str], selected: Any) -> s
     if len(set(selected)) < len(selected):
         return "'selected' names an option twice."
     if len(selected) > 1 and not question.get("allow_multiple"):
-        return f"'selected' names {len(selected)} options, and the question takes one."
+        return f"'selected' names {len(selected)} options, but the question allows only one."
     return None
 
 
@@ -130,7 +130,7 @@ def _freeform_fault(question: Json, freeform: Any) -> str | None:
     if not isinstance(freeform, str):
         return f"'freeform' is {worded(freeform)} where a text is needed."
     if freeform and not question.get("allow_freeform"):
-        return "The question takes no words of one's own."
+        return "The question does not allow free text."
     if freeform and not freeform.strip():
         return "'freeform' is empty."
     return _length_fault("freeform", freeform)
@@ -139,7 +139,7 @@ def _freeform_fault(question: Json, freeform: Any) -> str | None:
 def _length_fault(field: str, text: str) -> str | None:
     if len(text) <= MAX_ANSWER_CHARS:
         return None
-    return f"'{field}' has {len(text):,} characters; at most {MAX_ANSWER_CHARS:,} are taken. Send a shorter one."
+    return f"'{field}' has {len(text):,} characters; at most {MAX_ANSWER_CHARS:,} are allowed. Send a shorter one."
 
 
 def _way_out(question: Json, options: Sequence[str]) -> str:

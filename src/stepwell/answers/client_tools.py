@@ -169,7 +169,7 @@ def client_tools_fault(question: Json, answer: Any) -> str | None:
             'Send {"tool_results": [{"tool_call_id": "...", "content": {...}}]}, one for each call.'
         )
     if not isinstance(answer.get("claim_id"), str | None):
-        return f"'claim_id' is {worded(answer['claim_id'])}. Send the text that claiming gave, or leave it out."
+        return f"'claim_id' is {worded(answer['claim_id'])}. Send the id that claiming returned, or leave it out."
     if not _is_within(results, MAX_RESULT_CHARS):
         return (
             f"The results hold more than {MAX_RESULT_CHARS:,} characters. "
@@ -232,10 +232,10 @@ def _calls(question: Json) -> dict[str, str]:
 def _matching_fault(calls: Mapping[str, str], results: Sequence[Any]) -> str | None:
     named = [result.get("tool_call_id") if isinstance(result, Mapping) else None for result in results]
     if not all(isinstance(name, str) for name in named):
-        return "A result does not say which call it is of. Send each as an object with a 'tool_call_id'."
+        return "A result does not say which call it belongs to. Send each as an object with a 'tool_call_id'."
     wanted = f"Send one result for each of: {', '.join(calls)}."
     if unknown := sum(name not in calls for name in named):
-        return f"{unknown} of the results {'is' if unknown == 1 else 'are'} of calls that were not asked for. {wanted}"
+        return f"{unknown} of the results {'belongs' if unknown == 1 else 'belong'} to calls that were not requested. {wanted}"
     if len(set(named)) < len(named):
         return f"A call has two results. {wanted}"
     if missing := [name for name in calls if name not in named]:
@@ -256,7 +256,7 @@ def _result_fault(operation: str, result: Json) -> str | None:
     except ValidationError as fault:
         under = "error" if error is not None else "content"
         codes = f" An error has a 'code', one of {', '.join(ERROR_CODES)}, and a 'message'." if error is not None else ""
-        return f"{which} does not have the form that it must have: {describe_first_fault(fault, under=(under,))}.{codes}"
+        return f"{which} has an invalid form: {describe_first_fault(fault, under=(under,))}.{codes}"
     return None
 
 

@@ -29,6 +29,6 @@ def payment_fault(question: Json, answer: Any) -> str | None:
         if answer.get("cancel") is True or (isinstance(named, str) and named):
             return None
     return (
-        'A pause for money is answered with {"funding_id": "..."} of a session that pays, or with {"cancel": true}. Hand a token to the '
-        "wallet first (POST /api/wallet/fund, or fund() in the library): it gives the id."
+        'A pause for money is answered with {"funding_id": "..."} of a session that pays, or with {"cancel": true}. Give a token to the '
+        "wallet first (POST /api/wallet/fund, or fund() in the library): it returns the id."
     )

@@ -56,7 +56,7 @@ class EditChange(TypedDict):
 Files = dict[str, StoredFile]
 
 _ASIDE_NAME_BYTES = 200
-_MOST_CONFLICTS = 10**9
+_MAX_CONFLICTS = 10**9
 
 
 def put(content: str, *, base: str | None, at: str) -> PutChange:
@@ -173,7 +173,7 @@ def _free_path(files: Files, path: str) -> str:
 
 
 def _too_long(stem: str) -> bool:
-    return isinstance(paths.resolve_file(f"{stem}.conflict-{_MOST_CONFLICTS}"), ErrorText)
+    return isinstance(paths.resolve_file(f"{stem}.conflict-{_MAX_CONFLICTS}"), ErrorText)
 
 
 def _taken(files: Files, path: str) -> bool:

@@ -294,7 +294,7 @@ def _retell(error: str | None, mount: Mount) -> ErrorText | None:
         return error.below(mount.path)
     if isinstance(error, ErrorText):
         return error
-    return ErrorText(f"{error} (Said by the backend at '{mount.path}/', which counts its paths from there.)")
+    return ErrorText(f"{error} (From the backend at '{mount.path}/', whose paths start there.)")
 
 
 def _translate_result(mount: Mount, result: Result) -> Result:

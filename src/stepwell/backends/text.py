@@ -73,7 +73,7 @@ def number_window(path: str, shown: Sequence[str], offset: int, limit: int, tota
         return "(the file is empty)"
     if total is not None and offset >= total:
         return PathError(
-            "Error: ", Place(path), f" has {total} lines; offset {offset} is behind its end. Use an offset below {total}."
+            "Error: ", Place(path), f" has {total} lines; offset {offset} is beyond its end. Use an offset below {total}."
         )
     if not shown:
         return PathError("Error: ", Place(path), f" has no lines from offset {offset} on. Use a smaller offset.")

@@ -55,7 +55,7 @@ def _require_checkpointer(tool: str) -> None:
     """This can only be checked here, at run time: servers and outer graphs bring their own checkpointer."""
     if get_config()["configurable"].get(_CHECKPOINTER) is None:
         raise ConfigurationError(
-            f"A person is to approve '{tool}' before it runs, and without a checkpointer nothing keeps the question until it is answered. "
-            "Pass one to create_deep_agent, such as checkpointer=InMemorySaver() of langgraph.checkpoint.memory, and name a thread in "
+            f"A person must approve '{tool}' before it runs, but without a checkpointer nothing stores the question until it is answered. "
+            "Pass one to create_deep_agent, such as checkpointer=InMemorySaver() from langgraph.checkpoint.memory, and name a thread in "
             'each run: {"configurable": {"thread_id": "1"}}.'
         )

@@ -31,6 +31,6 @@ def middleware_fault(tool: str, error: Exception) -> MiddlewareError | None:
         return None
     place = passed[-1].co_qualname if passed else "unknown code"
     return MiddlewareError(
-        f"The middleware code {place} failed around the tool '{tool}': {type(error).__name__}: {error}. Mend the middleware: the tool "
-        "and the model have no part in it."
+        f"The middleware code {place} failed around the tool '{tool}': {type(error).__name__}: {error}. Fix the middleware; the tool "
+        "and the model are not the cause."
     )

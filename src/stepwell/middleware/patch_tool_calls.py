@@ -43,7 +43,7 @@ class PatchToolCallsMiddleware(RequestMiddleware):
 
     def prepare(self, call: ModelCall) -> None:
         closed, results = close_dangling(call.messages, self._first_unchecked(call.messages))
-        if closed is call.messages or results:  # otherwise a result was only moved, and is still in the wrong place in the thread
+        if closed is call.messages or results:  # a result that was only moved is still misplaced in the thread
             self._whole.remember(closed, True)
         call.messages = closed
         if results:
@@ -89,7 +89,7 @@ class PatchToolCallsMiddleware(RequestMiddleware):
             return None
         return _error(
             call,
-            f"Error: the arguments of {call['name']} hold {size:,} characters; at most {self._max_argument_chars:,} are taken. "
+            f"Error: the arguments of {call['name']} have {size:,} characters; at most {self._max_argument_chars:,} are allowed. "
             "Split the work into several calls.",
         )
 

@@ -234,7 +234,7 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
         if session_id is None:
             needed = meter.price_of(call)
             return PaymentRequiredError(
-                f"The next call costs up to {needed} sats, and nobody pays for it yet.", needed_sats=needed
+                f"The next call costs up to {needed} sats, and no payment is set up yet.", needed_sats=needed
             )
         thread_id = (config.get("configurable") or {}).get("thread_id")
         try:
@@ -287,8 +287,8 @@ def _require_handed(handed: Any) -> RunPayments:
     if isinstance(handed, RunPayments):
         return handed
     raise ConfigurationError(
-        "This agent is paid for, and nothing here takes money. Hand a meter to CashuPaymentMiddleware, or let a server drive it that has "
-        "STEPWELL_MINTS and a price set, or leave the middleware out: then it is free."
+        "This agent charges for its calls, but has no meter. Pass one to CashuPaymentMiddleware, run the agent on a server that has "
+        "STEPWELL_MINTS and a price set, or leave the middleware out to make the agent free."
     )
 
 
@@ -340,7 +340,7 @@ def _session_of(state: Any, config: RunnableConfig) -> str | None:
     configurable = config.get("configurable") or {}
     if state.get(TOKEN) or configurable.get(TOKEN):
         raise TokenInvalidError(
-            "A token must not enter a graph, where it would be stored. Hand it to the wallet: fund() gives an id.",
+            "A token must not enter a graph, where it would be stored. Give it to the wallet: fund() returns an id.",
             "token_in_graph",
         )
     return state.get(FUNDING_ID) or _CALLERS_SESSION.get() or configurable.get(FUNDING_ID)
@@ -404,4 +404,4 @@ def _is_mirrored(state: Any) -> bool:
 
 
 def _last_words(why: PaymentError) -> AIMessage:
-    return own_answer(f"I stopped before the end, because nobody paid for going on. {why}", "payment")
+    return own_answer(f"I stopped before the end, because nobody paid for the next step. {why}", "payment")

@@ -146,7 +146,7 @@ class ShellMiddleware(ShellToolMiddleware[Any, Any]):
             # We drop the matches: they are what must not be seen.
             text, _ = self._apply_redactions(report.output.text())
         except PIIDetectionError as error:
-            text = f"[the output is withheld: it holds {error.pii_type}]"
+            text = f"[the output is withheld: it contains {error.pii_type}]"
         parts = [_NEW_SHELL] if told_new else []
         parts += [text.strip("\n")] if text.strip() else []
         parts += _closing(report, self._setup.policy.command_timeout)

@@ -31,7 +31,7 @@ _FAMILIES = {
 _NOT_OF_THE_FAMILY = ("gpt-oss",)
 
 _NO_MODEL = (
-    "No model is configured. Three ways out: pass one (model='anthropic:claude-sonnet-4-5-20250929', or a chat model); "
+    "No model is configured. Three options: pass one (model='anthropic:claude-sonnet-4-5-20250929', or a chat model); "
     "set a provider's key, such as ANTHROPIC_API_KEY, in the environment or in .env; or use a local server: OLLAMA_MODEL_NAME "
     "for Ollama, or STEPWELL_MODEL_PROVIDER=lm-studio with LM_STUDIO_MODEL_NAME. Without any of them, an embedded model can be "
     "asked for by name: model='local:qwen3-4b'; the smallest, 'local:smollm2-135m', talks but cannot use tools."
@@ -86,7 +86,7 @@ def _read_name(text: str, source: str, fallback: str | None = None) -> ModelChoi
         return ModelChoice(provider, prefix, f"named by {source}; the provider is the environment's")
     likely = next((provider for start, provider in _FAMILIES.items() if prefix[:3].lower() == start[:3]), "openai")
     raise ModelUnavailableError(
-        f"The provider of the model '{prefix}' in {source} cannot be told from its name. Write 'provider:name', for example "
+        f"The provider of the model '{prefix}' in {source} is not clear from its name. Write 'provider:name', for example "
         f"'{likely}:{prefix}'. The providers are: {', '.join(sorted(PROVIDERS))}."
     )
 

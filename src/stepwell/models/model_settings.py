@@ -50,7 +50,7 @@ def with_settings(model: BaseChatModel, wanted: Mapping[str, Any]) -> BaseChatMo
         if field in _IDENTITY or any(part in field for part in _CONNECTION):
             raise ConfigurationError(
                 f"The model setting '{key}' of {owner} is fixed when the model is constructed. Construct another model, or "
-                "name the model as 'provider:name' beside these settings."
+                "name the model as 'provider:name' together with these settings."
             )
         changes[field] = _check_value(info, key, value, owner)
     return model.model_copy(update=changes)
@@ -74,7 +74,7 @@ def _check_value(info: FieldInfo, key: str, value: Any, owner: str) -> Any:
         return adapter.validate_python(value)
     except ValidationError as error:
         fact = reason_of(error.errors(include_input=False)[0])
-        raise ConfigurationError(f"The model setting '{key}' of {owner} has a value that does not fit: {fact}.") from None
+        raise ConfigurationError(f"The model setting '{key}' of {owner} has an invalid value: {fact}.") from None
 
 
 def _list(names: Mapping[str, Any]) -> str:

@@ -96,7 +96,7 @@ def known_provider(name: str, *, asked_by: str) -> str:
     raise ModelUnavailableError(
         f"Unknown model provider '{name}' in {asked_by}.{suggest(name.lower(), PROVIDERS)} "
         f"Known providers: {', '.join(sorted(PROVIDERS))}. "
-        "A name that itself holds a colon needs its provider in front, as in 'ollama:qwen3:8b'."
+        "A name that contains a colon needs its provider in front, as in 'ollama:qwen3:8b'."
     )
 
 

@@ -2,7 +2,7 @@
 
 ```
 idle -> downloading -> loading -> ready
-           any of them -> error (the message says what to do; asking again starts over)
+          any of them -> error (the message says what to do; asking again starts over)
 ```
 The command line shows it as a progress bar, a server forwards it. Nothing here downloads or loads.
 """

@@ -178,8 +178,8 @@ def _count_words(part: object) -> int:
 class CallListener(BaseCallbackHandler):
     """Receives every model call below it, of chat models and of completion models, and passes each to `add` once.
 
-    LangChain passes a callback to everything inside: subagents, nested graphs, summaries, tools that call a model themselves. Thread-safe. A
-    call whose start was not seen is not counted.
+    LangChain passes a callback to everything inside: subagents, nested graphs, summaries, tools that call a model themselves.
+    Thread-safe. A call whose start was not seen is not counted.
     """
 
     run_inline = True  # otherwise LangChain calls it in a thread, for every call

@@ -11,7 +11,7 @@ import os
 import shutil
 from collections.abc import Iterator
 
-_WORDLESS = "The error has no text: turning it into one fails."
+_WORDLESS = "The error has no text: converting it to text fails."
 _COPYING = "some files could not be copied or moved"
 
 

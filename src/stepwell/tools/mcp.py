@@ -142,7 +142,7 @@ def _refuse_unreachable(found: Mapping[str, list[Tool] | Exception]) -> None:
 
 def _unreachable(failed: Mapping[str, Exception]) -> ConfigurationError:
     facts = " ".join(f"The MCP server '{name}' could not be started or reached: {plain_fact(e)}." for name, e in failed.items())
-    return ConfigurationError(f"{facts} Check its description, and that it runs.")
+    return ConfigurationError(f"{facts} Check its configuration, and that it is running.")
 
 
 def _without_conflicts(tools: Mapping[str, list[BaseTool]]) -> list[BaseTool]:

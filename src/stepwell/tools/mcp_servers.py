@@ -30,7 +30,7 @@ def connection_of(name: str, server: object) -> dict[str, Any]:
     checks = _STDIO if transport == "stdio" else _HTTP
     for key, value in given.items():
         if key not in checks:
-            raise _wrong(name, f"'{key}' is not a setting of the transport '{transport}'; known are {_list(checks)}")
+            raise _wrong(name, f"'{key}' is not a setting of the transport '{transport}'; known settings: {_list(checks)}")
         if not checks[key](value):
             raise _wrong(name, f"the value of '{key}' does not fit")
     if transport == "stdio":
@@ -47,7 +47,7 @@ def _transport(name: str, given: dict[str, Any]) -> str:
             raise _wrong(name, "it needs either a 'command' to start or a 'url' to call")
         stated = "stdio" if "command" in given else "http"
     if stated not in _TRANSPORTS:
-        raise _wrong(name, f"the transport '{stated}' is unknown; known are {_list(_TRANSPORTS)}")
+        raise _wrong(name, f"the transport '{stated}' is unknown; known transports: {_list(_TRANSPORTS)}")
     transport = _TRANSPORTS[stated]
     needed = "command" if transport == "stdio" else "url"
     if needed not in given:

@@ -109,13 +109,13 @@ class FolderFiles:
                 )
                 return _facts(folder.stat(name), path)
         except (InTheWayError, IsADirectoryError):
-            raise InvalidRequestError(f"'{path}' cannot be a file: a folder is there, or a file stands above it.") from None
+            raise InvalidRequestError(f"'{path}' cannot be a file: it is a folder, or something above it is a file.") from None
         except (FileExistsError, ChangedError):
-            raise VersionConflictError("Somebody else was faster. Read the file again, then decide.") from None
+            raise VersionConflictError("Someone else changed the file first. Read it again, then decide.") from None
         except PermissionError:
             raise InvalidRequestError(messages.forbidden(path).removeprefix("Error: ")) from None
         except OSError as error:
-            raise BackendError(f"the disk did not take the file ({os.strerror(error.errno or 0).lower()})") from None
+            raise BackendError(f"the disk did not accept the file ({os.strerror(error.errno or 0).lower()})") from None
 
     def _delete(self, root: str, path: str, base: Base) -> bool:
         *above, name = path[1:].split("/")

@@ -218,10 +218,10 @@ def _retry_after(error: Exception, now: datetime | None) -> float | None:
 
 
 _SLOW = {
-    "connect": "The connection was not there",
-    "first token": "No answer began",
+    "connect": "No connection was made",
+    "first token": "No answer started",
     "idle": "The answer stopped coming",
-    "total": "The answer was not whole",
+    "total": "The answer was not complete",
 }
 
 
@@ -251,12 +251,10 @@ def failure(model: BaseChatModel, fault: Fault, attempts: int) -> ModelCallError
                 "model."
             )
         case "rate limited":
-            return ModelBusyError(
-                f"The model '{name}' is rate limited{status}.{asked}{_wait(fault)} Or give it a fallback model."
-            )
+            return ModelBusyError(f"The model '{name}' is rate limited{status}.{asked}{_wait(fault)} Or set a fallback model.")
         case "overloaded":
             return ModelBusyError(
-                f"The provider of the model '{name}' has trouble or is overloaded{status}.{asked}{_wait(fault)} Or give it a "
+                f"The provider of the model '{name}' has trouble or is overloaded{status}.{asked}{_wait(fault)} Or set a "
                 "fallback model."
             )
         case "unreachable":
@@ -265,7 +263,7 @@ def failure(model: BaseChatModel, fault: Fault, attempts: int) -> ModelCallError
             )
         case "cut":
             return ModelStreamCutError(
-                f"The answer of the model '{name}' broke off before its end.{asked} Nothing of it was kept. Ask again."
+                f"The answer of the model '{name}' broke off before its end.{asked} None of it was kept. Ask again."
             )
         case "timeout":
             return ModelDeadlineError(_too_slow(name, fault) + asked, fault.deadline or "total")

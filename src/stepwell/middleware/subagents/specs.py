@@ -58,7 +58,7 @@ def check_specs(specs: Sequence[SubAgentSpec]) -> list[SubAgentSpec]:
     """Return the descriptions if all are valid; otherwise raise an error that names the first invalid one."""
     given: object = specs
     if not isinstance(given, Sequence) or isinstance(given, str):
-        raise SubAgentSpecError("subagents must be a list of subagents. Put the single one into a list.")
+        raise SubAgentSpecError("subagents must be a list of subagents. Wrap a single one in a list.")
     checked: list[SubAgentSpec] = []
     names: set[str] = set()
     for position, spec in enumerate(specs):
@@ -93,7 +93,7 @@ def _check(spec: SubAgentSpec, position: int) -> None:
         raise SubAgentSpecError(f"Subagent '{name}' has no description. Say when the main agent should call it.")
     if unknown := sorted(given.keys() - _KNOWN_KEYS):
         raise SubAgentSpecError(
-            f"Subagent '{name}' has unknown keys: {', '.join(unknown)}. Known are: {', '.join(sorted(_KNOWN_KEYS))}."
+            f"Subagent '{name}' has unknown keys: {', '.join(unknown)}. Known keys: {', '.join(sorted(_KNOWN_KEYS))}."
         )
     if "runnable" in given:
         _check_compiled(name, given)

@@ -178,7 +178,9 @@ def tool_form(functions: list[Json], choice: str | Json | bool | None) -> Form:
     chosen = [function for function in functions if function["name"] == choice]
     if not chosen:
         names = ", ".join(function["name"] for function in functions)
-        raise ConfigurationError(f"tool_choice is '{choice}', which is none of the tools: {names}. Name one of them, or 'any'.")
+        raise ConfigurationError(
+            f"tool_choice is '{choice}', which is not one of the tools: {names}. Name one of them, or 'any'."
+        )
     return ToolForm(chosen, must_call=True, check=_check)
 
 

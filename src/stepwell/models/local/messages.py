@@ -65,7 +65,7 @@ def _text(message: BaseMessage) -> str:
     for block in message.content:
         if isinstance(block, dict) and block.get("type") in ("image", "image_url", "audio", "video", "file", "input_audio"):
             raise ConfigurationError(
-                f"The embedded model reads text only, and a message holds a block of type '{block['type']}'. Leave it out, or "
-                "use a model that takes it."
+                f"The embedded model reads only text, but a message contains a block of type '{block['type']}'. Leave it out, or "
+                "use a model that supports it."
             )
     return str(message.text)

@@ -77,7 +77,7 @@ class LocalModels:
     def unload(self, name: str) -> None:
         """Free the memory of a model, if it is loaded."""
         with self._guard:
-            runtime = self._runtimes.get(_key(name))  # not removed: chat models keep using it, and a second one would load twice
+            runtime = self._runtimes.get(_key(name))  # not removed: chat models still use it; a second one would load twice
         if runtime:
             runtime.unload()
 

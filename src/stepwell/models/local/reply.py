@@ -108,6 +108,6 @@ class Asking:
 
     def _unfit(self, reason: str) -> str:
         return (
-            f"The embedded model did not give an answer of the form that was asked for in {self._attempt + 1} attempts: {reason}. "
+            f"The embedded model did not give an answer in the required form in {self._attempt + 1} attempts: {reason}. "
             "Simplify what is asked, or choose a more capable model."
         )

@@ -90,7 +90,7 @@ def checker(schema: Json) -> Callable[[Any], str | None]:
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
-        raise ConfigurationError(f"That is not a JSON schema: {error.message}") from error
+        raise ConfigurationError(f"This is not a valid JSON schema: {error.message}") from error
     validator = Draft202012Validator(schema)
 
     def fault(value: Any) -> str | None:

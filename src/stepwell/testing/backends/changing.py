@@ -156,7 +156,7 @@ class RacingCases(BackendCase):
         assert files.holds("/a.md", f"by {winners[0]}")
 
     def test_readers_never_see_half_a_write(self, backend: BackendProtocol, runner: asyncio.Runner) -> None:
-        """D13: a write happens whole or not at all."""
+        """D13: a write happens completely or not at all."""
         files = Verbs(self, backend, runner, "sync")
         whole = ["a\n" * 2_000, "b\n" * 1_500]
         files.put(a_md=whole[0])

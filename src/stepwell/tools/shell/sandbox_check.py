@@ -46,7 +46,7 @@ echo "seccomp=$(sed -n 's/^Seccomp:[[:space:]]*//p' /proc/self/status)"
 echo "end=reached"
 """
 _OWN_VARIABLES = {"PATH", "HOME", "LANG", "TERM", "OUTSIDE", "PWD", "OLDPWD", "SHLVL", "_"}
-_MOST_PROCESSES = 16
+_MAX_PROCESSES = 16
 _OWN_FILES = 4
 """The open files of `ls`, which lists them: the three streams and the folder it reads."""
 
@@ -119,14 +119,14 @@ def judge(facts: Facts, host_namespaces: Mapping[str, str], *, network: bool, fi
         yield "it sees the workspace's path on the host"
     if set(facts.get("variable", ["(none)"])) - _OWN_VARIABLES:
         yield "it sees environment variables that were not named"
-    if not 0 < _number(facts, "processes") <= _MOST_PROCESSES:
+    if not 0 < _number(facts, "processes") <= _MAX_PROCESSES:
         yield "it sees processes of the host"
     if _number(facts, "files") != _OWN_FILES:
         yield "it inherits open files"
     if "nested" in facts:
         yield "it can make user namespaces"
     if set(facts.get("caps", ["none told"])) != {"0" * 16} or facts.get("no_new_privs") != ["1"]:
-        yield "it holds privileges"
+        yield "it has privileges"
     if filtered and facts.get("seccomp") != ["2"]:
         yield "its system calls are not filtered"
 

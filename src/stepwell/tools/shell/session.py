@@ -97,7 +97,7 @@ class ShellSession(str):
         _check(command)
         with self.order.turn(call_id, earlier):
             if stop is not None and stop.is_set():
-                raise ToolUseError("Error: the command was not run, because nobody waits for it any more.")
+                raise ToolUseError("Error: the command was not run, because the caller stopped waiting.")
             process, fresh = self._running()
             output = self._new_output()
             result = process.run(command, output, timeout_s=self.setup.policy.command_timeout, stop=stop)
@@ -158,11 +158,11 @@ class ShellSession(str):
 
 def _check(command: str) -> None:
     if "\0" in command:
-        raise ToolUseError("Error: the command holds a NUL character, which no shell takes. Leave it out.")
+        raise ToolUseError("Error: the command contains a NUL character, which no shell accepts. Leave it out.")
     try:
         size = len(command.encode())
     except UnicodeEncodeError:
-        raise ToolUseError("Error: the command is not valid Unicode text. Write it anew.") from None
+        raise ToolUseError("Error: the command is not valid Unicode text. Write it again.") from None
     if size > MAX_COMMAND_BYTES:
         raise ToolUseError(
             f"Error: the command has {size} bytes, more than {MAX_COMMAND_BYTES}. Put the content into a file first."

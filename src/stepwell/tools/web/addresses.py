@@ -117,7 +117,7 @@ def check_url(url: Url, rules: AddressRules) -> None:
     """Raise `FetchRefusedError` for an address that is visibly not allowed, without resolving it."""
     if url.port not in rules.ports:
         allowed = ", ".join(str(port) for port in sorted(rules.ports))
-        raise FetchRefusedError(f"Port {url.port} of '{url.host}' is not asked. Allowed ports: {allowed}.", "port")
+        raise FetchRefusedError(f"Port {url.port} of '{url.host}' is not allowed. Allowed ports: {allowed}.", "port")
     literal = literal_address(url.host)
     if literal is not None and not is_public(literal):
         raise FetchRefusedError(f"'{url.host}' is not a public address. Only the public web is fetched.", "address")

@@ -24,7 +24,7 @@ from stepwell.tools.web.transport import DEFAULT_MAX_BYTES, DEFAULT_TIMEOUT_S, W
 
 MOST_REDIRECTS = 5
 _LONGEST_DELAY_S = 10.0
-_MOST_ORIGINS = 1_000
+_MAX_ORIGINS = 1_000
 _ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.1"
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -69,10 +69,10 @@ class Turns:
         turn = max(now, self._next.pop(origin, now))
         if self._longest_wait_s is not None and turn - now > self._longest_wait_s:
             self._next[origin] = turn
-            raise FetchFailedError(f"'{origin}' wishes for pauses, and too many requests wait for it already.", "time")
+            raise FetchFailedError(f"'{origin}' asks for pauses between requests, and too many are already waiting.", "time")
         # The next turn is set before waiting, so that concurrent callers queue up.
         self._next[origin] = turn + delay_s
-        while len(self._next) > _MOST_ORIGINS:
+        while len(self._next) > _MAX_ORIGINS:
             del self._next[next(iter(self._next))]
         if turn > now:
             await self._sleep(turn - now)
@@ -141,7 +141,7 @@ class PageFetcher:
             raise FetchRefusedError(f"'{url.host}' does not allow programs to fetch this page (robots.txt).", "robots")
         if robots.verdict == "unreachable":
             raise FetchRefusedError(
-                f"'{url.host}' cannot be asked whether programs may fetch its pages (robots.txt). {robots.why}",
+                f"We cannot find out whether '{url.host}' lets programs fetch its pages (robots.txt). {robots.why}",
                 "robots_unreachable",
             )
         await self._turns.take(url.origin, min(robots.delay_s, _LONGEST_DELAY_S))
@@ -150,10 +150,10 @@ class PageFetcher:
 
 def _next_hop(current: Url, location: str, redirects: list[str]) -> Url:
     if len(redirects) >= MOST_REDIRECTS:
-        raise FetchFailedError(f"The page leads on and on: more than {MOST_REDIRECTS} redirects.", "redirects")
+        raise FetchFailedError(f"The page redirects more than {MOST_REDIRECTS} times.", "redirects")
     following = read_hop(current, location)
     if current.scheme == "https" and following.scheme == "http":
-        raise FetchRefusedError("The page leads from 'https' to 'http', where anybody could change it.", "downgrade")
+        raise FetchRefusedError("The page redirects from 'https' to 'http', where anyone could change it.", "downgrade")
     return following
 
 
@@ -161,5 +161,5 @@ def _check_status(url: Url, response: WebResponse) -> None:
     if 200 <= response.status < 300 and response.status != 204:
         return
     meaning = {404: "there is no such page", 410: "the page is gone", 401: "it asks for a login", 403: "it refuses us"}
-    said = meaning.get(response.status, "it does not give the page")
+    said = meaning.get(response.status, "it does not return the page")
     raise FetchFailedError(f"'{url.host}' answered with status {response.status}: {said}.", "status", response.status)

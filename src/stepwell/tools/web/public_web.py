@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _CONNECT_S = 8.0
 _IDLE_S = 10.0
-_MOST_ADDRESSES = 3
+_MAX_ADDRESSES = 3
 _NOT_FROM_CALLERS = frozenset({"host", "connection", "content-length", "transfer-encoding", "cookie", "accept-encoding"})
 
 
@@ -121,7 +121,7 @@ def _checked_network(httpcore: Any, inner: Any, rules: AddressRules, inside: boo
 
     class _CheckedNetwork(httpcore.AsyncNetworkBackend):  # type: ignore[misc]  # the base is only known at run time
         async def connect_tcp(self, host: str, port: int, timeout: float | None = None, **options: Any) -> Any:  # noqa: ASYNC109  the signature is httpcore's
-            addresses = (await resolve(host, port, rules, inside=inside))[:_MOST_ADDRESSES]
+            addresses = (await resolve(host, port, rules, inside=inside))[:_MAX_ADDRESSES]
             for place, address in enumerate(addresses):
                 try:
                     return await inner.connect_tcp(address, port, timeout=timeout, **options)

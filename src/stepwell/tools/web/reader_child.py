@@ -29,9 +29,9 @@ from stepwell.tools.web.robots_rules import Rules, parse
 Message = tuple[dict[str, Any], bytes]
 
 _LENGTHS = struct.Struct(">II")
-_MOST_HEAD = 1 << 20
-_MOST_BODY = 64 << 20
-_MOST_DOCUMENTS = 500
+_MAX_HEAD = 1 << 20
+_MAX_BODY = 64 << 20
+_MAX_DOCUMENTS = 500
 _SHARE_TO_GO_ON = 0.7
 """Share of the memory limit: a process that has used more is replaced by a new one, so that the next document has room."""
 _NICENESS = 2
@@ -51,7 +51,7 @@ def send(descriptor: int, head: Mapping[str, Any], body: bytes = b"") -> None:
 def receive(descriptor: int) -> Message:
     """Read a whole message; raises `EOFError` if the other side is gone."""
     head_length, body_length = _LENGTHS.unpack(_read(descriptor, _LENGTHS.size))
-    if head_length > _MOST_HEAD or body_length > _MOST_BODY:
+    if head_length > _MAX_HEAD or body_length > _MAX_BODY:
         raise EOFError("a message that is too long is no message")
     head = json.loads(_read(descriptor, head_length))
     return head, _read(descriptor, body_length)
@@ -77,12 +77,12 @@ def main() -> None:
     _limit_process(int(sys.argv[1]))
     send(answers, {"ready": True})
     with suppress(EOFError, BrokenPipeError):
-        for count in range(1, _MOST_DOCUMENTS + 1):
+        for count in range(1, _MAX_DOCUMENTS + 1):
             head, body = receive(requests)
             _limit_document(float(head["timeout_s"]))
             answer, text = _do(head, body)
             _lift_document_limit()
-            is_last = count == _MOST_DOCUMENTS or _is_full()
+            is_last = count == _MAX_DOCUMENTS or _is_full()
             send(answers, {**answer, "last": is_last}, text)
             if is_last:
                 return

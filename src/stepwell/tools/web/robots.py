@@ -30,9 +30,9 @@ RobotsVerdict = Literal["allowed", "disallowed", "none", "unreachable", "n/a"]
 
 _KEEP_S = 24 * 3600.0
 _KEEP_UNREACHABLE_S = 300.0
-_MOST_BYTES = 512_000  # RFC 9309 asks for at least 500 kibibytes
-_MOST_ORIGINS = 2_000
-_MOST_CHARACTERS = 16_000_000
+_MAX_BYTES = 512_000  # RFC 9309 asks for at least 500 kibibytes
+_MAX_ORIGINS = 2_000
+_MAX_CHARACTERS = 16_000_000
 """For the rules of all origins together: two thousand files of the maximum size would fill the memory."""
 _HOPS = 5
 
@@ -98,7 +98,7 @@ class RobotsBook:
 
     def _make_room(self) -> None:
         size = sum(kept.rules.size for kept in self._kept.values())
-        while len(self._kept) > _MOST_ORIGINS or (size > _MOST_CHARACTERS and len(self._kept) > 1):
+        while len(self._kept) > _MAX_ORIGINS or (size > _MAX_CHARACTERS and len(self._kept) > 1):
             oldest = next(iter(self._kept))
             size -= self._kept.pop(oldest).rules.size
             self._asking.pop(oldest, None)
@@ -106,7 +106,7 @@ class RobotsBook:
     async def _ask(self, url: Url, now: float) -> _Kept:
         target = read_url(f"{url.origin}/robots.txt")
         for _ in range(_HOPS + 1):
-            request = WebRequest(str(target), purpose="robots", timeout_s=10.0, max_bytes=_MOST_BYTES, cut=True)
+            request = WebRequest(str(target), purpose="robots", timeout_s=10.0, max_bytes=_MAX_BYTES, cut=True)
             try:
                 response = await self._web.send(request)
             except FetchFailedError as error:

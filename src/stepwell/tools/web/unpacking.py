@@ -31,7 +31,7 @@ def unpacker(encoding: str | None) -> Unpacker:
         return _Zlib(16 + zlib.MAX_WBITS)
     if name == "deflate":
         return _Zlib(zlib.MAX_WBITS)
-    raise FetchFailedError(f"The answer is packed as '{name[:40]}', which was not asked for.", "encoding")
+    raise FetchFailedError(f"The response is encoded as '{name[:40]}', which we did not ask for.", "encoding")
 
 
 class _Plain:
@@ -67,7 +67,7 @@ class _Zlib:
             piece = self._inner.decompress(data, most)
         except zlib.error as error:
             if self._begun or self._window != zlib.MAX_WBITS:
-                raise FetchFailedError("The answer is packed wrongly and cannot be read.", "encoding") from error
+                raise FetchFailedError("The response is not compressed correctly and cannot be read.", "encoding") from error
             # Some servers say `deflate` and send it without the zlib frame (RFC 9110, 8.4.1.2).
             self._inner = zlib.decompressobj(-zlib.MAX_WBITS)
             self._begun = True

@@ -64,7 +64,7 @@ def fetch_from_hub(
                 if failures > patience.retries:
                     raise ModelDownloadError(
                         f"The download from {source} failed: {fault}. {_there(part):,} of {size_bytes:,} bytes are kept; ask "
-                        "again to go on."
+                        "again to resume."
                     ) from fault
                 _pause(stop, patience.pause_s * 2 ** max(0, failures - 1))
 
@@ -95,11 +95,11 @@ def _attempt(
             start = _check(answer, source, start, size_bytes)
             with part.open("r+b" if start else "wb") as file:
                 file.seek(start)
-                for block in answer.iter_raw():  # as it arrives: blocks of a fixed size would drop the last bytes before a break
+                for block in answer.iter_raw():  # as it arrives: fixed-size blocks would drop the last bytes before a break
                     file.write(block)
                     report(file.tell(), size_bytes)
                     if stop.is_set():
-                        raise ModelDownloadError("The download was stopped. What came is kept; ask again to go on.")
+                        raise ModelDownloadError("The download was stopped. What has arrived is kept; ask again to resume.")
     except httpx.HTTPError as error:
         raise _TryAgain(_words(error)) from error
     if _there(part) != size_bytes:
@@ -132,7 +132,7 @@ def _check(answer: httpx.Response, source: HubSource, start: int, size_bytes: in
     if status == 416:
         raise ModelDownloadError(f"{source} has a shorter file than it should have. Remove the model and ask again.")
     if status not in (200, 206):
-        hint = "it is not there any more" if status in (404, 410) else "it refused"
+        hint = "it no longer exists" if status in (404, 410) else "it refused"
         raise ModelDownloadError(
             f"The download from {source} failed: {hint} (HTTP {status}). Choose another model of the catalogue, or download a "
             "GGUF file yourself and give its path in STEPWELL_LOCAL_MODEL."
@@ -143,7 +143,7 @@ def _check(answer: httpx.Response, source: HubSource, start: int, size_bytes: in
     if total not in (None, size_bytes):
         raise ModelDownloadError(
             f"{source} offers a file of {total:,} bytes instead of {size_bytes:,}. That is another file (a sign-in page of the "
-            "network, perhaps); nothing of it was kept."
+            "network, perhaps); none of it was kept."
         )
     return start
 
@@ -165,7 +165,7 @@ def _there(part: Path) -> int:
 
 def _pause(stop: threading.Event, seconds: float) -> None:
     if stop.wait(min(seconds, 30.0)):
-        raise ModelDownloadError("The download was stopped. What came is kept; ask again to go on.")
+        raise ModelDownloadError("The download was stopped. What has arrived is kept; ask again to resume.")
 
 
 def _words(error: Exception) -> str:

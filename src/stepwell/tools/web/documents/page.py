@@ -51,7 +51,7 @@ def read_page(content: bytes, content_type: str | None, timeout_s: float) -> Pag
         title, text = _read_markup(kind, content, content_type)
         text = normalise(text[:MOST_CHARACTERS])
     if len(re.findall(r"\w", text[:1000])) < _FEWEST_LETTERS:
-        raise FetchFailedError("The page came, but there is no text in it (it may need a browser).", "empty")
+        raise FetchFailedError("The page was received, but there is no text in it (it may need a browser).", "empty")
     return PageText(media_type, one_line(title), text, note, pages)
 
 

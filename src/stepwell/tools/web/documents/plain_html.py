@@ -22,9 +22,9 @@ _BLOCKS = frozenset({
 _SEPARATING = _BLOCKS | {"td", "th"}
 _TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]{0,20})(?:[\s/][^<>]{0,2000})?>|<![^<>]{0,2000}>")
 _EMPTY = frozenset({"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
-_MOST_BEFORE_TITLE = 300_000
+_MAX_BEFORE_TITLE = 300_000
 _LONGEST_TITLE = 2_000
-_MOST_TITLES = 20
+_MAX_TITLES = 20
 """How many opening tags we try. A page has one title; more are an attempt to keep us busy."""
 _TITLES = tuple((re.compile(rf"<{name}\b[^>]{{0,500}}>", re.I), re.compile(rf"</{name}\b", re.I)) for name in ("title", "h1"))
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?![.\d])", re.I)
@@ -33,7 +33,7 @@ _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\
 def title_of(html: str) -> str:
     """The text of `<title>`, or of the first heading; empty if there is neither."""
     for opening, closing in _TITLES:
-        for begin in islice(opening.finditer(html, 0, _MOST_BEFORE_TITLE), _MOST_TITLES):
+        for begin in islice(opening.finditer(html, 0, _MAX_BEFORE_TITLE), _MAX_TITLES):
             end = closing.search(html, begin.end(), begin.end() + _LONGEST_TITLE)
             text = words_of(f"<p>{html[begin.end() : end.start()]}</p>") if end else ""
             if text:

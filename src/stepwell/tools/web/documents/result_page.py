@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html.parser import HTMLParser
 
-_MOST_ROWS = 200
+_MAX_ROWS = 200
 _BOT_CHECKS = ("anomaly-modal", "anomaly.js", 'id="challenge-form"', "bots use duckduckgo too")
 _VOID = frozenset({"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
 
@@ -28,7 +28,7 @@ def read_result_page(html: str) -> ResultPage:
     page.close()
     rows = tuple((row.title, row.link, row.snippet) for row in page.rows if not row.ad)
     lower = html.lower()
-    return ResultPage(rows[:_MOST_ROWS], page.says_none, any(mark in lower for mark in _BOT_CHECKS))
+    return ResultPage(rows[:_MAX_ROWS], page.says_none, any(mark in lower for mark in _BOT_CHECKS))
 
 
 class _Row:

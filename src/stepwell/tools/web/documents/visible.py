@@ -16,7 +16,7 @@ _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _BLANKS = re.compile(r"\n{3,}")
 _SHOWN = "\n\t\u200c\u200d"  # the last two are joiners: they shape words in several scripts, and emoji
 _TAGS = range(0xE0000, 0xE1000)  # tags and variation selectors that no font shows
-_MOST_MARKS = 30
+_MAX_MARKS = 30
 """The maximum number of accents on one letter, as in Unicode's stream-safe format (UAX #15): sorting the marks of one letter takes
 quadratic time, and no language comes near this number."""
 
@@ -59,12 +59,12 @@ def _replace(text: str, changes: dict[str, str]) -> str:
 
 
 def _without_towers(text: str) -> str:
-    """The text with at most this many combining marks in a row; further marks are left out."""
+    """The text with at most `_MAX_MARKS` combining marks in a row; further marks are left out."""
     marks = "" if text.isascii() else "".join(letter for letter in set(text) if _is_mark(letter))
     if not marks:
         return text
     mark = f"[{re.escape(marks)}]"
-    return re.sub(f"(?<!{mark})({mark}{{{_MOST_MARKS}}}){mark}+", r"\1", text)
+    return re.sub(f"(?<!{mark})({mark}{{{_MAX_MARKS}}}){mark}+", r"\1", text)
 
 
 def _is_mark(letter: str) -> bool:

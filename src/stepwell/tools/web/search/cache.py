@@ -44,7 +44,7 @@ class SearchCache:
         try:
             await asyncio.to_thread(self._put, found, self._place(found.engine, query, limit))
         except OSError as error:
-            _log.warning("a search result was not kept: %s", type(error).__name__)
+            _log.warning("a search result was not cached: %s", type(error).__name__)
 
     def _place(self, engine: str, query: str, limit: int) -> Path:
         key = json.dumps([engine, query, limit], ensure_ascii=False).encode()
@@ -60,7 +60,7 @@ class SearchCache:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError):
-            _log.warning("a kept search result cannot be read and is thrown away")
+            _log.warning("a cached search result cannot be read and is deleted")
             with suppress(OSError):
                 place.unlink(missing_ok=True)
             return None

@@ -80,7 +80,7 @@ def _read_names(settings: Settings) -> tuple[str, ...]:
     unknown = [name for name in names if name not in USUAL_ORDER]
     if unknown:
         raise ConfigurationError(
-            f"STEPWELL_SEARCH_ENGINES names '{unknown[0]}', which nobody knows. There are: {', '.join(USUAL_ORDER)}."
+            f"STEPWELL_SEARCH_ENGINES names '{unknown[0]}', which is unknown. Known engines: {', '.join(USUAL_ORDER)}."
         )
     return names
 
@@ -92,7 +92,7 @@ def _available(settings: Settings, web: Web) -> dict[str, SearchEngine]:
         try:
             read_url(keys.searxng_url)
         except WebError as error:
-            raise ConfigurationError(f"STEPWELL_SEARXNG_URL is no address that can be asked. {error}") from error
+            raise ConfigurationError(f"STEPWELL_SEARXNG_URL is not a valid address. {error}") from error
         found["searxng"] = SearXng(web, keys.searxng_url)
     if keys.google_cse_key and keys.google_cse_cx:
         found["google_cse"] = GoogleCse(web, keys.google_cse_key, keys.google_cse_cx)

@@ -91,12 +91,12 @@ class GuardedEngine:
         now = self._now()
         if now < self._state.not_before:
             pause = self._state.not_before - now
-            return Blocked(self.name, f"it asked us to come again in {pause:.0f} s", pause)
+            return Blocked(self.name, f"it asked us to retry in {pause:.0f} s", pause)
         wait = self._state.bucket.wait_s(now)
         if wait > self._limits.longest_wait_s:
-            return Failed(self.name, f"it is asked as often as we allow; the next turn is in {wait:.0f} s")
+            return Failed(self.name, f"our rate limit for it is reached; the next request is possible in {wait:.0f} s")
         if not self._state.breaker.allows(now):
-            return Failed(self.name, "it did not work several times in a row and is left alone for a while")
+            return Failed(self.name, "it failed several times in a row and is not asked for a while")
         self._state.bucket.take(now)
         if wait > 0:
             try:

@@ -16,13 +16,13 @@ from stepwell.tools.web.search.outcomes import Blocked, Empty, Failed, Found, Se
 from stepwell.tools.web.transport import Web, WebRequest, WebResponse
 
 SEARCH_TIMEOUT_S = 12.0
-_MOST_BYTES = 4 * 1024 * 1024
+_MAX_BYTES = 4 * 1024 * 1024
 _LONGEST_PAUSE_S = 24 * 3600.0
 
 
 def search_request(engine: str, url: str, **more: Any) -> WebRequest:
     """A request with the limits for a search."""
-    return WebRequest(url, purpose=f"search:{engine}", timeout_s=SEARCH_TIMEOUT_S, max_bytes=_MOST_BYTES, **more)
+    return WebRequest(url, purpose=f"search:{engine}", timeout_s=SEARCH_TIMEOUT_S, max_bytes=_MAX_BYTES, **more)
 
 
 async def ask(
@@ -99,7 +99,7 @@ def _line(text: Any, most: int) -> str:
 
 
 def _hint(status: int) -> str:
-    return {401: " (its key is not accepted)", 403: " (it refuses; a wrong key, or not allowed)"}.get(status, "")
+    return {401: " (its key is not accepted)", 403: " (access refused: a wrong key, or not allowed)"}.get(status, "")
 
 
 def _date(text: str) -> datetime | None:

@@ -31,7 +31,7 @@ class Brave:
         if isinstance(data, Failed):
             return data
         if data.get("type") != "search":
-            return Failed(self.name, "its answer is not one to a search")
+            return Failed(self.name, "its answer is not a search answer")
         web = data.get("web")
         if web is None:
             return Empty(self.name)  # Brave leaves this part out if it found nothing

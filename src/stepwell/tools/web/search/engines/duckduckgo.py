@@ -66,7 +66,7 @@ def _judge(page: ResultPage, limit: int) -> SearchOutcome:
         return Blocked(engine, "it asks whether we are a bot")
     if page.says_none:
         return Empty(engine)
-    return Failed(engine, "its page has neither results nor the words that there are none")
+    return Failed(engine, "its page has neither results nor a 'no results' note")
 
 
 def _unwrap(link: str) -> str:
