@@ -66,7 +66,7 @@ class FileRows(_Content):
 
 
 class FileText(_Content):
-    """The requested lines, as they are in the file."""
+    """The lines that were asked for, as they are in the file."""
 
     text: Annotated[str, Field(max_length=MAX_READ_CHARS)]
     total_lines: Annotated[int, Field(ge=0, le=2**53)] | None = None
