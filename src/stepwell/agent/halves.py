@@ -6,7 +6,7 @@ agent with `invoke` writes only the sync half, but a server is async and would f
 | a middleware has | in sync code | in async code |
 |---|---|---|
 | both halves, or neither | as it is | as it is |
-| the sync half | as it is | in a thread of its own; what it wraps runs on the event loop |
+| the sync half | as it is | in its own thread; what it wraps runs on the event loop |
 | the async half | `MiddlewareError`, which says so | as it is |
 
 The missing half is added to the caller's own object, so its counters and other state stay where the caller looks for them.

@@ -287,7 +287,7 @@ class _Journaled:
         if passing is None:
             text = f"Error: {self.call['name']} failed: {type(error).__name__}: {words_of(error)}"
             return self.finish(_error(self.call, text[:4000]))
-        # An invalid answer to an interrupt is asked for again: the tool is still at its pause.
+        # After an invalid answer to an interrupt we ask again: the tool is still at its pause.
         return self.journal.release(self.key) if isinstance(passing, GraphBubbleUp) or is_invalid_resume(passing) else None
 
 

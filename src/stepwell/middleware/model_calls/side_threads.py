@@ -59,7 +59,7 @@ class SideResult(Generic[T]):
             self._settled.put((None, error))
 
     def wake(self) -> None:
-        """Let `get` return early, because the time to wait until has changed."""
+        """Let `get` return early, because the deadline has changed."""
         self._settled.put(None)
 
     def get(self, timeout_s: float | None) -> T:

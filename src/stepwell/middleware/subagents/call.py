@@ -106,7 +106,7 @@ class SubAgentCall:
     def _config(self) -> RunnableConfig:
         # Everything else (configurable, callbacks, checkpointer, context) comes from the running parent through LangGraph.
         names = {"subagent": self.name, "subagent_call_id": self.runtime.tool_call_id or ""}
-        # LangChain's name for the speaker. A graph compiled elsewhere has another name or none, and would be taken for its parent.
+        # LangChain's name for the speaker. A graph compiled elsewhere has another name or none, and would look like its parent.
         return {"metadata": {**names, "lc_agent_name": self.name}}
 
 

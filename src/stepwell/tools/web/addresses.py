@@ -58,7 +58,7 @@ class Url:
     """Lower case, without brackets; a name in its ASCII form."""
     port: int
     target: str
-    """Path and query, as they go on the wire."""
+    """Path and query, as sent."""
 
     @property
     def authority(self) -> str:

@@ -4,7 +4,7 @@ What must be kept:
 - `OMP_WAIT_POLICY=passive` is set before the import, because OpenMP reads it only once, when it is loaded. By default, waiting threads
   spin: on a busy machine with two threads that made decoding ten times slower.
 - The library always opens an HTTP endpoint. We do not need it, so it gets a socket file that is deleted at once, and a random key that
-  is never stored; without socket files, the key alone protects a port on loopback.
+  we do not keep; without socket files, the key alone protects a port on loopback.
 - The batch is small, because cancellation is only noticed between two batches while the prompt is read.
 """
 
