@@ -19,7 +19,7 @@ GENERAL_PURPOSE = "general-purpose"
 
 
 class SubAgent(TypedDict):
-    """A subagent that Stepwell builds when it is first called. Without its own `model`, `tools` or `interrupt_on` it uses the main agent's."""
+    """A subagent, built when it is first called. Without its own `model`, `tools` or `interrupt_on` it uses the main agent's."""
 
     name: str
     """Its name in the `task` tool: letters, digits, `-` and `_`."""
