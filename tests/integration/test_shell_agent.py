@@ -287,7 +287,7 @@ def test_redacted_output_is_kept_nowhere(tmp_path: Path):
     assert "example.com" not in message.model_dump_json()
     blocking = [RedactionRule(pii_type="email", strategy="block")]
     final = agent_for([execute("echo me@example.com"), say("done")], tmp_path, shell={"redaction_rules": blocking}).invoke(ASK)
-    assert results(final) == ["[the output is withheld: it holds email]"]
+    assert results(final) == ["[the output is withheld: it contains email]"]
 
 
 def test_file_tools_and_commands_can_speak_of_the_same_paths(tmp_path: Path):

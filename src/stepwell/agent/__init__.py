@@ -1,7 +1,7 @@
 """Building deep agents.
 
-`create` is the front door, `stack` the order of capabilities, `compile` the last step that applications with an order of their own
-call directly.
+`create` is the front door, `stack` sets the order of capabilities, and `compile` is the last step. Applications that need their own
+order call `compile` directly.
 """
 
 from stepwell.agent.compile import compile_agent

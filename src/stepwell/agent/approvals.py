@@ -1,4 +1,4 @@
-"""Checks of `interrupt_on`: a misspelt tool would run without approval, and a misspelt decision could never be made."""
+"""Checks `interrupt_on`: a misspelt tool name would let that tool run without approval, and no one could give a misspelt decision."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def check_approvals(
     middleware: Iterable[Middleware],
     specs: Iterable[SubAgentSpec],
 ) -> None:
-    """Refuse names that neither the agent nor a subagent has. Subagents without approvals of their own take the agent's."""
+    """Reject names of tools that neither the agent nor a subagent has. Subagents without their own `interrupt_on` use the agent's."""
     everywhere = BUILT_IN | _names(tools, middleware)
     for spec in specs:
         own = _names(spec.get("tools", ()), spec.get("middleware", ()))  # type: ignore[arg-type]  # absent in compiled ones
@@ -45,7 +45,7 @@ def _refuse_unknown(interrupt_on: object, known: frozenset[str], owner: str) -> 
         raise ConfigurationError(f"interrupt_on of {owner} must map tool names to True or a configuration.")
     if unknown := sorted(str(name) for name in interrupt_on.keys() - known):
         raise ConfigurationError(
-            f"interrupt_on of {owner} names tools that nobody has: {', '.join(unknown)}. Known are: {', '.join(sorted(known))}."
+            f"interrupt_on of {owner} names unknown tools: {', '.join(unknown)}. Known tools: {', '.join(sorted(known))}."
         )
     for name, choice in interrupt_on.items():
         if not isinstance(choice, bool):
@@ -60,5 +60,5 @@ def _refuse_unclear(name: str, choice: object, owner: str) -> None:
     if unknown := [str(decision) for decision in decisions if decision not in DECISIONS]:
         raise ConfigurationError(
             f"interrupt_on of {owner} allows unknown decisions for '{name}': {', '.join(unknown)}. "
-            f"Known are: {', '.join(DECISIONS)}."
+            f"Known decisions: {', '.join(DECISIONS)}."
         )

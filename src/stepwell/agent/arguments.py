@@ -1,4 +1,4 @@
-"""Checks of what `create_deep_agent` is given, so that a slip is named where it was made and not deep inside a run.
+"""Checks the arguments of `create_deep_agent`, so that a mistake is reported where it was made and not deep inside a run.
 
 It builds nothing and imports no SDK. Tool names, subagents' descriptions and approvals are checked by their own modules.
 """
@@ -29,8 +29,8 @@ _EARLY_FORM = ("tools", "instructions", "model", "subagents", "state_schema", "c
 
 
 def accept_early_form(create: Callable[P, R]) -> Callable[P, R]:
-    """Let a function that takes the model first also be called as `create(tools, instructions, ...)`, and name the nearest argument for one
-    that it does not know."""
+    """Let a function that takes the model first also be called as `create(tools, instructions, ...)`. For an unknown argument, the error
+    suggests the closest known one."""
     known = inspect.signature(create).parameters
 
     @functools.wraps(create)
@@ -49,12 +49,12 @@ def accept_early_form(create: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_arguments(tools: object, middleware: object, backend: object, prompt: object) -> None:
-    """Refuse what has the wrong form; the message says which argument, and what to write instead."""
+    """Reject arguments of the wrong type; the message names the argument and says what to write instead."""
     _check_list("tools", tools)
     _check_list("middleware", middleware)
     for entry in middleware if isinstance(middleware, Iterable) else ():
         _check_middleware(entry)
-    # Classes of other backends may be meant: they are made from a tool's runtime.
+    # Other backend classes are allowed: calling one with a tool's runtime makes a backend.
     if isinstance(backend, type) and issubclass(backend, FilesystemBackend | CompositeBackend):
         raise ConfigurationError(f"backend is the class {backend.__name__}. Pass an instance: {backend.__name__}(...).")
     if backend is not None and not callable(backend) and not hasattr(backend, "ls_info"):
@@ -67,19 +67,19 @@ def check_arguments(tools: object, middleware: object, backend: object, prompt: 
 
 
 def check_subagent_models(specs: Iterable[SubAgentSpec]) -> None:
-    """Refuse a subagent whose model is named wrongly: built later, it would only be a failed call that the model sees."""
+    """Reject a subagent whose model name is invalid. It is built later, when the error would only be a failed call that the model sees."""
     named: list[tuple[str, Any]] = [(spec["name"], spec["model"]) for spec in specs if isinstance(spec.get("model"), str)]  # type: ignore[typeddict-item]  # absent in compiled ones
     settings = Settings.load() if named else Settings()
     for name, model in named:
         try:
             choose_model(model, settings)
         except ModelUnavailableError as error:
-            raise SubAgentSpecError(f"Subagent '{name}' cannot have its model. {error}") from error
+            raise SubAgentSpecError(f"Subagent '{name}' cannot use its model. {error}") from error
 
 
 def _check_list(argument: str, given: object) -> None:
     if given is not None and (isinstance(given, str | Mapping) or not isinstance(given, Iterable)):
-        raise ConfigurationError(f"{argument} is a {type(given).__name__}; it must be a list. Put the single one into a list.")
+        raise ConfigurationError(f"{argument} is a {type(given).__name__}; it must be a list. Wrap a single item in a list.")
 
 
 def _check_middleware(entry: object) -> None:

@@ -1,4 +1,4 @@
-"""From a stack to a graph: checks, folding, LangChain's loop.
+"""Turns a stack into a graph: checks it, folds it, and builds LangChain's loop around it.
 
 `create_deep_agent` ends here. An application that needs another order of middleware builds its own list and calls `compile_agent`.
 """
@@ -80,7 +80,7 @@ def compile_agent(
 
 
 def _check_inputs(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
-    """Refuse a text, for which LangGraph would blame a node, and a message, whose fields it would take for those of the state."""
+    """Reject a string, for which LangGraph would blame a node, and a message, whose fields it would mistake for state fields."""
     for writer in graph.nodes[START].writers:
         if isinstance(writer, ChannelWrite):
             writer.writes = [_checked(entry) if isinstance(entry, ChannelWriteTupleEntry) else entry for entry in writer.writes]
@@ -91,7 +91,7 @@ def _checked(entry: ChannelWriteTupleEntry) -> ChannelWriteTupleEntry:
         if isinstance(given, str | list | tuple | BaseMessage):
             example = '{"messages": [{"role": "user", "content": "..."}]}'
             raise InvalidRequestError(
-                f"The agent's input is an object, not a {type(given).__name__}. Write agent.invoke({example})."
+                f"The agent's input must be an object, not a {type(given).__name__}. Write agent.invoke({example})."
             )
         return entry.mapper(given)
 
@@ -104,7 +104,7 @@ def _prompt(given: str | SystemMessage | None, more: Sequence[str]) -> SystemMes
 
 
 def convert_tools(tools: Iterable[ToolLike]) -> list[Tool]:
-    """Functions as tools, made once, so that an agent and its subagents share the same objects."""
+    """Turn functions into tools once, so that an agent and its subagents share the same objects."""
     return [_convert(item) for item in tools]
 
 
@@ -135,7 +135,7 @@ def mount_files(stack: Sequence[Middleware]) -> list[Middleware]:
 
 
 def check_tool_names(stack: Iterable[Middleware], tools: Iterable[Tool]) -> None:
-    """Refuse two tools of one name: LangChain would let the later one win in silence."""
+    """Reject two tools with the same name: LangChain would silently use the later one."""
     stack = list(stack)
     ways_out = {middleware.name: getattr(middleware, "if_names_conflict", "") for middleware in stack}
     owners: dict[str, str] = {}
@@ -150,7 +150,7 @@ def check_tool_names(stack: Iterable[Middleware], tools: Iterable[Tool]) -> None
 
 
 def tool_name(tool: Tool) -> str | None:
-    """A tool's name; a provider's own tool may have none."""
+    """A tool's name. A provider's own tool may have no name."""
     if isinstance(tool, BaseTool):
         return tool.name
     function = tool.get("function")
@@ -158,7 +158,7 @@ def tool_name(tool: Tool) -> str | None:
 
 
 def with_deep_state(schema: type[Any] | None) -> type[Any]:
-    """The caller's state with ours: files are always ours, messages too unless the caller chose a channel for them."""
+    """The caller's state merged with ours: `files` is always ours, and so is `messages` unless the caller chose a channel for it."""
     if schema is None:
         return DeepAgentState
     if not is_typeddict(schema):

@@ -61,22 +61,22 @@ def create_deep_agent(
     instructions: str | None = None,
     config_schema: type[Any] | None = None,
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """A deep agent: it plans, keeps files, delegates, stays within its context and asks for approval.
+    """Build a deep agent: it plans, keeps files, delegates, stays within its context and asks for approval.
 
-    The early form `create_deep_agent(tools, instructions, model, ...)` works too: a list in the first place is the tools.
+    The early form `create_deep_agent(tools, instructions, model, ...)` works too: if the first argument is a list, it is the tools.
 
     Args:
         model: An instance, `"provider:name"`, or None for the environment's choice (Claude Sonnet 4.5 where a key is set).
-        tools: Functions, LangChain tools or provider tools (dicts), beside the built-in ones.
-        system_prompt: What this agent is for; the harness's own guidance follows it.
-        middleware: More capabilities. One of a default's kind takes that default's place.
-        subagents: Whom `task` can call, beside `general-purpose`. One of that name replaces it.
+        tools: Functions, LangChain tools or provider tools (dicts), in addition to the built-in ones.
+        system_prompt: What this agent is for; our own guidance follows it.
+        middleware: More capabilities. An instance of the same kind as a default replaces that default.
+        subagents: Subagents that `task` can call, in addition to `general-purpose`. One of that name replaces it.
         response_format: A schema for a structured final answer.
         context_schema: The type of the run's context; it reaches subagents.
-        checkpointer: Keeps threads between runs; needed for approvals.
-        store: Keeps data across threads.
+        checkpointer: Stores threads between runs; needed for approvals.
+        store: Stores data across threads.
         backend: Where files live: a backend, or a function from a tool's runtime to one. Agent state by default.
-        interrupt_on: Tools that wait for a person; it applies inside subagents too, unless they have their own.
+        interrupt_on: Tools that need a person's approval; it applies inside subagents too, unless they have their own.
         debug: Print each step.
         name: The agent's name in streams and traces.
         cache: LangGraph's node cache.
@@ -85,15 +85,13 @@ def create_deep_agent(
         config_schema: The older name of `context_schema`.
 
     Raises:
-        ConfigurationError: If it cannot be built as asked; the message says what to change.
+        ConfigurationError: If the agent cannot be built with these arguments; the message says what to change.
     """
     given_prompt = _one_of("system_prompt", system_prompt, "instructions", instructions)
     check_arguments(tools, middleware, backend, given_prompt)
     chosen = resolve_model(model)
     if not capabilities_of(chosen).tools:
-        _log.warning(
-            "The model %s cannot be trusted with tools; a deep agent on it will mostly go astray.", describe(chosen).name
-        )
+        _log.warning("The model %s is not reliable with tools; a deep agent will mostly fail with it.", describe(chosen).name)
     recipe = _Recipe(
         model=chosen,
         tools=convert_tools(tools or ()),
@@ -118,7 +116,7 @@ def create_deep_agent(
 
 @dataclass(frozen=True, slots=True)
 class _Recipe:
-    """What an agent is built from, and its subagents with what they say otherwise."""
+    """What an agent is built from. Subagents start from the same recipe and change what their spec sets."""
 
     model: BaseChatModel
     tools: list[Tool]
@@ -160,13 +158,13 @@ class _Recipe:
         )
 
     def _middleware_of(self, spec: SubAgent) -> tuple[Middleware, ...]:
-        """The subagent's own, and those of the main agent's that must hold everywhere (ceilings, say) unless it has its own."""
+        """The subagent's own middleware, and the main agent's that must apply everywhere (budgets, say) unless the subagent has its own."""
         own = tuple(spec.get("middleware", ()))
         everywhere = [entry for entry in self.middleware if getattr(entry, "reaches_subagents", False)]
         return (*(entry for entry in everywhere if not any(type(entry) is type(other) for other in own)), *own)
 
     def build_subagent(self, spec: SubAgent) -> CompiledStateGraph[Any, Any, Any, Any]:
-        """The subagent's own choices over this agent's. It gets no checkpointer: nested graphs use their parent's."""
+        """The subagent's choices override this agent's. It gets no checkpointer: nested graphs use their parent's."""
         settings = spec.get("model_settings")
         model = spec.get("model", self.model)
         changed = replace(
@@ -183,7 +181,7 @@ class _Recipe:
 
 
 def _with_general_purpose(specs: list[SubAgentSpec], prompt: SystemMessage, recipe: _Recipe) -> list[SubAgentSpec]:
-    """Everybody can be asked to do anything: a subagent with the main agent's own instructions, tools and capabilities."""
+    """Add a subagent for any task, with the main agent's own instructions, tools and capabilities."""
     if any(spec["name"] == GENERAL_PURPOSE for spec in specs):
         return specs
     general: SubAgent = {
@@ -198,7 +196,7 @@ def _with_general_purpose(specs: list[SubAgentSpec], prompt: SystemMessage, reci
 def _backend(
     given: BackendProtocol | BackendFactory | None, middleware: Sequence[Middleware]
 ) -> BackendProtocol | BackendFactory:
-    """Where files live. A caller's own file tools decide for subagents too: otherwise those would write where nobody looks."""
+    """Where files live. A caller's own file middleware decides for subagents too: otherwise they would write to a different place."""
     chosen = [given, *(entry.backend for entry in middleware if isinstance(entry, FilesystemMiddleware))]
     return next((backend for backend in chosen if backend is not None), StateBackend())
 

@@ -1,16 +1,16 @@
 """Middleware that is written for sync code only, or for async code only.
 
-LangChain asks a middleware for `wrap_tool_call` in sync code and for `awrap_tool_call` in async code, and for models alike. A caller who
-tries an agent with `invoke` writes the sync half, and a server, which is async, would find none.
+LangChain calls `wrap_tool_call` in sync code and `awrap_tool_call` in async code, and the same for model calls. A caller who tries an
+agent with `invoke` writes only the sync half, but a server is async and would find no async half.
 
 | a middleware has | in sync code | in async code |
 |---|---|---|
 | both halves, or neither | as it is | as it is |
-| the sync half | as it is | in a thread of its own; what it wraps runs on the event loop |
+| the sync half | as it is | in its own thread; what it wraps runs on the event loop |
 | the async half | `MiddlewareError`, which says so | as it is |
 
-The missing half is added to the caller's own object, so that what it counts or remembers is found where the caller looks for it.
-Hooks that are nodes of the graph (`before_model` and the like) need no help: LangGraph runs a sync one in a thread by itself.
+The missing half is added to the caller's own object, so its counters and other state stay where the caller looks for them.
+Hooks that are nodes of the graph (`before_model` and the like) need no help: LangGraph runs sync ones in a thread.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _HALVES = (("wrap_tool_call", "awrap_tool_call"), ("wrap_model_call", "awrap_mod
 
 
 def complete_halves(stack: Sequence[AgentMiddleware[Any, Any, Any]]) -> None:
-    """Give each middleware that wraps calls in one kind of code what it needs in the other."""
+    """Add the missing half to each middleware that wraps calls only in sync code or only in async code."""
     threads = SideThreads()
     for entry in stack:
         for sync_name, async_name in _HALVES:
@@ -50,7 +50,7 @@ def _add(entry: AgentMiddleware[Any, Any, Any], name: str, half: Callable[..., A
         setattr(entry, name, half)
     except AttributeError as error:
         raise ConfigurationError(
-            f"The middleware {entry.name} has no {name}, and takes none because of its __slots__. Write {name} in its class."
+            f"The middleware {entry.name} has no {name}, and its __slots__ prevent us from adding one. Write {name} in its class."
         ) from error
 
 
@@ -64,13 +64,13 @@ def _refuse_sync(entry: AgentMiddleware[Any, Any, Any], sync_name: str, async_na
 def _run_beside_loop(
     threads: SideThreads, half: Callable[[Any, Any], Any], request: Any, handler: Callable[[Any], Awaitable[Any]]
 ) -> Awaitable[Any]:
-    # Not `async def`: LangChain's tracing wrapper would cost a thread hop more for each call.
+    # Not `async def`: LangChain's tracing wrapper would cost one more thread hop per call.
     return _Beside(threads, half, handler).run(request)
 
 
 class _Beside:
-    """One call of a sync half while an event loop waits for it. A thread of its own: the half may wait as long as a subagent works, and
-    a pool of them could be used up by halves that wait for one another."""
+    """One call of a sync half while an event loop waits for it. It gets its own thread: the half may wait as long as a subagent works, and
+    halves that wait for one another could use up a thread pool."""
 
     def __init__(self, threads: SideThreads, half: Callable[[Any, Any], Any], handler: Callable[[Any], Awaitable[Any]]) -> None:
         self._threads = threads
@@ -78,7 +78,7 @@ class _Beside:
         self._handler = handler
         self._loop = asyncio.get_running_loop()
         self._inner: list[Future[Any]] = []
-        """What the half has started on the loop, so that cancelling reaches it."""
+        """Futures that the half has started on the loop, so that we can cancel them."""
         self._is_cancelled = False
 
     async def run(self, request: Any) -> Any:
@@ -87,7 +87,7 @@ class _Beside:
         def work() -> None:
             try:
                 result, error = self._half(request, self._handle), None
-            except BaseException as raised:  # the caller's to judge, a pause of the graph among them
+            except BaseException as raised:  # the caller decides what to do with it; it may be a pause of the graph
                 result, error = None, raised
             self._loop.call_soon_threadsafe(_settle, outcome, result, error)
 
@@ -106,7 +106,7 @@ class _Beside:
 
         future = asyncio.run_coroutine_threadsafe(ask(), self._loop)
         self._inner.append(future)
-        if self._is_cancelled:  # while this thread was starting it
+        if self._is_cancelled:  # cancelled while this thread was starting it
             future.cancel()
         return future.result()
 
@@ -114,7 +114,7 @@ class _Beside:
 def _settle(outcome: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
     if outcome.cancelled():
         return
-    if isinstance(error, StopIteration):  # a future does not take one
+    if isinstance(error, StopIteration):  # a future cannot hold one
         error = RuntimeError(f"StopIteration: {error}")
     if error is None:
         outcome.set_result(result)

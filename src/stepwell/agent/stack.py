@@ -1,4 +1,4 @@
-"""The order of capabilities around the model. Nothing else knows it."""
+"""The order of capabilities around the model. No other module knows it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _KINDS: tuple[tuple[type[Any], ...], ...] = (
     (PatchToolCallsMiddleware,),
     (HumanInTheLoopMiddleware,),
 )
-"""Classes of which a stack has one: a caller's instance takes the place of the default."""
+"""Classes of which a stack has only one: a caller's instance replaces the default."""
 
 
 def default_stack(
@@ -44,40 +44,40 @@ def default_stack(
     interrupt_on: Mapping[str, Any] | None = None,
     tools: Sequence[ToolLike] = (),
 ) -> list[Middleware]:
-    """The stack of a deep agent, outermost first. `tools` are only looked at: what they declare decides what stands here."""
+    """The stack of a deep agent, outermost first. `tools` are only inspected: if one declares `once`, the stack journals effects."""
     defaults: list[Middleware | None] = [
-        PlanningMiddleware(),  # first, so that the plan stands before everything the agent does
-        _brought(ClarifyWithHumanMiddleware, middleware),  # a question comes before the work that depends on it
-        FilesystemMiddleware(backend=backend),  # before whatever may want to keep something in a file
-        _brought(ClientToolsMiddleware, middleware),  # behind the files in which it mounts the user's own
-        subagents,  # a subagent has none of its own
-        StubbornModelMiddleware(),  # before the summary, which costs a model call and is not needed where it stops
-        SummarizationMiddleware(model),  # after all that adds to the conversation, before what depends on its final form
-        prompt_caching(model),  # marks the end of what stays the same; nothing on models without a cache
-        _effects(tools, middleware),  # outside of patching: a tool's failure is journaled as the result it became
-        PatchToolCallsMiddleware(),  # sees the messages as the model will, and stands closest to the tools
+        PlanningMiddleware(),  # first, so that the plan comes before everything the agent does
+        _brought(ClarifyWithHumanMiddleware, middleware),  # questions come before the work that depends on the answers
+        FilesystemMiddleware(backend=backend),  # before anything that may store something in a file
+        _brought(ClientToolsMiddleware, middleware),  # after the files, where it mounts the user's own
+        subagents,  # None inside a subagent
+        StubbornModelMiddleware(),  # before the summary, which would cost a model call even where this one stops the run
+        SummarizationMiddleware(model),  # after everything that adds to the conversation, before what depends on its final form
+        prompt_caching(model),  # marks the end of the unchanging part; does nothing for models without a cache
+        _effects(tools, middleware),  # outside of patching, so that a tool's failure is journaled as the result it became
+        PatchToolCallsMiddleware(),  # sees the messages as the model will, and is closest to the tools
     ]
     approvals = (
         ApprovalMiddleware(interrupt_on=dict(interrupt_on)) if interrupt_on else None
-    )  # last: a person sees what really runs
+    )  # last: a person sees the call exactly as it will run
     return _with_callers([entry for entry in defaults if entry], list(middleware), approvals)
 
 
 def _brought(kind: type[Middleware], middleware: Sequence[Middleware]) -> Middleware | None:
-    """A caller's middleware that has a place of its own among the defaults."""
+    """A caller's middleware that has a fixed place among the defaults."""
     return next((entry for entry in middleware if isinstance(entry, kind)), None)
 
 
 def _effects(tools: Sequence[ToolLike], middleware: Sequence[Middleware]) -> EffectsMiddleware | None:
-    """Nothing at all where no tool declares `once`."""
+    """`None` if no tool declares `once`."""
     brought = [tool for entry in middleware for tool in getattr(entry, "tools", ())]
     return EffectsMiddleware() if declares_once([*tools, *brought]) else None
 
 
 def _with_callers(defaults: list[Middleware], callers: list[Middleware], approvals: Middleware | None) -> list[Middleware]:
-    """Defaults with the caller's own in their place, then the caller's others, then approvals.
+    """The defaults (or the caller's replacements for them), then the caller's other middleware, then approvals.
 
-    A middleware that says `stands_outermost` (a budget, which must see every model call) comes before all.
+    Middleware with `stands_outermost` (a budget, which must see every model call) comes before everything else.
     """
     stack = [_replacement(entry, callers) or entry for entry in defaults]
     if approvals is not None:

@@ -1,11 +1,11 @@
-"""Takes LangChain's tracing wrapper off our own hooks.
+"""Removes LangChain's tracing wrapper from our own hooks.
 
 `create_agent` wraps every hook of every middleware for LangSmith. The wrapper costs more than most of our hooks do, even with
-tracing off, and runs twice in every step. Our hooks only prepare requests and guard results; the model's and the tools' own spans,
-which stay, show all there is to see.
+tracing off, and runs twice in every step. Our hooks only prepare requests and guard results. The spans of the model and the tools stay,
+and they show everything worth seeing.
 
-This reaches into what `create_agent` built: the tool node's wrappers, and the closures of the model node. If LangChain builds it
-otherwise one day, nothing is found, nothing breaks, and a step costs a little more; tests/unit/agent/test_untrace.py would say so.
+This module changes what `create_agent` built: the tool node's wrappers, and the closures of the model node. If a new LangChain builds
+them differently, we find no wrappers: nothing breaks, steps get a little slower, and tests/unit/agent/test_untrace.py fails.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BUILDER = "langchain.agents.factory"
 
 
 def untrace(graph: CompiledStateGraph[Any, Any, Any, Any]) -> int:
-    """Let the graph call our hooks directly; how many were found."""
+    """Let the graph call our hooks directly. Returns the number of wrappers removed."""
     found = 0
     model = graph.nodes["model"].bound
     if isinstance(model, RunnableCallable):
@@ -42,7 +42,7 @@ def _clean_attribute(node: ToolNode, name: str) -> int:
 
 
 def _clean(function: Callable[..., Any], seen: set[int]) -> int:
-    """Look through the functions that a function of the builder's has closed over, and theirs."""
+    """Search the closures of one of LangChain's builder functions, and of the functions in them, and unwrap our hooks."""
     seen.add(id(function))
     found = 0
     for cell in getattr(function, "__closure__", None) or ():
@@ -59,7 +59,7 @@ def _clean(function: Callable[..., Any], seen: set[int]) -> int:
 
 
 def _hook_of_ours(candidate: Any) -> Callable[..., Any] | None:
-    """The hook inside a tracing wrapper, if it belongs to a middleware that says it needs none (`untraced`)."""
+    """The hook inside a tracing wrapper, if its middleware is marked `untraced`."""
     if not getattr(candidate, "__langsmith_traceable__", False):
         return None
     hook: Callable[..., Any] | None = getattr(candidate, "__wrapped__", None)

@@ -1,7 +1,7 @@
-"""What an answer to an interrupt must look like: one rule for each kind of question, kept in one table (`shapes`).
+"""What an answer to an interrupt must look like: one rule per kind of question, in one table (`shapes`).
 
-`approvals`, `clarification`, `client_tools` and `payment` are the kinds that the library asks; `asking` asks, and refuses an answer that
-does not fit.
+`approvals`, `clarification`, `client_tools` and `payment` are the kinds that the library asks; `asking` asks, and rejects an invalid
+answer.
 """
 
 from stepwell.answers.approvals import approvals_fault, approvals_schema

@@ -1,4 +1,4 @@
-"""The answer to LangChain's approvals: one decision for each request, in their order."""
+"""The answer to LangChain's approvals: one decision per request, in order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _APPROVE = '{"decisions": [{"type": "approve"}]}'
 
 
 def is_approval(question: Any) -> bool:
-    """Whether a question has the whole form of LangChain's approvals."""
+    """Whether a question has the complete form of LangChain's approvals."""
     if not isinstance(question, Mapping):
         return False
     requests, configs = question.get(ACTION_REQUESTS), question.get("review_configs")
@@ -23,7 +23,7 @@ def is_approval(question: Any) -> bool:
 
 
 def approvals_fault(question: Json, answer: Any) -> str | None:
-    """What keeps an answer from deciding all requests of LangChain's approvals."""
+    """Why an answer does not decide all requests of LangChain's approvals; None if it does."""
     requests: Sequence[Json] = question[ACTION_REQUESTS]
     decisions = answer.get("decisions") if isinstance(answer, Mapping) else None
     if not isinstance(decisions, list | tuple):
@@ -45,7 +45,7 @@ def approvals_fault(question: Json, answer: Any) -> str | None:
 
 
 def approvals_schema(question: Json) -> dict[str, Any]:
-    """The same as JSON schema, for clients that make a form of it."""
+    """The same as JSON schema, for clients that build a form from it."""
     count = len(question[ACTION_REQUESTS])
     decision = {
         "type": "object",

@@ -1,14 +1,14 @@
-"""A question whose answer is checked before LangGraph keeps it.
+"""Asks a question whose answer is checked before LangGraph stores it.
 
-LangGraph keeps whatever answers an `interrupt()`, the node fails on it, and fails again whenever the thread is resumed. Here the
-interrupt carries the shape of its answer: LangGraph checks an answer first, lets calls that were answered beside it finish, and leaves
-the interrupt open under the same id, in subagents too.
+LangGraph stores any answer to an `interrupt()`; if the node fails on it, it fails again whenever the thread is resumed. Here the
+interrupt carries the shape of its answer: LangGraph checks an answer first, lets calls that were answered at the same time finish, and
+leaves the interrupt open under the same id, in subagents too.
 
-**Whose question it is.** A graph of the user's may ask anything, also in words that we use. So our questions are marked: their schema,
-which travels with the interrupt through checkpoints, streams and our tables, names their kind under `ANSWER_KIND`. What clients see of
-the question itself stays as it is. Only a marked question is held to one of our rules (`shapes`).
+**Whose question it is.** A user's graph may ask anything, even in the same words as ours. So our questions are marked: their schema,
+which travels with the interrupt through checkpoints, streams and our tables, names their kind under `ANSWER_KIND`. The question that
+clients see is unchanged. Our rules (`shapes`) apply only to marked questions.
 
-Rule to keep: a fault names what is wrong and what to send instead, and never repeats what was sent, which may hold a secret.
+Rule to keep: an error says what is wrong and what to send instead, and never repeats what was sent, which may contain a secret.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from stepwell.errors import AnswerShapeError
 
 Json = Mapping[str, Any]
 FindFault = Callable[[Json, Any], str | None]
-"""Question and answer -> what is wrong with the answer, as a sentence; None if nothing is."""
+"""Takes question and answer; returns what is wrong with the answer, as a sentence, or None."""
 
 ACTION_REQUESTS = "action_requests"
-"""The kind of LangChain's approvals, which have no `type`: the field that they are known by."""
+"""The kind of LangChain's approvals: they have no `type`, so we recognise them by this field."""
 ANSWER_KIND = "x-stepwell-answer"
-"""The keyword by which a schema says that the question is ours, and of which kind. Validators ignore it."""
+"""The keyword with which a schema says that the question is ours, and of which kind. Validators ignore it."""
 
-# LangGraph's names for what it hands to a node: the answers of this run by id, and the place where a bare one waits.
+# LangGraph's keys in a node's config: the answers of this run by id, and the place where an answer without an id waits.
 _ANSWERS_BY_ID, _SCRATCHPAD = "__pregel_resume_map", "__pregel_scratchpad"
 
 
 def ask(question: Json, find_fault: FindFault, schema: Json) -> Any:
-    """The answer to a question, once there is one that fits. `schema` says the same as `find_fault`, for clients that make a form of it.
+    """The answer to a question, once there is a valid one. `schema` says the same as `find_fault`, for clients that build a form from it.
 
     Raises:
-        AnswerShapeError: For an answer that does not fit; the question goes on waiting.
+        AnswerShapeError: For an invalid answer; the question stays open.
     """
 
     def check(answer: Any) -> Any:
@@ -59,12 +59,12 @@ def ask(question: Json, find_fault: FindFault, schema: Json) -> Any:
 
 
 def mark_schema(question: Json, schema: Json) -> dict[str, Any]:
-    """The schema of a question that is ours. Whoever would rather ask again than refuse an answer passes it to `interrupt()` itself."""
+    """The schema of one of our questions. Code that would rather ask again than reject an answer passes it to `interrupt()` itself."""
     return {**schema, ANSWER_KIND: kind_of(question)}
 
 
 def kind_of(question: Any) -> str:
-    """What a question says of itself; empty if nothing."""
+    """The kind that a question claims to be; empty if none."""
     if not isinstance(question, Mapping):
         return ""
     kind = question.get("type")
@@ -78,8 +78,8 @@ def is_ours(question: Any, schema: Any) -> bool:
 
 
 def _drop_leftover_answer() -> None:
-    """LangGraph stores a bare answer with the checkpoint, whether it was taken or refused, and gives it to whatever that checkpoint asks
-    next: a subagent's second approval would be answered by its first. In a run whose answers are named it can only be a leftover."""
+    """LangGraph stores an answer without an id with the checkpoint, even if it was rejected, and gives it to the next question of that
+    checkpoint: a subagent's first approval would also answer its second. If this run's answers have ids, it can only be a leftover."""
     inside = get_config()["configurable"]
     if inside.get(_ANSWERS_BY_ID) and _SCRATCHPAD in inside:
         inside[_SCRATCHPAD].get_null_resume(True)
@@ -88,13 +88,13 @@ def _drop_leftover_answer() -> None:
 def _refusal(error: ValidationError) -> AnswerShapeError:
     fault = str(error.errors(include_url=False, include_input=False)[0]["ctx"]["error"])
     refused = AnswerShapeError(f"{fault} The interrupt is still open.")
-    # The mark by which LangGraph knows that it was the answer that failed, not the node: it goes on with what runs beside it.
+    # This mark tells LangGraph that the answer failed, not the node: it continues what runs in parallel.
     vars(refused).update(vars(error))
     return refused
 
 
 def worded(value: Any) -> str:
-    """The JSON type of a value, as a person says it."""
+    """The JSON type of a value, in words."""
     if value is None:
         return "null"
     if isinstance(value, Mapping):

@@ -5,8 +5,8 @@
 | `ask_user` | `question` | `{"response": text}` |
 | `ask_choices` | `question`, `options[{id, label}]`, `allow_multiple`, `allow_freeform` | `{"selected": [ids], "freeform": text}` |
 
-An answer says something: an empty text, or nothing selected and nothing written, is refused. Each function that asks is one interrupt;
-nothing with an effect may stand before it.
+An answer must say something: an empty text, or nothing selected and nothing written, is rejected. Each asking function is one interrupt;
+nothing with an effect may come before it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ MAX_ANSWER_CHARS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a person chose, by the options' ids, and what they wrote beside it."""
+    """The ids of the options that a person chose, and what they wrote in addition."""
 
     selected: list[str]
     freeform: str | None = None
 
 
 def ask_user(question: str, *, tool_call_id: str = "", **more: Any) -> str:
-    """What the person writes. `more` is added to what clients see of the question."""
+    """Ask, and return what the person writes. `more` is added to the question that clients see."""
     request = {**more, "type": CLARIFICATION_REQUEST, "tool": ASK_USER, "tool_call_id": tool_call_id, "question": question}
     return str(ask(request, clarification_fault, clarification_schema(request))["response"])
 
@@ -46,7 +46,7 @@ def ask_choices(
     tool_call_id: str = "",
     **more: Any,
 ) -> Choice:
-    """What the person chooses. `more` is added to what clients see of the question."""
+    """Ask, and return what the person chooses. `more` is added to the question that clients see."""
     request = {
         **more,
         "type": CLARIFICATION_REQUEST,
@@ -62,7 +62,7 @@ def ask_choices(
 
 
 def is_clarification(question: Any) -> bool:
-    """Whether a question has the whole form of one of these; a `type` alone may be anybody's."""
+    """Whether a question has the complete form of one of these; any graph may use the `type`."""
     return (
         isinstance(question, Mapping)
         and question.get("type") == CLARIFICATION_REQUEST
@@ -72,7 +72,7 @@ def is_clarification(question: Any) -> bool:
 
 
 def clarification_fault(question: Json, answer: Any) -> str | None:
-    """What keeps an answer from being one to this question."""
+    """Why an answer is invalid for this question; None if it is valid."""
     options = _option_ids(question)
     if not options:
         return _text_fault(answer)
@@ -85,7 +85,7 @@ def clarification_fault(question: Json, answer: Any) -> str | None:
 
 
 def clarification_schema(question: Json) -> dict[str, Any]:
-    """The same as JSON schema, for clients that make a form of it."""
+    """The same as JSON schema, for clients that build a form from it."""
     options = _option_ids(question)
     text = {"type": "string", "minLength": 1, "maxLength": MAX_ANSWER_CHARS}
     if not options:
@@ -120,7 +120,7 @@ def _selection_fault(question: Json, options: Sequence[str], selected: Any) -> s
     if len(set(selected)) < len(selected):
         return "'selected' names an option twice."
     if len(selected) > 1 and not question.get("allow_multiple"):
-        return f"'selected' names {len(selected)} options, and the question takes one."
+        return f"'selected' names {len(selected)} options, but the question allows only one."
     return None
 
 
@@ -130,7 +130,7 @@ def _freeform_fault(question: Json, freeform: Any) -> str | None:
     if not isinstance(freeform, str):
         return f"'freeform' is {worded(freeform)} where a text is needed."
     if freeform and not question.get("allow_freeform"):
-        return "The question takes no words of one's own."
+        return "The question does not allow free text."
     if freeform and not freeform.strip():
         return "'freeform' is empty."
     return _length_fault("freeform", freeform)
@@ -139,7 +139,7 @@ def _freeform_fault(question: Json, freeform: Any) -> str | None:
 def _length_fault(field: str, text: str) -> str | None:
     if len(text) <= MAX_ANSWER_CHARS:
         return None
-    return f"'{field}' has {len(text):,} characters; at most {MAX_ANSWER_CHARS:,} are taken. Send a shorter one."
+    return f"'{field}' has {len(text):,} characters; at most {MAX_ANSWER_CHARS:,} are allowed. Send a shorter one."
 
 
 def _way_out(question: Json, options: Sequence[str]) -> str:
@@ -149,7 +149,7 @@ def _way_out(question: Json, options: Sequence[str]) -> str:
 
 
 def _option_ids(question: Json) -> list[str]:
-    """Somebody else's graph may offer plain texts."""
+    """The options' ids. A third-party graph may offer plain texts."""
     options = question.get("options")
     listed = options if isinstance(options, list | tuple) else ()
     return [str(each.get("id", each.get("label", ""))) if isinstance(each, Mapping) else str(each) for each in listed]

@@ -1,4 +1,4 @@
-"""What the user's device is asked to do, and what it must answer: seven operations on the files of a project, one schema for each.
+"""What we ask the user's device to do, and what it must answer: seven operations on a project's files, each with a schema.
 
 | operation | content of its result |
 |---|---|
@@ -9,10 +9,10 @@
 | `write_file` | `WrittenFile` |
 | `patch_file` | `PatchedFile` |
 
-A result is `content`, or `error` with one of `ERROR_CODES`. An answer holds one result for each call, in any order, and may carry the
+A result is `content`, or `error` with one of `ERROR_CODES`. An answer has one result per call, in any order, and may contain the
 `claim_id` of the device that sends it. Paths start at the project's root: `/notes/a.md`.
 
-Rule to keep: nothing of the content is trusted before it has passed its schema and its size, and the device's words are cut.
+Rule to keep: content is not trusted before its schema and size are checked, and the device's error texts are cut.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from stepwell.validation import describe_first_fault
 
 CLIENT_TOOL_EXECUTION: Final = "client_tool_execution"
 MAX_RESULT_CHARS = 1_000_000
-"""Of one answer, all its texts together."""
+"""Limit for one answer, all its texts together."""
 MAX_READ_CHARS = 262_144
-"""Of one read; a longer file is read in parts."""
+"""Limit for one read; a longer file is read in parts."""
 MAX_ROWS = 10_000
 MAX_MATCHES = 1_000
 MAX_HITS = 100
@@ -44,7 +44,7 @@ Hash = Annotated[str, Field(max_length=128)]
 
 
 class _Content(BaseModel):
-    """Strict, so that a number in a text is not taken for a number; more fields than ours are left for later versions."""
+    """Strict, so that a number in a string is not accepted as a number. Unknown fields are ignored, for later versions."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
@@ -130,7 +130,7 @@ CONTENTS: Final[Mapping[str, type[_Content]]] = {
 
 
 def read_results(question: Json, answer: Json) -> list[Any]:
-    """What the device says to each call, in the order of the calls: the content's model, or a `DeviceError`."""
+    """The device's answer to each call, in the order of the calls: the content's model, or a `DeviceError`."""
     given = {result["tool_call_id"]: result for result in answer["tool_results"]}
     return [_parse(call["name"], given[call["id"]]) for call in question["tool_calls"]]
 
@@ -142,7 +142,7 @@ def _parse(operation: str, result: Json) -> Any:
 
 
 def is_device_request(question: Any) -> bool:
-    """Whether a question has the whole form of what a device can carry out; a `type` alone may be anybody's."""
+    """Whether a question has the complete form of a device request; any graph may use the `type`."""
     if not isinstance(question, Mapping) or question.get("type") != CLIENT_TOOL_EXECUTION:
         return False
     calls = question.get("tool_calls")
@@ -160,7 +160,7 @@ def _is_operation(call: Any) -> bool:
 
 
 def client_tools_fault(question: Json, answer: Any) -> str | None:
-    """What keeps an answer from being the results of all calls of this question."""
+    """Why an answer does not contain valid results for all calls of this question; None if it does."""
     calls = _calls(question)
     results = answer.get("tool_results") if isinstance(answer, Mapping) else None
     if not isinstance(results, list | tuple):
@@ -169,7 +169,7 @@ def client_tools_fault(question: Json, answer: Any) -> str | None:
             'Send {"tool_results": [{"tool_call_id": "...", "content": {...}}]}, one for each call.'
         )
     if not isinstance(answer.get("claim_id"), str | None):
-        return f"'claim_id' is {worded(answer['claim_id'])}. Send the text that claiming gave, or leave it out."
+        return f"'claim_id' is {worded(answer['claim_id'])}. Send the id that claiming returned, or leave it out."
     if not _is_within(results, MAX_RESULT_CHARS):
         return (
             f"The results hold more than {MAX_RESULT_CHARS:,} characters. "
@@ -205,7 +205,7 @@ def _form(call_id: str, operation: str) -> dict[str, Any]:
 
 @cache
 def content_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """A model's JSON schema in one piece, without references."""
+    """A model's JSON schema without references."""
     schema = model.model_json_schema()
     definitions = schema.pop("$defs", {})
 
@@ -223,7 +223,7 @@ def content_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _calls(question: Json) -> dict[str, str]:
-    """Call id -> operation, of a question that may come from anybody's graph."""
+    """Call id -> operation, of a question that may come from any graph."""
     calls = question.get("tool_calls")
     listed = [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, list | tuple) else []
     return {str(call.get("id")): str(call.get("name")) for call in listed}
@@ -232,10 +232,10 @@ def _calls(question: Json) -> dict[str, str]:
 def _matching_fault(calls: Mapping[str, str], results: Sequence[Any]) -> str | None:
     named = [result.get("tool_call_id") if isinstance(result, Mapping) else None for result in results]
     if not all(isinstance(name, str) for name in named):
-        return "A result does not say which call it is of. Send each as an object with a 'tool_call_id'."
+        return "A result does not say which call it belongs to. Send each as an object with a 'tool_call_id'."
     wanted = f"Send one result for each of: {', '.join(calls)}."
     if unknown := sum(name not in calls for name in named):
-        return f"{unknown} of the results {'is' if unknown == 1 else 'are'} of calls that were not asked for. {wanted}"
+        return f"{unknown} of the results {'belongs' if unknown == 1 else 'belong'} to calls that were not requested. {wanted}"
     if len(set(named)) < len(named):
         return f"A call has two results. {wanted}"
     if missing := [name for name in calls if name not in named]:
@@ -256,12 +256,12 @@ def _result_fault(operation: str, result: Json) -> str | None:
     except ValidationError as fault:
         under = "error" if error is not None else "content"
         codes = f" An error has a 'code', one of {', '.join(ERROR_CODES)}, and a 'message'." if error is not None else ""
-        return f"{which} does not have the form that it must have: {describe_first_fault(fault, under=(under,))}.{codes}"
+        return f"{which} has an invalid form: {describe_first_fault(fault, under=(under,))}.{codes}"
     return None
 
 
 def _is_within(value: Any, room: int) -> bool:
-    """Whether the texts of a JSON value fit. It stops as soon as they do not."""
+    """Whether the texts of a JSON value fit. Stops as soon as they do not."""
     waiting = [value]
     while waiting:
         each = waiting.pop()

@@ -1,4 +1,4 @@
-"""The pause for money, and its answer: who pays, or that nobody does."""
+"""The pause for money, and its answer: the session that pays, or a cancellation."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _SCHEMA: Json = {
 
 
 def ask_payment(question: Json) -> str | None:
-    """Pause until somebody pays. Gives the session that does; None if the payer would rather stop. Nothing may stand before it."""
+    """Pause until someone pays. Returns the session that pays; None if the payer cancels. Nothing with an effect may come before it."""
     answer = ask({"type": PAYMENT_EXHAUSTED, **question}, payment_fault, _SCHEMA)
     return None if answer.get("cancel") is True else str(answer["funding_id"])
 
 
 def payment_fault(question: Json, answer: Any) -> str | None:
-    """What keeps an answer from saying who pays, or that nobody does."""
+    """Why an answer neither names a paying session nor cancels; None if it does."""
     if isinstance(answer, Mapping):
         named = answer.get("funding_id")
         if answer.get("cancel") is True or (isinstance(named, str) and named):
             return None
     return (
-        'A pause for money is answered with {"funding_id": "..."} of a session that pays, or with {"cancel": true}. Hand a token to the '
-        "wallet first (POST /api/wallet/fund, or fund() in the library): it gives the id."
+        'A pause for money is answered with {"funding_id": "..."} of a session that pays, or with {"cancel": true}. Give a token to the '
+        "wallet first (POST /api/wallet/fund, or fund() in the library): it returns the id."
     )

@@ -2,20 +2,20 @@
 
 | question of ours | its answer |
 |---|---|
-| `action_requests` (approvals, in LangChain's form) | `{"decisions": [...]}`, one for each request, in their order |
-| `clarification_request` | `{"response": ...}`, or `{"selected": [...], "freeform": ...}` where there are options |
-| `client_tool_execution` | `{"tool_results": [...]}`, one for each call |
+| `action_requests` (approvals, in LangChain's form) | `{"decisions": [...]}`, one per request, in order |
+| `clarification_request` | `{"response": ...}`, or `{"selected": [...], "freeform": ...}` if there are options |
+| `client_tool_execution` | `{"tool_results": [...]}`, one per call |
 | `payment_exhausted` | `{"funding_id": ...}` of a session that pays, or `{"cancel": true}` |
 | a `type` that an application has a rule for | what that rule says |
 
-| somebody else's question | its answer |
+| another graph's question | its answer |
 |---|---|
 | one with a `response_schema` | what the schema says |
-| anything else, whatever it calls itself | any JSON |
+| anything else, whatever its `type` | any JSON |
 
-Ours are known by a mark (`asking.is_ours`), never by their words alone. An answer is checked before it is taken: by whoever asks, so
-that LangGraph does not keep a wrong one, and by whoever admits answers from outside. A refused answer leaves its question open, under
-the same id.
+Our questions are recognised by a mark (`asking.is_ours`), never by their words alone. An answer is checked twice: where it is received
+from outside, and where the question is asked, so that LangGraph does not store an invalid one. A rejected answer leaves its question
+open, under the same id.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ RULES: Mapping[str, FindFault] = {
 
 
 class AnswerShapes:
-    """The table: kind of question -> its rule. An application adds the kinds that it asks."""
+    """The table: kind of question -> its rule. An application adds its own kinds."""
 
     def __init__(self, more: Mapping[str, FindFault] | None = None) -> None:
         self._rules: Mapping[str, FindFault] = {**RULES, **(more or {})}
 
     def require(self, interrupt_id: str, question: Any, answer: Any, schema: Json | None = None) -> None:
-        """Refuse an answer that does not fit its question.
+        """Reject an answer that does not fit its question.
 
         Raises:
-            AnswerShapeError: With a sentence that says what to send.
+            AnswerShapeError: With a message that says what to send.
         """
         if fault := self._find_fault(question, answer, schema):
             raise AnswerShapeError(f"{fault} The question '{interrupt_id}' is still open.", (interrupt_id,))
@@ -69,17 +69,17 @@ class AnswerShapes:
 
 
 def _schema_fault(schema: Json, answer: Any) -> str | None:
-    # An extra of the server. Without it a typed question is checked by LangGraph alone, when its task reads the answer.
+    # An extra of the server. Without it only LangGraph checks a typed question, when its task reads the answer.
     try:
         from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # its stubs are a package apart
         from referencing import Registry
     except ImportError:
         return None
     try:
-        # The empty registry keeps a reference in the schema from being fetched over the network.
+        # The empty registry prevents references in the schema from being fetched over the network.
         first: Any = next(Draft202012Validator(schema, registry=Registry()).iter_errors(answer), None)
     except Exception as error:
-        # Somebody's graph published it, LangGraph accepts it, and refusing every answer would leave the thread waiting for ever.
+        # The schema comes from another graph, LangGraph accepts it, and rejecting every answer would leave the thread waiting for ever.
         _log.warning("an answer is not checked, because the schema of its question cannot be used: %s", type(error).__name__)
         return None
     if first is None:

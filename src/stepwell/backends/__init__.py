@@ -1,8 +1,8 @@
-"""Where an agent's files live: six verbs over a tree of text files (`protocol`), and the places that have them.
+"""Where an agent's files live: six verbs over a tree of text files (`protocol`), and the backends that implement them.
 
-`state`, `store`, `filesystem` (with `disk`) and `browser` (with `device`) are such places; `composite` (with `mounts`) makes one tree of
-several. A backend writes
-its verbs once, and `sync_async` or `steps` gives it the other form. What they share: `paths`, `patterns`, `text`, `tree` and `messages`.
+`state`, `store`, `filesystem` (with `disk`) and `browser` (with `device`) are such backends; `composite` (with `mounts`) combines several
+into one tree. A backend implements its verbs once, and `sync_async` or `steps` adds the other form. They share `paths`, `patterns`,
+`text`, `tree` and `messages`.
 """
 
 from stepwell.backends.browser import BrowserBackend

@@ -1,8 +1,8 @@
-"""The user's own files, in the browser: a backend whose every verb is one question to the device (`device`), and nothing before it.
+"""The user's own files, in the browser: a backend in which every verb is one question to the device (`device`), and nothing before it.
 
-The server has no copy of a file. What a verb returns is what the device sent for it, checked and bounded; the device compares a change
-with the file it has, and asks for approval where that is wanted. So it is `remote`: searches from above a mount do not enter it, and the
-harness writes nothing there by itself.
+The server has no copy of a file. A verb returns what the device sent, checked and limited in size; the device compares a change with its
+file, and asks for approval if that is required. So this backend is `remote`: searches from above a mount do not enter it, and
+nothing is written there automatically.
 
 | verb | operation on the wire |
 |---|---|
@@ -13,7 +13,7 @@ harness writes nothing there by itself.
 | `write`, `write_files` | `write_file(title, content, file_type, path, overwrite, base_hash)` |
 | `edit` | `patch_file(file_id, search, replace, description, replace_all, base_hash)` |
 
-`expected_version` and `version` are SHA-256 of the text, in hexadecimal: what a browser can compute, and sends as `hash`.
+`expected_version` and `version` are the SHA-256 of the text, in hexadecimal: a browser can compute that, and sends it as `hash`.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ Row = TypeVar("Row", FileRow, LineMatch, SearchHit)
 
 @dataclass(frozen=True, slots=True)
 class FileToWrite:
-    """One of several files that are written together. `base_hash` names the text that the change is based on."""
+    """One of several files that are written together. `base_hash` is the hash of the text that the change is based on."""
 
     path: str
     content: str
@@ -83,7 +83,7 @@ class FileToWrite:
 
 @dataclass(frozen=True, slots=True)
 class FetchedFile:
-    """A whole file, as a program needs it, and the name of its version."""
+    """A whole file, as a program needs it, with its version."""
 
     text: str
     hash: str | None = None
@@ -93,9 +93,9 @@ class BrowserBackend(SyncBackend):
     """The files of a project on the user's device. Mount it: `CompositeBackend(StateBackend(), {"/project/": BrowserBackend()})`.
 
     Args:
-        project_id: Whose files; without it the agent's state or the run's configuration says so (`current_project_id`).
-        deadline_s: How long the device may take before clients say that it is late.
-        requires_approval: Whether the user is asked before a file changes, where `write_approval` of state or configuration says nothing.
+        project_id: Which project's files; by default the agent's state or the run's configuration says so (`current_project_id`).
+        deadline_s: How long the device may take before clients report that it is late.
+        requires_approval: Whether the user is asked before a file changes, unless `write_approval` in state or configuration says.
         can_search: Whether the device offers semantic search.
     """
 
@@ -114,7 +114,7 @@ class BrowserBackend(SyncBackend):
         self.can_search = can_search
 
     def bind(self, runtime: Any = None, *, state: Mapping[str, Any] | None = None) -> BrowserBackend:
-        """The same files, asked for from a tool (its runtime) or from a node (its state)."""
+        """The same files, accessed from a tool (its runtime) or from a node (its state)."""
         bound = copy(self)
         bound._device = self._device.bind(runtime, state=state)
         return bound
@@ -142,7 +142,7 @@ class BrowserBackend(SyncBackend):
         return text.number_window(path, content.text.split("\n"), offset, limit, content.total_lines)
 
     def fetch(self, file_path: str) -> FetchedFile | ErrorText | None:
-        """A whole file for a program; `None` if there is none."""
+        """A whole file for a program; `None` if it does not exist."""
         path = paths.resolve_file(file_path)
         if isinstance(path, ErrorText):
             return path
@@ -159,7 +159,7 @@ class BrowserBackend(SyncBackend):
         return found if isinstance(found, ErrorText) else found.text.encode()
 
     def search(self, query: str, path: str = paths.ROOT, top_k: int = DEFAULT_TOP_K) -> list[SearchMatch] | str:
-        """Passages near in meaning to a query, best first."""
+        """Passages close in meaning to a query, best first."""
         folder = paths.resolve(path)
         if isinstance(folder, ErrorText):
             return folder
@@ -215,7 +215,7 @@ class BrowserBackend(SyncBackend):
         return self.write_files([FileToWrite(file_path, content, overwrite, expected_version)])[0]
 
     def write_files(self, files: Sequence[FileToWrite]) -> list[WriteResult]:
-        """Write several files with one question and one approval: all of them or none. If one cannot be asked for, nobody is asked."""
+        """Write several files with one question and one approval: all of them or none. If one is invalid, the device is not asked."""
         checked = [_check_write(file) for file in files]
         if any(isinstance(each, ErrorText) for each in checked):
             refused = "Error: nothing was written, because another file of the same step could not be."
@@ -264,7 +264,7 @@ Content = TypeVar("Content", FileRows, FileText, LineMatches, SearchHits, Writte
 
 
 class _Known:
-    """The rows of an answer that name a path which can be one here, below the folder that was asked about."""
+    """The rows of an answer with a valid path below the folder that was asked about."""
 
     def __init__(self, rows: Iterable[Row], folder: str, passes: Any = None) -> None:
         self.rows: list[tuple[str, Any]] = []
@@ -293,7 +293,7 @@ def _is_asked_for(path: str, folder: str, passes: Any) -> bool:
 
 
 def _child(path: str, row: FileRow, folder: str) -> FileInfo:
-    """A row of a listing; what lies deeper shows as the folder that leads to it."""
+    """A row of a listing; a deeper file appears as the folder that leads to it."""
     below = "" if path == folder else paths.relative(path, folder)
     first, deeper, _ = below.partition("/")
     if deeper or row.is_dir:
@@ -351,18 +351,18 @@ def _written(said: WrittenFile | DeviceError, call: DeviceCall) -> WriteResult:
 
 
 def file_type_of(path: str) -> str:
-    """What sort of document a path means: by a word in its name or its folder, else by its suffix."""
+    """The type of document at a path: by a word in its name or its folder, otherwise by its suffix."""
     words = set(re.split(r"[^a-z]+", path.lower()))
     named = next((kind for kind in _NAMED_TYPES if kind in words or f"{kind}s" in words), None)
     return named or _FILE_TYPES.get(path.rpartition(".")[2].lower(), "other")
 
 
 def _grep_glob(folder: str, glob: str | None) -> str | None:
-    """The glob, from the project's root, of the files that a grep below a folder (or in one file) looks into."""
+    """The glob, relative to the project's root, for the files that a grep below a folder (or in one file) covers."""
     if folder == paths.ROOT:
         return glob
     if glob is None:
-        # Nobody here knows whether it is a file or a folder.
+        # We do not know here whether it is a file or a folder.
         return f"{{{_below(folder, '')},{_below(folder, '**')}}}"
     return _below(folder, glob.lstrip("/") if "/" in glob else f"**/{glob}")
 

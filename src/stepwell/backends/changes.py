@@ -1,17 +1,17 @@
-"""Files in agent state: what may be written to the `files` channel, and the reducer that applies it.
+"""Files in agent state: what may be written to the `files` channel, and the reducer that applies the writes.
 
 An update maps paths to one of:
 
 | value | meaning |
 |---|---|
-| `FileData`, or plain text | the file is now this; how callers seed files |
-| `None` | the file is gone |
-| `{"change": "put", "content", "base", "at"}` | the file is now this, unless it is no longer at version `base` (None: did not exist) |
+| `FileData`, or plain text | the new content; callers seed files this way |
+| `None` | the file is deleted |
+| `{"change": "put", "content", "base", "at"}` | the new content, if the file is still at version `base` (None: did not exist) |
 | `{"change": "edit", "edits", "base", "at"}` | exact replacements; only they are stored, so a small edit of a large file stays small |
 
-A change that meets another version than its `base` is kept if it still fits (an edit whose text is there) and otherwise lands
-beside the file as `<path>.conflict-<n>`: nothing is lost, and `conflicts` finds it to report it. Nothing here reads a clock or
-makes a random choice, so replaying a thread gives the same files.
+If the file is not at the change's `base`, the change is still applied if it fits (an edit whose text is there). Otherwise it is stored
+beside the file as `<path>.conflict-<n>`: nothing is lost, and `conflicts` finds it for the report. Nothing here reads a clock or makes a
+random choice, so replaying a thread gives the same files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NotRequired, cast
 
-from typing_extensions import TypedDict  # pydantic builds no JSON schema from typing's own before Python 3.12
+from typing_extensions import TypedDict  # pydantic cannot build a JSON schema from typing's own before Python 3.12
 
 from stepwell.backends import paths, text
 from stepwell.backends.protocol import ErrorText, FileData
@@ -27,7 +27,7 @@ from stepwell.errors import BackendError
 
 
 class StoredFile(FileData):
-    """A file as the channel holds it."""
+    """A file as stored in the channel."""
 
     conflict_of: NotRequired[str]
     """Set on a version that lost a race: the path it was meant for."""
@@ -56,7 +56,7 @@ class EditChange(TypedDict):
 Files = dict[str, StoredFile]
 
 _ASIDE_NAME_BYTES = 200
-_MOST_CONFLICTS = 10**9
+_MAX_CONFLICTS = 10**9
 
 
 def put(content: str, *, base: str | None, at: str) -> PutChange:
@@ -75,7 +75,7 @@ def text_of(file: Mapping[str, Any]) -> str:
 
 
 def conflicts(files: Mapping[str, StoredFile]) -> dict[str, str]:
-    """Versions that lost a race: where they were kept, and for which path."""
+    """Versions that lost a race: where each is stored, and for which path."""
     return {path: file["conflict_of"] for path, file in files.items() if "conflict_of" in file}
 
 
@@ -119,7 +119,7 @@ def _seed_file(path: str, value: Mapping[str, Any]) -> StoredFile:
     if not isinstance(content, str) and not (isinstance(content, list) and all(isinstance(line, str) for line in content)):
         raise BackendError(f"The file {paths.show(path)} has no text. Give it as text, or as {{'content': [lines]}}.")
     file: StoredFile = {
-        "content": text.split_lines(text.join_lines(content)),  # a line given with a newline in it is two
+        "content": text.split_lines(text.join_lines(content)),  # a given line that contains a newline becomes two
         "created_at": value.get("created_at") or "",
         "modified_at": value.get("modified_at") or "",
     }
@@ -143,7 +143,7 @@ def _apply_edit(files: Files, path: str, change: EditChange) -> None:
     for step in change["edits"]:
         outcome = text.replace_exact(path, body, step["old"], step["new"], step["all"])
         if isinstance(outcome, ErrorText):
-            # None of the steps is applied, so what all of them would have brought is kept.
+            # No step is applied, so we keep the new text of all of them.
             brought = "\n".join(each["new"] for each in change["edits"])
             _keep_aside(files, path, text.split_lines(brought), change["at"])
             return
@@ -162,7 +162,7 @@ def _keep_aside(files: Files, path: str, content: list[str], at: str) -> None:
 
 
 def _free_path(files: Files, path: str) -> str:
-    """Where a version that lost a race is kept: beside its file, under a name that tools can open and nothing else has."""
+    """Where to store a version that lost a race: beside its file, under a free name that tools can open."""
     folder, _, name = path.rpartition("/")
     short = name.encode()[:_ASIDE_NAME_BYTES].decode(errors="ignore")
     stem = next((stem for stem in (path, f"{folder}/{short}") if not _too_long(stem)), f"/{short}")
@@ -173,7 +173,7 @@ def _free_path(files: Files, path: str) -> str:
 
 
 def _too_long(stem: str) -> bool:
-    return isinstance(paths.resolve_file(f"{stem}.conflict-{_MOST_CONFLICTS}"), ErrorText)
+    return isinstance(paths.resolve_file(f"{stem}.conflict-{_MAX_CONFLICTS}"), ErrorText)
 
 
 def _taken(files: Files, path: str) -> bool:

@@ -1,17 +1,17 @@
-"""Several backends as one tree: a default, and others mounted at path prefixes. The longest prefix that fits a path decides.
+"""Several backends as one tree: a default, and others mounted at path prefixes. The longest matching prefix decides.
 
-A mounted backend sees paths from its own root, and everything it answers is said again in the caller's paths: rows, results,
-and the paths quoted in its errors (`PathError.below`). Rules:
+A mounted backend sees paths from its own root, and its answers are translated into the caller's paths: rows, results, and the paths
+quoted in its errors (`PathError.below`). Rules:
 
-- A mount, and every folder on the way to one, is a folder: it lists, and nothing can be written in its place. What a backend
-  further up holds below a mount is hidden by it.
+- A mount, and every folder on the way to one, is a folder: it can be listed, and nothing can be written in its place. A mount hides
+  what a backend further up has below it.
 - `ls`, `glob` and `grep` from above a mount look into it too, unless its backend is `remote`: then a note says so. If one part
   fails, the rest is still shown, with the failure as a note.
-- Files in state must not collide when two state backends are mounted. A backend with a method `mounted_at(prefix)` is asked for
-  the backend to use behind that mount; `StateBackend` answers with one that keeps its files under their full paths, so
-  `files_update` passes through as it is.
+- Files in state must not collide if two state backends are mounted. If a backend has a method `mounted_at(prefix)`, it returns the
+  backend to use at that mount; for `StateBackend` that is one that stores its files under their full paths, so `files_update` passes
+  through unchanged.
 
-Verbs are steps, so sync code calls a child's sync verbs, and async code its async ones. `mounts` decides which child answers for what.
+Verbs are steps, so sync code calls a child's sync verbs, and async code its async ones. `mounts` decides which child answers.
 """
 
 from __future__ import annotations
@@ -54,21 +54,21 @@ class VerbCall:
 
 
 def is_remote(backend: Any, path: str = paths.ROOT) -> bool:
-    """Whether what a backend holds at a path is far away or owned by a person."""
+    """Whether a backend's files at a path are remote or owned by a person."""
     asked = getattr(backend, "remote_at", None)
     return asked(path) if asked else bool(getattr(backend, "remote", False))
 
 
 def can_search(backend: Any) -> bool:
-    """Whether a backend, or one that is mounted in it, can be searched by meaning. A factory is not asked: it makes one per call."""
+    """Whether a backend, or one mounted in it, has semantic search. Always false for a factory, which makes a backend per call."""
     return bool(getattr(backend, "can_search", False))
 
 
 class CompositeBackend(SteppedBackend):
     """Routes each path to the backend mounted there, or to the default.
 
-    `CompositeBackend(StateBackend(), {"/memories/": StoreBackend()})`. Children may be factories; they are given `runtime`, or
-    the running graph's, at each call.
+    `CompositeBackend(StateBackend(), {"/memories/": StoreBackend()})`. Children may be factories; each call passes them `runtime`, or
+    the running graph's.
     """
 
     def __init__(self, default: Child, routes: Mapping[str, Child] | None = None, *, runtime: Any = None) -> None:
@@ -76,11 +76,11 @@ class CompositeBackend(SteppedBackend):
         self._runtime = runtime
 
     def bind(self, runtime: Any) -> CompositeBackend:
-        """The same tree, whose factories are given this runtime."""
+        """The same tree with this runtime for its factories."""
         return self._copy_with(self._table, runtime)
 
     def mounted_at(self, prefix: str) -> CompositeBackend:
-        """The same tree behind a mount of another composite, which its own children are told of."""
+        """The same tree at a mount of another composite; its own children learn about that mount."""
         return self._copy_with(self._table.behind(prefix.rstrip("/")), self._runtime)
 
     def remote_at(self, path: str) -> bool:
@@ -165,14 +165,14 @@ class CompositeBackend(SteppedBackend):
         parts.add(self._translate_rows(owner, answer), _note(answer), _failure(answer, owner, folder))
         entered = [mount for mount in below if glob is None or mount.may_hold(glob, folder, anywhere=True)]
         for mount in self._mounts_to_search(entered, parts):
-            # A glob with a slash is meant from `folder`, which the child does not know.
+            # A glob with a slash is relative to `folder`, which the child does not know.
             answer = yield VerbCall(mount, "grep_raw", (pattern, "/", None if glob is not None and "/" in glob else glob))
             rows = (row for row in self._translate_rows(mount, answer) if passes(paths.relative(row["path"], folder)))
             parts.add(rows, _note(answer), _retell(_error(answer), mount))
         return Matches(parts.sorted()[:MAX_MATCHES], note=parts.note(matches_note() if len(parts.rows) > MAX_MATCHES else None))
 
     def search_steps(self, query: str, path: str, top_k: int) -> Steps[VerbCall, list[SearchMatch] | str]:
-        """By meaning, in the one place below `path` (or around it) that offers it."""
+        """Semantic search, in the one place below `path` (or around it) that offers it."""
         folder = paths.resolve(path)
         if isinstance(folder, ErrorText):
             return folder
@@ -227,7 +227,7 @@ class CompositeBackend(SteppedBackend):
         return [mount for mount in (*self._table.mounts, self._table.default) if can_search(mount.child)]
 
     def _file(self, raw: str) -> str | ErrorText:
-        """A path that can be a file's: neither a mount nor a folder on the way to one."""
+        """A path that can be a file: neither a mount nor a folder on the way to one."""
         path = paths.resolve_file(raw)
         if isinstance(path, ErrorText):
             return path
@@ -241,7 +241,7 @@ class CompositeBackend(SteppedBackend):
         return [row for row in rows if not self._table.hides(mount, row["path"])] if self._table.mounts else rows
 
     def _mounts_to_search(self, mounts: Iterable[Mount], parts: _Parts[Any]) -> list[Mount]:
-        """The mounts to search from above; those that are not are noted."""
+        """The mounts to search from above; a note names those that are left out."""
         near: list[Mount] = []
         for mount in mounts:
             if is_remote(mount.open(self._runtime)):
@@ -252,7 +252,7 @@ class CompositeBackend(SteppedBackend):
 
 
 class _Parts(Generic[Row]):
-    """An answer put together from several children's."""
+    """An answer combined from several children."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
@@ -279,13 +279,13 @@ def _note(answer: object) -> str | None:
 
 
 def _failure(answer: object, owner: Mount, folder: str) -> str | None:
-    """What to say of the owner's failure, above other mounts. That it has no such folder itself is no failure."""
+    """The owner's failure, as seen from above other mounts. It is not a failure if the owner itself lacks the folder."""
     error = _error(answer)
     return None if error == messages.no_folder(owner.inner(folder)) else _retell(error, owner)
 
 
 def _retell(error: str | None, mount: Mount) -> ErrorText | None:
-    """A child's error for a reader who sees its paths below the mount."""
+    """A child's error, with its paths as the caller sees them below the mount."""
     if error is None:
         return None
     if not mount.path:
@@ -294,7 +294,7 @@ def _retell(error: str | None, mount: Mount) -> ErrorText | None:
         return error.below(mount.path)
     if isinstance(error, ErrorText):
         return error
-    return ErrorText(f"{error} (Said by the backend at '{mount.path}/', which counts its paths from there.)")
+    return ErrorText(f"{error} (From the backend at '{mount.path}/', whose paths start there.)")
 
 
 def _translate_result(mount: Mount, result: Result) -> Result:
@@ -304,7 +304,7 @@ def _translate_result(mount: Mount, result: Result) -> Result:
 
 
 def _first_step(folder: str, path: str) -> str:
-    """The folder directly in `folder` that leads to a mount further down, as a row shows it."""
+    """The folder directly in `folder` that leads to a mount further down, as shown in a row."""
     start = 1 if folder == paths.ROOT else len(folder) + 1
     end = path.find("/", start)
     return (path if end < 0 else path[:end]) + "/"

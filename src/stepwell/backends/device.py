@@ -1,14 +1,14 @@
-"""The user's device, asked to do something with the files of a project: one interrupt, whatever number of calls it holds.
+"""Asks the user's device to work on the files of a project: one interrupt, however many calls it contains.
 
 ```
 calls ─▶ interrupt {type: client_tool_execution, message, tool_calls, project_id, deadline_s, requires_approval} ─▶ the page does them
-results <── {tool_results: [...]}, checked against one schema per operation before LangGraph keeps them (`answers.client_tools`)
+results <── {tool_results: [...]}, checked against one schema per operation before LangGraph stores them (`answers.client_tools`)
 ```
-Nothing has happened before the interrupt, so a step that runs again asks nothing twice: LangGraph gives it the answer that it has.
-No clock of ours answers for the device. `deadline_s` tells clients when to say that it is late; the question stays open.
+Nothing happens before the interrupt, so a step that runs again asks nothing twice: LangGraph gives it the answer it already has. We have
+no time-out for the device. `deadline_s` tells clients when to report that it is late; the question stays open.
 
-Which project is meant, and whether its writes need approval, is said when the device is made, by the agent's state, or by the run's
-configuration, in this order. The approval itself is the device's: only it has the file that a change is compared with.
+The project, and whether its writes need approval, come from the `Device` itself, the agent's state, or the run's configuration, in this
+order. The device handles the approval: only it has the file that a change is compared with.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from stepwell.backends.protocol import ErrorText
 
 PROJECT: Final = "current_project_id"
 WRITE_APPROVAL: Final = "write_approval"
-"""Where a state or a configuration says which project is meant, and whether its writes need approval: for all, or by project."""
+"""Keys in a state or configuration: which project, and whether its writes need approval (for all projects, or per project)."""
 DEADLINE_S = 120.0
 CHANGING: Final = frozenset({"write_file", "patch_file"})
 MAX_REASON_CHARS = 1_000
 ABOUT: Final = ("path", "file_id", "title", "query", "pattern")
-"""The argument that says what a call is about, whichever of them it has."""
+"""Arguments that say what a call is about; the first one present is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceCall:
-    """One of the seven operations, with its arguments as they go over the wire."""
+    """One of the seven operations, with its arguments as sent."""
 
     name: str
     args: Mapping[str, Any]
@@ -51,13 +51,13 @@ class DeviceCall:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """Who is asked, and how. `bind` gives one that knows the running step."""
+    """Which project's device to ask, and how. `bind` returns one that knows the running step."""
 
     project_id: str | None = None
     deadline_s: float = DEADLINE_S
     requires_approval: bool = True
     call_id: str = ""
-    """Of the tool call that asks."""
+    """The id of the tool call that asks."""
     state: Mapping[str, Any] = field(default_factory=dict)
 
     def bind(self, runtime: Any = None, *, state: Mapping[str, Any] | None = None) -> Device:
@@ -70,12 +70,12 @@ class Device:
         )
 
     def perform(self, calls: Sequence[DeviceCall]) -> list[Any]:
-        """What the device says to each call: the model of the operation's content, or a `DeviceError`."""
+        """The device's answer to each call: the model of the operation's content, or a `DeviceError`."""
         question = self.question(calls)
         return read_results(question, ask(question, client_tools_fault, client_tools_schema(question)))
 
     def question(self, calls: Sequence[DeviceCall]) -> dict[str, Any]:
-        """What goes out."""
+        """The interrupt's payload."""
         configured = _configured()
         project_id = self.project_id or self.state.get(PROJECT) or configured.get(PROJECT)
         first = self.call_id or _task_id()
@@ -96,12 +96,12 @@ class Device:
             chosen = configured.get(WRITE_APPROVAL)
         if isinstance(chosen, Mapping):
             chosen = chosen.get(project_id)
-        # Only a plain yes or no counts: a slip of the pen must not switch the approval off.
+        # Only a plain yes or no counts: a typing mistake must not switch the approval off.
         return chosen if isinstance(chosen, bool) else self.requires_approval
 
 
 def say_failure(error: DeviceError, call: DeviceCall, path: str) -> ErrorText:
-    """A device's refusal as the model can act on it. `path` is the file or folder that the call was about."""
+    """A device's error as a text that the model can act on. `path` is the file or folder that the call was about."""
     reason = error.message.strip()[:MAX_REASON_CHARS]
     quoted = f" ({reason})" if reason else ""
     changing = call.name in CHANGING
@@ -147,12 +147,12 @@ def _say_what_waits(calls: Sequence[DeviceCall], project_id: Any) -> str:
 def _configured() -> Mapping[str, Any]:
     try:
         configured = get_config().get("configurable")
-    except RuntimeError:  # outside of a graph, where asking fails with words of its own
+    except RuntimeError:  # outside of a graph, where asking fails with its own message
         return {}
     return configured or {}
 
 
 def _task_id() -> str:
-    """A name for a call that no model made: LangGraph's task, which is the same whenever the step runs again."""
+    """An id for a call that no model made: LangGraph's task id, which is the same if the step runs again."""
     namespace = str(_configured().get("checkpoint_ns", ""))
     return namespace.rpartition("|")[2].replace(":", "-") or "call"

@@ -1,10 +1,10 @@
 """Files on disk, below one folder and never outside it.
 
-`FilesystemBackend` says what each verb means; how it is done is in `disk`: `spots` (which path means what), `open` (how a folder is
-reached), `folder` (what can be done in it), `write` (whole changes, locks), `walk` and `search` (grep, glob).
+`FilesystemBackend` defines what each verb means; `disk` does the work: `spots` (what a path means), `open` (how a folder is reached),
+`folder` (what can be done in it), `write` (atomic changes, locks), `walk` and `search` (grep, glob).
 
-Rules to keep: every path goes through `disk.spots`, every open through `Tree.enter`, and every `OSError` through `explain`,
-which never repeats what the system said about a path.
+Rules to keep: every path goes through `disk.spots`, every open through `Tree.enter`, and every `OSError` through `explain`, which
+never repeats what the system said about a path.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from stepwell.backends.tree import folder_row
 from stepwell.clock import Clock, SystemClock
 
 MAX_EDIT_ATTEMPTS = 5
-"""How often an edit starts again when a program that takes no lock changes the file under it."""
+"""How often an edit starts again if a program without a lock changes the file meanwhile."""
 
-# A link that was met while opening, a socket or a device without a driver, a file system mounted read-only.
+# A link found while opening, a socket or a device without a driver, a file system mounted read-only.
 _REFUSALS = (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.ENODEV, errno.EROFS)
 
 
 class FilesystemBackend(SyncBackend):
-    """Keeps files below `root_dir` (the current folder if None).
+    """Stores files below `root_dir` (default: the current folder).
 
-    With `virtual_mode`, the default, paths start at that root, so that a model sees nothing of the host; without it they are the
-    host's own, and only those below `root_dir` are open. `max_file_size_mb` is deepagents' way to say `max_file_bytes`.
-    `fsync` makes each write survive a power cut. `containment` picks the means by hand; "auto" takes the strongest there is.
+    With `virtual_mode`, the default, paths start at that root, so that a model sees nothing of the host; without it they are the host's
+    own paths, and only those below `root_dir` are allowed. `max_file_size_mb` is deepagents' name for `max_file_bytes`. `fsync` makes each
+    write survive a power cut. `containment` selects the method by hand; "auto" uses the strongest available.
     """
 
     blocking: ClassVar[bool] = True
@@ -192,7 +192,7 @@ class FilesystemBackend(SyncBackend):
         return EditResult(error=messages.conflict(spot.shown))
 
     def _file_at(self, spot: Spot) -> os.stat_result | None:
-        """The file at a spot, or None if it is a folder; `OSError` if it is neither."""
+        """The file at a spot, or None if it is a folder; raises `OSError` if it is neither."""
         if not spot.segments:
             return None
         with self._tree.enter(spot.folder) as folder:
@@ -212,7 +212,7 @@ class FilesystemBackend(SyncBackend):
                 try:
                     status = folder.stat(name)
                 except FileNotFoundError:
-                    continue  # gone since the folder was read
+                    continue  # deleted since the folder was read
                 if disk_search.is_single(status):
                     rows.append(disk_search.file_row(spot.below + name, status))
         return rows
@@ -286,7 +286,7 @@ class FilesystemBackend(SyncBackend):
 
 
 def explain(error: Exception, spot: Spot, missing: ErrorText, limit: int = 0, *, changing: bool = False) -> ErrorText:
-    """What the disk said, in words for the model. `missing` is what to say if there is nothing at the spot."""
+    """The disk's error in words for the model. `missing` is the message if there is nothing at the spot."""
     match error:
         case InTheWayError() if changing:
             return messages.below_file(spot.shown, spot.shown_at(error.depth))

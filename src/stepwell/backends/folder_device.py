@@ -1,8 +1,7 @@
-"""A device that is no browser: carries out the seven operations on any backend, a folder on this machine for instance.
+"""A device that is not a browser: carries out the seven operations on any backend, such as a folder on this machine.
 
-For terminals and tests. It answers what `device` asks, with the same results, errors and limits as a page does: a change is compared
-with the file as it is now, shown as a diff, and made only if it is allowed. Several changes of one question are made together or not
-at all.
+For terminals and tests. It answers the questions of `device`, with the same results, errors and limits as a page: a change is compared
+with the current file, shown as a diff, and made only if it is approved. If one change of a question fails or is rejected, none is made.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ PASSAGE_CHARS = 500
 
 @dataclass(frozen=True, slots=True)
 class DeviceChange:
-    """What a question wants to make of one file."""
+    """What a question would change in one file."""
 
     path: str
     new: str
     old: str | None
-    """`None`: there is no such file yet."""
+    """`None` if the file does not exist yet."""
     description: str = ""
     occurrences: int = 1
 
@@ -43,11 +42,11 @@ class DeviceChange:
 
 
 Approve = Callable[[Sequence[DeviceChange]], bool | str]
-"""All changes of a question -> whether they are allowed; a text is a no with its reason."""
+"""Receives all changes of a question; returns whether they are allowed. A text means no, with the reason."""
 
 
 class OperationError(Exception):
-    """An operation that is not carried out."""
+    """An operation that was not carried out."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:
         self.code = code
@@ -55,13 +54,13 @@ class OperationError(Exception):
 
 
 class FolderDevice:
-    """`FolderDevice(FilesystemBackend(root_dir="notes")).answer(question)` is the answer to a `client_tool_execution`."""
+    """`FolderDevice(FilesystemBackend(root_dir="notes")).answer(question)` returns the answer to a `client_tool_execution`."""
 
     def __init__(self, files: BackendProtocol) -> None:
         self._files = files
 
     def answer(self, question: Mapping[str, Any], approve: Approve = lambda changes: True) -> dict[str, Any]:
-        """Do what is asked. `approve` is asked once, if something would change and the question wants approval."""
+        """Do what the question asks. `approve` is called once, if something would change and the question requires approval."""
         calls = question["tool_calls"]
         changes = {call["id"]: self._plan(call) for call in calls if call["name"] in CHANGING}
         refused = self._decide(changes, approve if question.get("requires_approval") else lambda planned: True)
@@ -99,7 +98,7 @@ class FolderDevice:
         return DeviceChange(path, new, old, args.get("description", ""), count)
 
     def _decide(self, planned: Mapping[str, DeviceChange | OperationError], approve: Approve) -> dict[str, OperationError]:
-        """What is not done, and why."""
+        """The changes that are not made, and why."""
         failed = {name: each for name, each in planned.items() if isinstance(each, OperationError)}
         if failed:
             beside = OperationError("failed", "Another change of the same step does not fit.")
@@ -175,7 +174,7 @@ class FolderDevice:
         return {"matches": rows, "truncated": len(found) > MAX_MATCHES or bool(getattr(found, "note", None))}
 
     def _search(self, args: Mapping[str, Any]) -> dict[str, Any]:
-        """By the words of the query, not by meaning: a folder has no embeddings."""
+        """Searches by the words of the query, not by meaning: a folder has no embeddings."""
         words = set(args["query"].lower().split())
         hits: list[tuple[float, dict[str, Any]]] = []
         for row in self._files.glob_info("**/*", paths.ROOT):

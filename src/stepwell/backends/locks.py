@@ -1,9 +1,9 @@
-"""A lock that threads and tasks can wait for alike, and a table of such locks.
+"""A lock that both threads and tasks can wait for, and a table of such locks.
 
-A `threading.Lock` would stop the event loop while it waits, an `asyncio.Lock` belongs to one loop: sync and async agents
-share one store, so neither will do. Waiters are served in the order they came. The lock is not re-entrant.
+A `threading.Lock` would block the event loop while it waits, and an `asyncio.Lock` belongs to one loop; sync and async agents share one
+store, so neither works. Waiters are served in order. The lock is not re-entrant.
 
-Waiting ends with `TimeoutError` after a while, because sync code on an event loop may be waiting for a task of that very loop.
+Waiting ends with `TimeoutError` after a while, because sync code on an event loop may be waiting for a task of that same loop.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SharedLock:
             raise
 
     def release(self) -> None:
-        """Hand the lock to the next one who still waits."""
+        """Pass the lock to the next waiter, if any."""
         with self._guard:
             while self._waiting:
                 turn = self._waiting.popleft()
@@ -66,13 +66,13 @@ class SharedLock:
         return turn
 
     def _give_up(self, turn: Future[None]) -> None:
-        # A cancelled turn is skipped by `release`; one that cannot be cancelled was already served and must be passed on.
+        # `release` skips a cancelled turn; a turn that cannot be cancelled was already served, so the lock must be passed on.
         if not turn.cancel():
             self.release()
 
 
 class LockTable:
-    """A fixed number of locks; a key always leads to the same one. Two keys may share one: a wait more, never a mistake."""
+    """A fixed number of locks; a key always maps to the same one. Two keys may share one: that costs a wait, but is never wrong."""
 
     def __init__(self, size: int = 64) -> None:
         self._locks = [SharedLock() for _ in range(size)]

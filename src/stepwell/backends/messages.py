@@ -1,4 +1,4 @@
-"""The sentences that more than one backend says, so that a model meets the same words everywhere."""
+"""Messages that several backends use, so that a model reads the same words everywhere."""
 
 from __future__ import annotations
 

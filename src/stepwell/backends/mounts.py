@@ -1,6 +1,6 @@
-"""Which backend answers for which path: a table of mounts. Decisions only; nothing here calls a verb.
+"""Which backend answers for which path: a table of mounts. It only decides; nothing here calls a verb.
 
-A mount's path is resolved (`/memories`, no trailing slash); the default's is empty, so that joining works for both.
+A mount's path is resolved (`/memories`, no trailing slash); the default's is empty, so that both can be used as a prefix.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ _SPECIAL = frozenset("*?[{")
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A backend and the path it is found under. `place` is where that path lies in the outermost tree."""
+    """A backend and the path where it is mounted. `place` is that path in the outermost tree."""
 
     path: str
     child: Child
     place: str
 
     def inner(self, path: str) -> str:
-        """A path of the caller's, as the backend sees it."""
+        """A caller's path, as the backend sees it."""
         return path[len(self.path) :] or paths.ROOT
 
     def outer(self, path: str) -> str:
-        """A path of the backend's, as the caller sees it; a folder keeps its slash."""
+        """A backend's path, as the caller sees it; a folder keeps its slash."""
         return self.path + path
 
     def may_hold(self, pattern: str, folder: str, *, anywhere: bool = False) -> bool:
-        """Whether a glob that starts in a folder above can match anything here. In doubt, yes."""
+        """Whether a glob that starts in a folder above can match anything here. If in doubt, yes."""
         wanted = [part for part in pattern.split("/") if part not in ("", ".")]
         if "{" in pattern or (anywhere and len(wanted) == 1):
             return True
@@ -50,7 +50,7 @@ class Mount:
         return len(wanted) > len(way)
 
     def open(self, runtime: Any) -> BackendProtocol:
-        """The backend itself: made, if it is a factory, and told where it is mounted, if it wants to know."""
+        """The backend itself. A factory is called to make it, and a backend with `mounted_at` learns where it is mounted."""
         backend = self.child if _is_backend(self.child) else cast("BackendFactory", self.child)(_runtime(runtime))
         bind = getattr(backend, "bind", None) if runtime is not None else None
         backend = bind(runtime) if bind else backend
@@ -67,7 +67,7 @@ class MountTable:
 
     @classmethod
     def build(cls, default: Child, routes: Mapping[str, Child]) -> MountTable:
-        """Check the routes and put them in order."""
+        """Check the routes and sort them."""
         _check_child("the default", default)
         mounts = [
             Mount(path, child, path) for path, child in ((_check_route(route, child), child) for route, child in routes.items())
@@ -75,16 +75,16 @@ class MountTable:
         return cls(Mount("", default, ""), tuple(sorted(mounts, key=lambda mount: -len(mount.path))))
 
     def behind(self, place: str) -> MountTable:
-        """The same table when the whole tree is itself mounted somewhere."""
+        """The same table for a tree that is itself mounted somewhere."""
         mounts = tuple(Mount(mount.path, mount.child, place + mount.place) for mount in self.mounts)
         return MountTable(Mount("", self.default.child, place), mounts)
 
     def owner(self, path: str) -> Mount:
-        """Who answers for a resolved path."""
+        """The mount that answers for a resolved path."""
         return next((mount for mount in self.mounts if paths.is_within(path, mount.path)), self.default)
 
     def below(self, folder: str) -> list[Mount]:
-        """The mounts that lie below a folder, without the one at the folder itself."""
+        """The mounts below a folder, without one at the folder itself."""
         prefix = paths.ROOT if folder == paths.ROOT else folder + "/"
         return sorted((mount for mount in self.mounts if mount.path.startswith(prefix)), key=lambda mount: mount.path)
 
@@ -93,7 +93,7 @@ class MountTable:
         return any(paths.is_within(mount.path, path) for mount in self.mounts)
 
     def hides(self, owner: Mount, row_path: str) -> bool:
-        """Whether what `owner` holds at a path cannot be seen: another mount lies there, or below what would be a file."""
+        """Whether a row of `owner` cannot be seen: another mount is at its path, or below what would be a file."""
         path = row_path.rstrip("/")
         if self.owner(path).path != owner.path:
             return True
@@ -120,7 +120,7 @@ def _check_child(what: str, child: object) -> None:
 
 
 def _is_backend(child: object) -> bool:
-    # A class has the verbs as attributes too, but is a factory: calling it with a runtime makes the backend.
+    # A class has the verbs as attributes too, but it is a factory: calling it with a runtime makes the backend.
     return not isinstance(child, type) and isinstance(child, BackendProtocol)
 
 

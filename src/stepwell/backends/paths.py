@@ -1,16 +1,16 @@
-"""Every question about a path, answered once for all backends.
+"""All rules about paths, in one place for all backends.
 
-A path is virtual: `/` is the backend's own root, never the host's. Pure functions: nothing here touches a disk, so the verdict
-on a string is the same whichever backend was asked. What is refused, and why:
+A path is virtual: `/` is the backend's own root, never the host's. Pure functions: nothing here touches a disk, so every backend accepts
+the same strings. What is refused, and why:
 
 | refused | because |
 |---|---|
-| `..` as a segment, also percent-encoded or in look-alike characters | it names a place outside the folder it stands in |
-| NUL, control and bidirectional characters, invisible spaces, lone surrogates | they hide what a name really says |
-| drive letters, `\\\\host\\share`, `~`, `scheme://` | they are other systems' ways to say where |
-| segments above 255 bytes, paths above 1,024 bytes | no storage takes them all |
+| `..` as a segment, also percent-encoded or in look-alike characters | it leads outside its folder |
+| NUL, control and bidirectional characters, invisible spaces, lone surrogates | they hide what a name really is |
+| drive letters, `\\\\host\\share`, `~`, `scheme://` | they are other systems' forms of paths |
+| segments above 255 bytes, paths above 1,024 bytes | not every storage accepts them |
 
-A backslash separates folders as a slash does (`docs\\a.md` is `/docs/a.md`), so no file has one in its name; in a pattern it is refused.
+A backslash separates folders like a slash (`docs\\a.md` is `/docs/a.md`), so no file name contains one; in a pattern it is refused.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f"  # control characters of both blocks
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional marks
     "\u00ad\u200b\u2028\u2029\u2060-\u2064\ufeff\U000e0000-\U000e007f"  # invisible spaces, hyphens and tags, line separators
-    "\ufffe\uffff"  # no characters: XML, in which object stores list names, cannot hold them
+    "\ufffe\uffff"  # not characters: XML, in which object stores list names, cannot contain them
     "\ud800-\udfff]"  # lone surrogates: no encoding can store them
 )
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -45,13 +45,13 @@ _UNSAFE_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def resolve(raw: object) -> str | ErrorText:
-    """The normal form of a path (`/a/b`, no trailing slash), or what is wrong with it.
+    """The normal form of a path (`/a/b`, no trailing slash), or an error.
 
-    A name without a leading slash is taken from the root; backslashes become slashes; empty segments and `.` vanish.
+    A name without a leading slash is relative to the root; backslashes become slashes; empty segments and `.` are dropped.
     """
     if not isinstance(raw, str):
         return ErrorText(f"Error: a path must be text, not {type(raw).__name__}. Pass a path such as '/notes.md'.")
-    # Nearly every path is plain; the name class above cannot start with a dot, so no plain path is a traversal.
+    # Nearly every path is plain; names in `_PLAIN` cannot start with a dot, so no plain path is a traversal.
     if _PLAIN.fullmatch(raw) and os.name != "nt":
         return raw
     slashed = raw if raw.startswith("\\\\") else raw.replace("\\", "/")
@@ -67,7 +67,7 @@ def resolve_file(raw: object) -> str | ErrorText:
 
 
 def resolve_pattern(raw: object) -> str | ErrorText:
-    """A glob pattern without its leading slashes, or what is wrong with it; the same rules as for paths."""
+    """A glob pattern without its leading slashes, or an error; the same rules as for paths."""
     if not isinstance(raw, str):
         return ErrorText(f"Error: a glob pattern must be text, not {type(raw).__name__}. Pass a pattern such as '**/*.md'.")
     if not raw.strip("/. "):
@@ -76,7 +76,7 @@ def resolve_pattern(raw: object) -> str | ErrorText:
 
 
 def check_prefixes(path: str, allowed: Sequence[str]) -> ErrorText | None:
-    """An error if `path` (already resolved) lies below none of the allowed prefixes; no prefixes allow all."""
+    """An error if `path` (already resolved) is below none of the allowed prefixes; without prefixes everything is allowed."""
     if not allowed or any(is_within(path, prefix) for prefix in allowed):
         return None
     places = [part for prefix in allowed for part in (", ", Place(prefix))][1:]
@@ -84,7 +84,7 @@ def check_prefixes(path: str, allowed: Sequence[str]) -> ErrorText | None:
 
 
 def is_within(path: str, folder: str) -> bool:
-    """Whether a resolved path is `folder` itself or lies below it."""
+    """Whether a resolved path is `folder` itself or below it."""
     folder = folder.rstrip("/")
     return path == folder or path.startswith(folder + "/") or not folder
 
@@ -104,7 +104,7 @@ def relative(path: str, folder: str) -> str:
 
 
 def show(raw: object) -> str:
-    """A path quoted for a message: hidden characters escaped, long ones cut."""
+    """A path quoted for a message: hidden characters escaped, long paths cut."""
     text = raw if isinstance(raw, str) else str(raw)
     if len(text) > 120:
         text = f"{text[:80]}…{text[-30:]}"
@@ -118,7 +118,7 @@ class Place(str):
 
 
 class PathError(ErrorText):
-    """A message that quotes paths, and can be said again for a reader who sees them below a mount."""
+    """A message that quotes paths, and can be rewritten for a reader who sees them below a mount."""
 
     parts: tuple[str, ...]
 
@@ -133,7 +133,7 @@ class PathError(ErrorText):
 
 
 def safe_name(raw: str) -> str:
-    """A file name made of an id that others chose (a tool call's, say): only letters, digits, `_` and `-`, never empty."""
+    """A file name made from an external id (a tool call's, for example): only letters, digits, `_` and `-`, never empty."""
     return _UNSAFE_IN_NAME.sub("_", raw)[:100] or "_"
 
 
@@ -151,7 +151,7 @@ def _complaint(raw: str) -> ErrorText | None:
         return ErrorText(
             f"Error: {show(raw)} is not a path of this file system. Use one that starts at its root, as in '/folder/file.md'."
         )
-    # What follows is asked of the normal form, so that a path that passed once passes again, also from inside a mount.
+    # The rest is checked on the normal form, so that a path that passed once passes again, even inside a mount.
     path = _normal(raw)
     if len(path.encode()) > MAX_PATH_BYTES:
         return ErrorText(f"Error: {show(raw)} is longer than {MAX_PATH_BYTES} bytes. Choose a shorter path.")
@@ -176,7 +176,7 @@ def _segment_complaint(segment: str) -> str | None:
 
 
 def _climbs(segment: str) -> bool:
-    """Whether a segment is `..`, or becomes one (or several segments) once decoded as a careless reader would."""
+    """Whether a segment is `..`, or becomes one (or several segments) if carelessly decoded."""
     if segment == "..":
         return True
     if segment.isascii() and "%" not in segment:

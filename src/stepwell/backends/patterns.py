@@ -1,4 +1,4 @@
-"""Patterns from a model, compiled so that no input can make them slow: RE2 matches in linear time.
+"""Compiles patterns from a model so that no input can make them slow: RE2 matches in linear time.
 
 `re` must never see a pattern that a model or a user wrote: `(a+)+$` on 26 characters keeps it busy for seconds.
 """
@@ -25,7 +25,7 @@ _CHOICE = re.compile(r"\{[^*\[\]{}/]*\}")
 
 
 class TextPattern:
-    """A grep pattern: `literal` when it has no special characters, otherwise `regex`."""
+    """A grep pattern: `literal` if it has no special characters, otherwise `regex`."""
 
     __slots__ = ("_loose", "literal", "regex", "source")
 
@@ -33,11 +33,11 @@ class TextPattern:
         self.source = source
         self.literal = source if not _META.search(source) else None
         self.regex = regex
-        # On a whole text, ^ and $ must mean lines; a pattern that speaks of the whole text's ends cannot be asked that way.
+        # On a whole text, ^ and $ must mean lines; a pattern with anchors for the whole text cannot be searched that way.
         self._loose = None if _WHOLE_TEXT.search(source) else _re2(f"(?m){source}")
 
     def may_occur_in(self, text: str) -> bool:
-        """False if no line of a text can match. One look at the whole saves a look at each line."""
+        """False if no line of a text can match. One search of the whole text saves one per line."""
         if self.literal is not None:
             return self.literal in text
         return self._loose is None or self._loose.search(_encodable(text)) is not None
@@ -52,20 +52,20 @@ class TextPattern:
 
 
 def _encodable(text: str) -> str:
-    """Text as RE2 can take it: half characters (lone surrogates) become question marks, so that positions stay the same."""
+    """Text that RE2 accepts: lone surrogates become question marks, so that positions stay the same."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 ByteFinder = Callable[[bytes, int], int]
-"""Where, from a position on, the next line that may match has its match; -1 if there is none."""
+"""Takes data and a start position; returns where the next line that may match has its match, or -1."""
 
 
 def byte_finder(wanted: TextPattern) -> ByteFinder:
-    """The fastest search through UTF-8 bytes that misses no matching line; what it finds is a line to look at, no verdict."""
+    """The fastest search through UTF-8 bytes that misses no matching line; a hit is only a candidate that must still be checked."""
     if wanted.literal is not None:
         needle = wanted.literal.encode()
         return lambda data, start: data.find(needle, start)
-    if _WHOLE_TEXT.search(wanted.source):  # it speaks of the ends of a text, here of a line: look at every line
+    if _WHOLE_TEXT.search(wanted.source):  # it has anchors for the whole text, which here is a line: check every line
         return lambda data, start: start if start < len(data) else -1
     options = re2.Options()
     options.max_mem = MAX_MEMORY_BYTES
@@ -81,7 +81,7 @@ def byte_finder(wanted: TextPattern) -> ByteFinder:
 
 
 def compile_text(pattern: object) -> TextPattern | ErrorText:
-    """A grep pattern, or what is wrong with it."""
+    """A grep pattern, or an error."""
     if not isinstance(pattern, str) or not pattern:
         return ErrorText("Error: the grep pattern is empty. Pass the text or RE2 expression to look for.")
     if len(pattern) > MAX_PATTERN_CHARS:
@@ -103,7 +103,7 @@ def compile_text(pattern: object) -> TextPattern | ErrorText:
 
 
 class Endings:
-    """The test that most globs come down to. Who has thousands of paths uses `endings` itself and saves the calls."""
+    """The test for most globs. Code with thousands of paths uses `endings` directly, to save the calls."""
 
     __slots__ = ("endings",)
 
@@ -117,7 +117,7 @@ class Endings:
 def compile_glob(pattern: object, *, anywhere: bool = False) -> Callable[[str], bool] | ErrorText:
     """A test for relative paths. `**` crosses folders, `*` and `?` do not, `{a,b}` and `[abc]` choose.
 
-    With `anywhere`, a pattern without a slash is held against the last segment, as in `grep --include`.
+    With `anywhere`, a pattern without a slash is matched against the last segment, as in `grep --include`.
     """
     checked = resolve_pattern(pattern)
     if isinstance(checked, ErrorText):
@@ -182,7 +182,7 @@ def _glob_test(source: str, plain: bool) -> Callable[[str], bool]:
 
 
 def _suffixes(pattern: str, anywhere: bool) -> tuple[str, ...] | None:
-    """The endings that `**/*.md` or `**/*.{md,txt}` ask for. Most globs are like that, and `endswith` is the fastest test."""
+    """The endings of `**/*.md` or `**/*.{md,txt}`. Most globs look like this, and `endswith` is the fastest test."""
     hit = _ENDING.fullmatch(pattern)
     if hit is None or not (hit["deep"] or anywhere):
         return None
@@ -190,9 +190,9 @@ def _suffixes(pattern: str, anywhere: bool) -> tuple[str, ...] | None:
 
 
 def _has_no_choices(pattern: str) -> bool:
-    """Whether `re` can be trusted with our translation of a glob, which is ten times faster than calling RE2 for each path.
+    """Whether `re` is safe for our translation of a glob; that is ten times faster than calling RE2 for each path.
 
-    A slash ends every `*`, so with one star to a segment there is nothing to try twice: the time stays linear.
+    A slash ends every `*`, so with one star per segment there is no backtracking: the time stays linear.
     """
     pattern = _CHOICE.sub("", pattern, count=1)
     if "[" in pattern or "{" in pattern:

@@ -1,12 +1,12 @@
-"""What a backend is: six verbs over a tree of text files, and the types they speak.
+"""Defines a backend: six verbs over a tree of text files, and their types.
 
-Rules every implementation keeps, and `stepwell.testing` checks:
+Rules for every implementation, checked by `stepwell.testing`:
 
-- Paths are virtual, absolute and decided by `paths` alone, so every backend gives the same verdict.
-- No verb raises for what a model can type. Failures are results: `ErrorText`, `Listing.error`, `WriteResult.error`, `EditResult.error`.
+- Paths are virtual and absolute, and only `paths` judges them, so every backend accepts the same ones.
+- No verb raises for anything a model can type. Failures are results: `ErrorText`, `Listing.error`, `WriteResult.error`, `EditResult.error`.
 - No result ever shows a path of the host.
-- A backend that can be searched by meaning says `can_search` and has a seventh verb, `search(query, path, top_k)`.
-- A write or an edit happens whole or not at all, and never silently undoes somebody else's.
+- A backend with semantic search sets `can_search` and has a seventh verb, `search(query, path, top_k)`.
+- A write or an edit happens completely or not at all, and never silently undoes someone else's.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NotRequired, Protocol, runtime_checkable
 
-from typing_extensions import TypedDict  # pydantic builds no JSON schema from typing's own before Python 3.12
+from typing_extensions import TypedDict  # pydantic cannot build a JSON schema from typing's own before Python 3.12
 
 DEFAULT_READ_LIMIT = 2000
 DEFAULT_TOP_K = 8
 
 
 class FileData(TypedDict):
-    """A file as agent state and stores hold it."""
+    """A file as stored in agent state and stores."""
 
     content: list[str]
-    """The text split at every newline; joining with newlines gives it back exactly."""
+    """The text split at every newline; joining with newlines restores it exactly."""
     created_at: str
     modified_at: str
 
@@ -38,7 +38,7 @@ class FileInfo(TypedDict):
     size: int
     modified_at: str
     file_id: NotRequired[str]
-    """A stable id, where the storage has one of its own."""
+    """A stable id, if the storage has one."""
 
 
 class GrepMatch(TypedDict):
@@ -52,7 +52,7 @@ class GrepMatch(TypedDict):
 
 
 class SearchMatch(TypedDict):
-    """A passage that a search by meaning found."""
+    """A passage found by semantic search."""
 
     path: str
     text: str
@@ -61,13 +61,13 @@ class SearchMatch(TypedDict):
 
 
 class ErrorText(str):
-    """A failure as text that the model can act on. It reads like any string and can be told apart from content."""
+    """A failure as text that the model can act on. It is a string, but can be told apart from content."""
 
     __slots__ = ()
 
 
 class Listing(list[FileInfo]):
-    """Rows of `ls_info` and `glob_info`, with what else there is to say about them."""
+    """Rows of `ls_info` and `glob_info`, with an error or a note."""
 
     def __init__(self, rows: Iterable[FileInfo] = (), *, error: str | None = None, note: str | None = None) -> None:
         super().__init__(rows)
@@ -84,7 +84,7 @@ class Matches(list[GrepMatch]):
 
 
 class Passages(list[SearchMatch]):
-    """Rows of a search by meaning, best first; the note says what was left out."""
+    """Rows of a semantic search, best first; the note says what was left out."""
 
     def __init__(self, rows: Iterable[SearchMatch] = (), *, note: str | None = None) -> None:
         super().__init__(rows)
@@ -93,19 +93,19 @@ class Passages(list[SearchMatch]):
 
 @dataclass
 class WriteResult:
-    """What became of a `write`. Exactly one of `error` and `path` is set."""
+    """The result of a `write`. Exactly one of `error` and `path` is set."""
 
     error: str | None = None
     path: str | None = None
     files_update: dict[str, Any] | None = None
     """For backends that live in agent state: the update that the calling tool must return."""
     version: str | None = None
-    """Names the content now stored; hand it back as `expected_version` to be told of changes in between."""
+    """The version of the content now stored; pass it as `expected_version` later to detect changes in between."""
 
 
 @dataclass
 class EditResult:
-    """What became of an `edit`. Exactly one of `error` and `path` is set."""
+    """The result of an `edit`. Exactly one of `error` and `path` is set."""
 
     error: str | None = None
     path: str | None = None
@@ -119,11 +119,11 @@ class BackendProtocol(Protocol):
     """Where files live. The sync and the async form of a verb do the same.
 
     `SyncBackend`, `AsyncBackend` and `SteppedBackend` derive one form from the other; implement the protocol directly only if
-    you want both by hand.
+    you want to write both by hand.
     """
 
     def ls_info(self, path: str) -> list[FileInfo]:
-        """The direct children of a folder, sorted by path; a file lists as itself."""
+        """The direct children of a folder, sorted by path; a file is listed as itself."""
         ...
 
     def read(self, file_path: str, offset: int = 0, limit: int = DEFAULT_READ_LIMIT) -> str:
@@ -141,7 +141,7 @@ class BackendProtocol(Protocol):
     def write(
         self, file_path: str, content: str, *, overwrite: bool = False, expected_version: str | None = None
     ) -> WriteResult:
-        """Create a file. An existing one is refused unless `overwrite`, or if it is no longer at `expected_version`."""
+        """Create a file. Fails if the file exists and `overwrite` is false, or if it is no longer at `expected_version`."""
         ...
 
     def edit(

@@ -1,9 +1,9 @@
 """Files in the agent's own state: they live as long as the thread and travel with its checkpoints.
 
-Verbs that change something cannot touch the state from inside a step; they return `files_update`, and the calling tool returns
-it as a state update. `StateBackend()` finds the running graph's state by itself; `StateBackend(runtime)` uses the given one.
+Verbs cannot change the state from inside a step; they return `files_update`, and the calling tool returns that as a state update.
+`StateBackend()` finds the running graph's state itself; `StateBackend(runtime)` uses the given one.
 
-A subagent sees its parent's files through `inherited_files` and holds only its own changes in its own state.
+A subagent sees its parent's files through `inherited_files`, and its own state contains only its own changes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from stepwell.errors import BackendError
 
 CHANNEL = "files"
 
-# LangGraph's private key under which a step can read channels. Pinned by tests/unit/backends/test_state.py; nothing else names it.
+# LangGraph's private key under which a step can read channels. Pinned by tests/unit/backends/test_state.py; nothing else uses it.
 _READ_KEY = "__pregel_read"
 
 _INHERITED: ContextVar[Mapping[str, StoredFile] | None] = ContextVar("stepwell_inherited_files", default=None)
@@ -50,7 +50,7 @@ def inherited_files(files: Mapping[str, StoredFile]) -> Iterator[None]:
 
 
 def visible_files(own: Mapping[str, StoredFile] | None) -> Mapping[str, StoredFile]:
-    """An agent's own files over those it inherited."""
+    """An agent's own files on top of those it inherited."""
     inherited = _INHERITED.get()
     if not inherited:
         return own or {}
@@ -58,7 +58,7 @@ def visible_files(own: Mapping[str, StoredFile] | None) -> Mapping[str, StoredFi
 
 
 class StateBackend(SyncBackend):
-    """Keeps files in the `files` channel of the running graph."""
+    """Stores files in the `files` channel of the running graph."""
 
     blocking: ClassVar[bool] = False
 
@@ -76,13 +76,13 @@ class StateBackend(SyncBackend):
         self._prefix = prefix
 
     def bind(self, runtime: Any) -> StateBackend:
-        """For a tool that is called outside of a graph: the files of the runtime it was given. A running graph's own go first."""
+        """For a tool that is called outside of a graph: use the files of the given runtime. A running graph's own take precedence."""
         if self._runtime is not None or not isinstance(getattr(runtime, "state", None), Mapping) or _is_in_a_run():
             return self
         return StateBackend(runtime, allowed_prefixes=self._allowed, clock=self._clock, prefix=self._prefix)
 
     def mounted_at(self, prefix: str) -> StateBackend:
-        """The same backend behind a mount: its files carry the mount's prefix in state, so two mounts never collide."""
+        """The same backend at a mount: its files have the mount's prefix in state, so two mounts never collide."""
         return StateBackend(self._runtime, allowed_prefixes=self._allowed, clock=self._clock, prefix=prefix.rstrip("/"))
 
     def ls_info(self, path: str) -> list[FileInfo]:
@@ -155,7 +155,7 @@ class StateBackend(SyncBackend):
         edited, count = outcome
         base = self._stored_version(path, current, changed)
         at = timestamp(self._clock)
-        if base is None:  # the file is inherited: this agent's own state gets a whole copy
+        if base is None:  # the file is inherited: store a whole copy in this agent's own state
             change: Mapping[str, Any] = changes.put(edited, base=None, at=at)
         else:
             change = changes.edit(old_string, new_string, replace_all, base=base, at=at)
@@ -163,15 +163,15 @@ class StateBackend(SyncBackend):
         return EditResult(path=path, files_update=update, occurrences=count, version=text.version_of(edited))
 
     def _stored_version(self, path: str, current: str | None, changed: bool) -> str | None:
-        """The version that the channel will hold when this call's change arrives; None if the file is not in it."""
+        """The version that the channel will have when this call's change arrives; None if the file is not in it."""
         if current is None or not (changed or self._prefix + path in (self._own_files() or {})):
             return None
         return text.version_of(current)
 
     def _current_text(self, files: Mapping[str, StoredFile], path: str) -> tuple[str | None, bool]:
-        """The file's text once the earlier calls of this turn are done (None: no such file), and whether one of them changed it.
+        """The file's text after the earlier calls of this turn (None: no such file), and whether one of them changed it.
 
-        A call that was refused changed nothing, so an inherited file is still not in this agent's own state after it.
+        A refused call changed nothing, so an inherited file is still not in this agent's own state after it.
         """
         file = files.get(path)
         current = None if file is None else changes.text_of(file)
@@ -183,14 +183,14 @@ class StateBackend(SyncBackend):
         return current, changed
 
     def _with_earlier_writes(self, files: Mapping[str, StoredFile]) -> Mapping[str, StoredFile]:
-        """The files and those that earlier calls of this turn create, to see what is a folder; only the paths are meant."""
+        """The files, plus those that earlier calls of this turn create; used only for their paths, to see what is a folder."""
         start = self._prefix + "/"
         added = [path[len(self._prefix) :] for path in earlier_writes() if path.startswith(start)]
         blank: StoredFile = {"content": [], "created_at": "", "modified_at": ""}
         return {**dict.fromkeys(added, blank), **files} if added else files
 
     def _files(self) -> Mapping[str, StoredFile]:
-        """The files that this backend shows, by the paths it shows them under."""
+        """The files that this backend shows, by their shown paths."""
         files = visible_files(self._own_files())
         if not self._prefix:
             return files
@@ -223,8 +223,8 @@ class StateBackend(SyncBackend):
 
 
 class Change(dict[str, Any]):
-    """A change for the channel, which also knows the file that comes of it: for code that puts `files_update` into a state's files
-    by hand, without the channel's reducer. Only the change itself is stored."""
+    """A change for the channel that also knows the resulting file, for code that puts `files_update` into a state's files by hand,
+    without the channel's reducer. Only the change itself is stored."""
 
     whole: StoredFile
 
@@ -236,7 +236,7 @@ def _with_whole(change: Mapping[str, Any], content: str, at: str) -> Change:
 
 
 def _merged_by_hand(files: Mapping[str, Any] | None) -> Mapping[str, StoredFile] | None:
-    """Files in which changes may stand as they were returned."""
+    """Resolve unapplied changes among the files to the files they produce."""
     if not files or not any(isinstance(file, Change) for file in files.values()):
         return files
     return {path: file.whole if isinstance(file, Change) else file for path, file in files.items()}
@@ -250,7 +250,7 @@ def _is_in_a_run() -> bool:
 
 
 def _apply(change: PlannedChange, path: str, current: str | None) -> str | None:
-    """The text after a change of an earlier call; None if that call was refused."""
+    """The text after an earlier call's change; None if that call was refused."""
     if change.old is None:
         return change.new if current is None or change.overwrite else None
     if current is None:

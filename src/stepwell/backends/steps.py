@@ -1,11 +1,11 @@
-"""The third way to write a verb once: as steps, for backends whose work has a sync and an async form, so that neither needs another thread.
+"""The third way to write a verb once: as steps. For backends whose work has both a sync and an async form, so that neither needs a thread.
 
-A verb is a generator. It yields what it needs done (a *request*: store operations, a call to another backend, a lock) and is
-sent the answer; what it returns is the verb's result. How a request is performed, `perform` and `aperform` decide, so sync code
-calls sync things and async code awaits async ones. A request that fails is thrown into the generator where it was yielded:
-`try`, `finally` and `with` work as in plain code.
+A verb is a generator. It yields what it needs done (a *request*: store operations, a call to another backend, a lock) and receives the
+answer; its return value is the verb's result. `perform` and `aperform` carry out a request, so sync code makes sync calls and async code
+awaits async ones. If a request fails, the error is thrown into the generator where it was yielded: `try`, `finally` and `with` work as
+in plain code.
 
-Compare `sync_async`: there a backend has one form only, and calling the other costs a thread or a portal.
+Compare `sync_async`: there a backend has only one form, and calling the other costs a thread or a portal.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Steps = Generator[R, Any, T]
 
 
 def run_steps(steps: Steps[R, T], perform: Callable[[R], Any]) -> T:
-    """Take the steps in sync code."""
+    """Run the steps in sync code."""
     try:
         request = next(steps)
         while True:
             try:
                 answer = perform(request)
-            except BaseException as error:  # thrown into the steps, which let it out again unless they handle it
+            except BaseException as error:  # thrown into the steps, which raise it again unless they handle it
                 request = steps.throw(error)
             else:
                 request = steps.send(answer)
@@ -40,13 +40,13 @@ def run_steps(steps: Steps[R, T], perform: Callable[[R], Any]) -> T:
 
 
 async def arun_steps(steps: Steps[R, T], perform: Callable[[R], Awaitable[Any]]) -> T:
-    """Take the steps in async code."""
+    """Run the steps in async code."""
     try:
         request = next(steps)
         while True:
             try:
                 answer = await perform(request)
-            except BaseException as error:  # cancellation too: the steps release what they hold
+            except BaseException as error:  # cancellation too, so that the steps release what they hold
                 request = steps.throw(error)
             else:
                 request = steps.send(answer)
@@ -59,7 +59,7 @@ class SteppedBackend(Transfers, ABC):
     """Base of backends that write their verbs as steps."""
 
     remote: bool = False
-    """Far away or owned by a person: searches from the root do not enter it, and the harness writes nothing there by itself."""
+    """Far away or owned by a person: searches from the root do not enter it, and nothing is written there automatically."""
 
     @abstractmethod
     def perform(self, request: Any) -> Any:

@@ -1,16 +1,15 @@
 """Files in a LangGraph store: they outlive the thread, and every thread with the same namespace shares them.
 
-Each file is one item, its key the path, its value a `FileData`. Beside them, in a namespace of their own, lie small items that
-name the folders (`folders_of`): a store cannot tell cheaply whether anything lies below a path, and a file must not take a
-folder's place.
+Each file is one item: its key is the path, its value a `FileData`. In a separate namespace there are small items that name the folders
+(`folders_of`): a store cannot tell cheaply whether anything is below a path, and a file must not take a folder's place.
 
-Verbs are written as steps, because a store has both forms itself: async code calls `abatch` and sync code `batch`, without a
-thread in between. (`AsyncSqliteStore` and its like refuse sync calls on their own loop; `SqliteStore` has no async side, so its
-`batch` runs in a worker thread.)
+Verbs are written as steps, because a store itself has both forms: async code calls `abatch` and sync code `batch`, without a thread in
+between. (`AsyncSqliteStore` and similar stores refuse sync calls on their own loop; `SqliteStore` has no async form, so its `batch`
+runs in a worker thread.)
 
-**What is safe and what is not.** Within a process, changes below one top-level name wait for one another, so concurrent edits
-are all kept. A store has no compare-and-swap, so two *processes* that edit one file within the same few milliseconds can lose
-one of the edits; `expected_version` narrows that gap but cannot close it. Where processes share files, use a backend that can.
+**What is safe and what is not.** Within a process, changes below one top-level name wait for one another, so no concurrent edit is lost.
+A store has no compare-and-swap, so if two *processes* edit one file within the same few milliseconds, one of the edits can be lost;
+`expected_version` narrows that gap but cannot close it. If processes share files, use a backend that can.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ _BUSY = "others keep changing what lies there"
 
 
 class _LockTables:
-    """One table of locks for each store, as long as the store lives."""
+    """One lock table per store, as long as the store lives."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -62,15 +61,15 @@ class _LockTables:
             return self._tables.setdefault(store, LockTable())
 
 
-# For the whole process: backends are made anew for each tool call, and those over one store must meet at the same lock.
+# For the whole process: a new backend is made for each tool call, and those over one store must share the same locks.
 _LOCKS = _LockTables()
 
 
 class StoreBackend(SteppedBackend):
-    """Keeps files in a store.
+    """Stores files in a LangGraph store.
 
     `StoreBackend()` uses the running graph's store, `StoreBackend(store)` a given one, `StoreBackend(runtime)` a runtime's.
-    `namespace` says whose files they are: a tuple of labels, or a function from the runtime to one. `index` is handed to the
+    `namespace` says whose files they are: a tuple of labels, or a function from the runtime to one. `index` is passed to the
     store with each file: which fields it should embed, or False for none.
     """
 
@@ -189,7 +188,7 @@ class StoreBackend(SteppedBackend):
         return EditResult(error=result) if isinstance(result, ErrorText) else result
 
     def _hold(self, path: str, steps: Steps[Request, T]) -> Steps[Request, T | ErrorText]:
-        """Take steps while the path's lock is held."""
+        """Run steps while holding the path's lock."""
         lock = self._lock(path)
         try:
             yield lock
@@ -203,7 +202,7 @@ class StoreBackend(SteppedBackend):
     def _write(
         self, path: str, content: str, overwrite: bool, expected_version: str | None
     ) -> Steps[Request, ErrorText | None]:
-        """Store a whole file, while its lock is held."""
+        """Store a whole file. The caller holds its lock."""
         labels = self._labels()
         around = yield from get(labels, path)
         if around.item is not None and not overwrite:
@@ -220,14 +219,14 @@ class StoreBackend(SteppedBackend):
         return None
 
     def _missing(self, path: str, *, changing: bool) -> Steps[Request, ErrorText]:
-        """What to say of a path that holds no file."""
+        """The error for a path without a file."""
         files = yield from scan(self._labels())
         return (changing and tree.placement_problem(files, path)) or tree.missing_file(files, path)
 
     def _edit(
         self, path: str, old_string: str, new_string: str, replace_all: bool, expected_version: str | None
     ) -> Steps[Request, EditResult]:
-        """Change a file, while its lock is held."""
+        """Change a file. The caller holds its lock."""
         data = yield from self._load(path, changing=True)
         if isinstance(data, ErrorText):
             return EditResult(error=data)
@@ -241,7 +240,7 @@ class StoreBackend(SteppedBackend):
         return EditResult(path=path, occurrences=count, version=text.version_of(edited))
 
     def _load(self, path: str, *, changing: bool = False) -> Steps[Request, FileData | ErrorText]:
-        """A file, or why there is none."""
+        """A file, or an error."""
         around = yield from get(self._labels(), path)
         if around.item is None:
             return (yield from self._missing(path, changing=changing))
@@ -256,7 +255,7 @@ class StoreBackend(SteppedBackend):
         }
 
     def _lock(self, path: str) -> SharedLock:
-        # By top-level name, so that a file and a folder of one name cannot both come into being.
+        # By top-level name, so that a file and a folder of the same name cannot both be created.
         return _LOCKS.of(self._store()).at((self._labels(), path.split("/", 2)[1]))
 
     def _check_prefix(self, path: str | ErrorText) -> str | ErrorText:

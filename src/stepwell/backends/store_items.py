@@ -1,6 +1,6 @@
-"""What `StoreBackend` says to a LangGraph store: how files and folders are items, and what a failing store looks like.
+"""How `StoreBackend` uses a LangGraph store: how files and folders become items, and how a failing store is reported.
 
-Nothing here knows verbs or the rules of paths. Operations go through `batch` and `abatch`, the two methods every store has.
+Nothing here knows verbs or the rules of paths. Operations go through `batch` and `abatch`, the two methods that every store has.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ Operations = list[Op]
 
 FIRST_PAGE = 10_000
 
-# For stores without an async side. The loop's own executor will not do: sync tools run there, and if all its threads wait for
-# one file's lock, the holder of that lock would never get a thread to go on.
+# For stores without an async form. We cannot use the loop's own executor: sync tools run there, and if all its threads wait for
+# one file's lock, the holder of that lock would never get a thread to continue.
 _THREADS = ThreadPoolExecutor(max_workers=4, thread_name_prefix="stepwell-store")
 
 _log = logging.getLogger(__name__)
 
 
 class StoreUnreachable(Exception):
-    """The store raised. The text is for the model and names the kind of failure only; the log has the rest."""
+    """The store raised an error. The text is for the model and names only the kind of failure; the log has the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """A path's item and what is known of the places around it."""
+    """A path's item and what is known about the paths around it."""
 
     item: Item | None
     file_above: str | None
@@ -52,7 +52,7 @@ class Around:
 
 
 def check_namespace(namespace: object) -> Labels:
-    """A namespace that every store accepts."""
+    """Check that every store accepts a namespace."""
     if not isinstance(namespace, tuple) or not namespace:
         raise ConfigurationError(
             f"The namespace {namespace!r} of a StoreBackend must be a tuple of labels, such as ('filesystem', 'alice')."
@@ -71,7 +71,7 @@ def check_namespace(namespace: object) -> Labels:
 
 
 def find_namespace(namespace: Namespace, runtime: Any) -> Labels:
-    """The labels, worked out from the runtime if they depend on it."""
+    """The labels, computed from the runtime if they depend on it."""
     if not callable(namespace):
         return namespace
     if runtime is not None:
@@ -84,7 +84,7 @@ def find_namespace(namespace: Namespace, runtime: Any) -> Labels:
 
 
 def _outside_a_run(namespace: Callable[[Any], Labels]) -> Labels:
-    """The labels of a function that does not look at its runtime: there is none to look at."""
+    """The labels from a function that does not use its runtime: outside of a run there is none."""
     try:
         return namespace(None)
     except (AttributeError, TypeError, KeyError) as error:
@@ -108,12 +108,12 @@ def find_store(runtime: Any) -> BaseStore:
 
 
 def folders_of(labels: Labels) -> Labels:
-    """The namespace whose keys name the folders of another. A sibling: searching a namespace finds those below it too."""
+    """The namespace whose keys name the folders of another. It is a sibling, because searching a namespace also finds those below it."""
     return (*labels[:-1], f"{labels[-1]}~folders")
 
 
 def get(labels: Labels, path: str) -> Steps[Operations, Around]:
-    """Ask for a path's item, for files above it, and whether it or its folders are named as folders; in one request."""
+    """Get a path's item, files above it, and whether it or its parents are named as folders, in one request."""
     above = list(parents(path))
     folders = folders_of(labels)
     answers: list[Item | None] = yield [
@@ -138,8 +138,8 @@ def get(labels: Labels, path: str) -> Steps[Operations, Around]:
 def scan(labels: Labels) -> Steps[Operations, dict[str, FileData]]:
     """Every file of a namespace.
 
-    One large page: stores order by time of change, so a file that changes between two pages could be missed. If the page is
-    full, a larger one is asked for from the start.
+    One large page: stores sort by time of change, so a file that changes between two pages could be missed. If the page is full, we start
+    again with a larger one.
     """
     limit = FIRST_PAGE
     while True:
@@ -150,7 +150,7 @@ def scan(labels: Labels) -> Steps[Operations, dict[str, FileData]]:
 
 
 def file_in(item: Item | None) -> FileData | None:
-    """The file an item holds; None if something else put a value of another shape there."""
+    """The file in an item; None if something else stored a value of another shape there."""
     return cast("FileData", item.value) if item is not None and _is_file(item.value) else None
 
 
@@ -179,7 +179,7 @@ def batch(store: BaseStore, operations: Operations) -> list[Any]:
 
 
 async def abatch(store: BaseStore, operations: Operations) -> list[Any]:
-    """Perform operations in async code; a store without an async side works in a thread."""
+    """Perform operations in async code; a store without an async form works in a thread."""
     operations = _with_ttl(store, operations)
     try:
         try:
@@ -193,7 +193,7 @@ async def abatch(store: BaseStore, operations: Operations) -> list[Any]:
 
 
 def _with_retry(store: BaseStore, operations: Operations) -> list[Any]:
-    # An in-memory store walks its dict unguarded, so a put in another thread can break a search off; reading again is harmless.
+    # An in-memory store iterates over its dict without a lock, so a put in another thread can break a search; retrying a read is safe.
     reads_only = not any(isinstance(operation, PutOp) for operation in operations)
     for _ in range(3 if reads_only else 0):
         try:
@@ -204,7 +204,7 @@ def _with_retry(store: BaseStore, operations: Operations) -> list[Any]:
 
 
 def _with_ttl(store: BaseStore, operations: Operations) -> Operations:
-    """Files live as long as the store says by default; `put` would see to that, `batch` does not."""
+    """Apply the store's default TTL: `put` would do that, but `batch` does not."""
     ttl = (store.ttl_config or {}).get("default_ttl")
     if ttl is None:
         return operations

@@ -1,12 +1,12 @@
-"""Each backend writes each verb once, sync or async; this module gives it the other form.
+"""Each backend implements each verb once, sync or async; this module adds the other form.
 
-| base class | the backend writes | called from async code | called from sync code |
+| base class | the backend has | called from async code | called from sync code |
 |---|---|---|---|
 | `SyncBackend`, `blocking = False` | sync verbs that never wait | as they are | as they are |
 | `SyncBackend`, `blocking = True` | sync verbs that wait for a disk or a lock | in a worker thread | as they are |
-| `AsyncBackend` | async verbs | as they are | through a portal: an event loop in a thread of its own |
+| `AsyncBackend` | async verbs | as they are | through a portal: an event loop in its own thread |
 
-A backend whose work has both forms, without another thread, writes its verbs as `steps` instead.
+A backend that can do its work in both forms, without another thread, writes its verbs as `steps` instead.
 
 Worker threads and the portal see the caller's context variables, so a verb finds the running graph, and may interrupt it.
 """
@@ -29,11 +29,11 @@ T = TypeVar("T")
 
 
 class SyncBackend(Transfers, ABC):
-    """Base of backends that write the sync verbs."""
+    """Base of backends that implement the sync verbs."""
 
     blocking: ClassVar[bool] = True
     remote: bool = False
-    """Far away or owned by a person: searches from the root do not enter it, and the harness writes nothing there by itself."""
+    """Far away or owned by a person: searches from the root do not enter it, and nothing is written there automatically."""
 
     @abstractmethod
     def ls_info(self, path: str) -> list[FileInfo]: ...
@@ -98,7 +98,7 @@ class SyncBackend(Transfers, ABC):
 
 
 class AsyncBackend(Transfers, ABC):
-    """Base of backends that write the async verbs."""
+    """Base of backends that implement the async verbs."""
 
     remote: bool = False
 
@@ -174,12 +174,12 @@ class _Portal:
             return self._loop
 
 
-# One loop for the process: an async client (HTTP pools, say) is bound to the loop it was first used on.
+# One loop for the process: an async client (an HTTP pool, for example) is bound to the loop where it was first used.
 _PORTAL = _Portal()
 
 
 def run_in_portal(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Wait for a coroutine from sync code, also when this thread runs an event loop of its own."""
+    """Wait for a coroutine from sync code, even if this thread runs its own event loop."""
     loop = _PORTAL.loop()
     context = contextvars.copy_context()
     outcome: Future[T] = Future()

@@ -1,4 +1,4 @@
-"""What all backends do with text: split it, number it, edit it, name its version. Pure functions."""
+"""What all backends do with text: split it, number its lines, edit it, compute its version. Pure functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINE_NUMBER_WIDTH = 6
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines as `FileData.content` keeps them. Only newlines split, so joining gives the text back to the byte."""
+    """Lines as stored in `FileData.content`. Only newlines split, so joining restores the text exactly."""
     return text.split("\n")
 
 
@@ -27,12 +27,12 @@ def join_lines(content: Sequence[str] | str) -> str:
 
 
 def version_of(text: str) -> str:
-    """A name for exactly this content."""
+    """A hash that identifies exactly this content."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def content_complaint(path: str, content: object) -> ErrorText | None:
-    """Why this cannot be a file's text, if it cannot."""
+    """Why this cannot be a file's text; None if it can."""
     if not isinstance(content, str):
         return PathError("Error: the content for ", Place(path), f" must be text, not {type(content).__name__}.")
     if len(content) > MAX_FILE_CHARS:
@@ -49,7 +49,7 @@ def content_complaint(path: str, content: object) -> ErrorText | None:
 
 
 def number_lines(path: str, lines: Sequence[str], offset: int, limit: int) -> str | ErrorText:
-    """Lines as `read` shows them: numbered from 1, long ones cut, and a last line that says what is left."""
+    """Lines as `read` shows them: numbered from 1, long ones cut, and a final line that says what is left."""
     total = len(lines) - 1 if lines and lines[-1] == "" else len(lines)
     if total <= 0:
         return "(the file is empty)"
@@ -59,21 +59,21 @@ def number_lines(path: str, lines: Sequence[str], offset: int, limit: int) -> st
 
 
 def window_complaint(offset: int, limit: int) -> ErrorText | None:
-    """Why a part of a file cannot be shown, if no file could show it."""
+    """Why offset and limit are invalid for any file; None if they are valid."""
     if offset < 0 or limit <= 0:
         return ErrorText(f"Error: offset {offset} with limit {limit} shows nothing. offset counts from 0, limit from 1.")
     return None
 
 
 def number_window(path: str, shown: Sequence[str], offset: int, limit: int, total: int | None) -> str | ErrorText:
-    """The same for lines that were cut out before. `total`: how many the file has, where that is known."""
+    """The same for lines that were already cut out. `total`: how many lines the file has, if known."""
     if total is None and shown and shown[-1] == "":
         shown = shown[:-1]
     if total == 0 or (total is None and offset == 0 and not shown):
         return "(the file is empty)"
     if total is not None and offset >= total:
         return PathError(
-            "Error: ", Place(path), f" has {total} lines; offset {offset} is behind its end. Use an offset below {total}."
+            "Error: ", Place(path), f" has {total} lines; offset {offset} is beyond its end. Use an offset below {total}."
         )
     if not shown:
         return PathError("Error: ", Place(path), f" has no lines from offset {offset} on. Use a smaller offset.")
@@ -94,7 +94,7 @@ def _cut(line: str) -> str:
 
 
 def edit_complaint(path: str, old: str, new: str) -> ErrorText | None:
-    """Why an edit fits no text at all, if it does not."""
+    """Why an edit is invalid for any text; None if it is valid."""
     if not old:
         return PathError(
             "Error: old_string is empty. Quote the text in ",
@@ -107,7 +107,7 @@ def edit_complaint(path: str, old: str, new: str) -> ErrorText | None:
 
 
 def replace_exact(path: str, text: str, old: str, new: str, replace_all: bool) -> tuple[str, int] | ErrorText:
-    """The edited text and how often `old` was replaced, or why the edit does not fit."""
+    """The edited text and the number of replacements, or why the edit does not fit."""
     if problem := edit_complaint(path, old, new):
         return problem
     count = text.count(old)

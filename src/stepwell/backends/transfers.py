@@ -1,7 +1,7 @@
 """Whole files in and out of a backend, for programs around an agent: `upload_files` and `download_files`.
 
-A model never calls these; it has the six verbs. An answer holds one row for each file, in order, so that one bad path does not spoil
-the rest: `error` is one of four codes, `message` says it in words. Backends hold text: what is uploaded must be UTF-8.
+A model never calls these; it has the six verbs. An answer has one row per file, in order, so that one bad path does not affect the rest:
+`error` is one of four codes, `message` is a sentence. Backends store text, so uploads must be UTF-8.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FileOperationError = Literal["file_not_found", "permission_denied", "is_director
 
 @dataclass(frozen=True)
 class FileUploadResponse:
-    """What became of one uploaded file."""
+    """The result of one upload."""
 
     path: str
     error: FileOperationError | None = None
@@ -29,7 +29,7 @@ class FileUploadResponse:
 
 @dataclass(frozen=True)
 class FileDownloadResponse:
-    """One file, whole, or why there is none."""
+    """One whole file, or an error."""
 
     path: str
     content: bytes | None = None
@@ -38,7 +38,7 @@ class FileDownloadResponse:
 
 
 class Transfers:
-    """Gives a backend with `write` and `read_whole` both directions, sync and async."""
+    """Adds both directions, sync and async, to a backend with `write` and `read_whole`."""
 
     def read_whole(self, file_path: str) -> bytes | ErrorText:
         """A file as it is stored."""
@@ -50,7 +50,7 @@ class Transfers:
         raise NotImplementedError  # every backend has its own
 
     def upload_files(self, files: Sequence[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """Store files, replacing what is there."""
+        """Store files, overwriting existing ones."""
         return [self._upload(path, content) for path, content in files]
 
     def download_files(self, paths: Sequence[str]) -> list[FileDownloadResponse]:
@@ -90,7 +90,7 @@ class Transfers:
 
 
 def code_of(error: str, path: str) -> FileOperationError:
-    """A backend's sentence about a path as one of the four codes."""
+    """Map a backend's error about a path to one of the four codes."""
     resolved = paths.resolve_file(path)
     if isinstance(resolved, ErrorText):
         return "invalid_path"

@@ -1,17 +1,16 @@
-"""A tree of text files as a mapping from path to `FileData`: the reading verbs of backends that hold their files in memory.
+"""A tree of text files as a mapping from path to `FileData`: the reading verbs of backends that have their files in memory.
 
-Pure functions. They take paths that `paths.resolve` has passed, and judge patterns themselves. Nothing here stores, locks or
-checks prefixes: that is the backend's part.
+Pure functions. They take paths that `paths.resolve` has accepted, and check patterns themselves. Storing, locking and checking prefixes
+is the backend's job.
 
-Agreed with the backend on disk, and checked by the conformance suite:
+Same as in the backend on disk, and checked by the conformance suite:
 
-- Folders exist because files lie below them. Their rows end with `/`, have size 0 and no time of their own.
+- Folders exist because there are files below them. Their rows end with `/`, have size 0 and no time.
 - Rows are sorted by path. A file's size is that of its UTF-8 bytes.
-- `glob` sees files only, relative to its folder; `grep` may start at a single file.
-- A search that starts at a place that does not exist says so.
+- `glob` sees only files, relative to its folder; `grep` may start at a single file.
+- A search that starts at a path that does not exist returns an error.
 
-Five thousand files must be searched about as fast as a bare loop would: patterns are compiled once, and rows are built only for
-what matched.
+Searching five thousand files must be about as fast as a bare loop: patterns are compiled once, and rows are built only for matches.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ Files = Mapping[str, FileData]
 
 
 def list_folder(files: Files, path: str) -> Listing:
-    """The direct children of a folder; a file lists as itself."""
+    """The direct children of a folder; a file is listed as itself."""
     prefix = _prefix(path)
     start = len(prefix)
     folders: set[str] = set()
@@ -72,7 +71,7 @@ def find(files: Files, pattern: object, path: str) -> Listing:
 
 
 def search(files: Files, pattern: object, path: str, glob: object = None) -> Matches | ErrorText:
-    """The lines that match a pattern, in the files below a folder (or in one file) that pass a glob."""
+    """The matching lines in the files below a folder (or in one file) that match a glob."""
     wanted = compile_text(pattern)
     if isinstance(wanted, ErrorText):
         return wanted
@@ -92,7 +91,7 @@ def search(files: Files, pattern: object, path: str, glob: object = None) -> Mat
 
 
 def read_file(files: Files, path: str, offset: int, limit: int) -> str:
-    """A file's numbered lines, or why there are none."""
+    """A file's numbered lines, or an error."""
     data = files.get(path)
     if data is None:
         return missing_file(files, path)
@@ -101,12 +100,12 @@ def read_file(files: Files, path: str, offset: int, limit: int) -> str:
 
 
 def missing_file(files: Files, path: str) -> ErrorText:
-    """What to say of a path that is no file here."""
+    """The error for a path that is not a file here."""
     return messages.is_folder(path) if is_folder(files, path) else messages.no_file(path)
 
 
 def placement_problem(files: Files, path: str) -> ErrorText | None:
-    """Why no file can be put at `path`: it is a folder, or something above it is a file."""
+    """Why a file cannot be created at `path`: it is a folder, or something above it is a file."""
     if (parent := file_above(files, path)) is not None:
         return messages.below_file(path, parent)
     if is_folder(files, path):
@@ -120,7 +119,7 @@ def file_above(files: Files, path: str) -> str | None:
 
 
 def is_folder(files: Files, path: str) -> bool:
-    """Whether files lie below `path`; the root is always a folder."""
+    """Whether there are files below `path`; the root is always a folder."""
     prefix = _prefix(path)
     return path == ROOT or any(name.startswith(prefix) for name in files)
 
@@ -138,19 +137,19 @@ def folder_row(path: str) -> FileInfo:
 
 
 def lines_of(data: FileData) -> Sequence[str]:
-    """A file's lines as a reader counts them: the empty string behind a last newline is not a line."""
+    """A file's lines as a reader counts them: the empty string after a final newline is not a line."""
     content: Sequence[str] = data["content"]
     lines = content.split("\n") if isinstance(content, str) else content
     return lines[:-1] if lines and lines[-1] == "" else lines
 
 
 def found_note() -> str:
-    """Said under a glob that was cut."""
+    """The note for a glob that was cut."""
     return f"Only the first {MAX_FOUND:,} files are shown. Narrow the pattern, or start in a subfolder."
 
 
 def matches_note() -> str:
-    """Said under a grep that was cut."""
+    """The note for a grep that was cut."""
     return f"Only the first {MAX_MATCHES:,} matches are shown. Narrow the pattern, the folder or the glob."
 
 
@@ -177,7 +176,7 @@ def _not_there(files: Files, path: str) -> ErrorText | None:
 
 
 def _candidates(files: Files, path: str, passes: Callable[[str], bool] | None) -> Collection[tuple[str, FileData]]:
-    """The files to look into: one that was named itself, or those below a folder; the glob is held against relative paths."""
+    """The files to search: one that was named directly, or those below a folder; the glob is matched against relative paths."""
     if path in files:
         name = path.rpartition("/")[2]
         return [(path, files[path])] if passes is None or passes(name) else []
@@ -187,11 +186,11 @@ def _candidates(files: Files, path: str, passes: Callable[[str], bool] | None) -
 
 
 def _holding(candidates: Iterable[tuple[str, Any]], wanted: TextPattern) -> list[str]:
-    """The files whose text can hold a match at all. One look at a whole text is far cheaper than one at each line."""
+    """The files whose text can contain a match. One search of a whole text is far cheaper than one per line."""
     if wanted.literal is None:
         return [name for name, data in candidates if wanted.may_occur_in(join_lines(data["content"]))]
     literal, join = wanted.literal, "\n".join
-    # Written out: a call of `join_lines` for each file would cost as much as the search.
+    # Inlined: calling `join_lines` for each file would cost as much as the search.
     return [
         name for name, data in candidates if literal in (text if (text := data["content"]).__class__ is str else join(text))
     ]

@@ -1,10 +1,10 @@
-"""What earlier tool calls of the same model turn have asked to change, for backends whose files are in the agent's state.
+"""The changes that earlier tool calls of the same model turn asked for, for backends whose files are in the agent's state.
 
-LangGraph runs the calls of a turn side by side, each on the state before the turn, so a call does not see what the calls before it
-wrote. The file tools therefore announce the earlier changes here, and `StateBackend` works as if they had already happened: several
-edits of one file in one turn are applied in call order, each to the result of the one before.
+LangGraph runs the calls of a turn in parallel, each on the state before the turn, so a call does not see what the calls before it wrote.
+The file tools therefore announce the earlier changes here, and `StateBackend` works as if they had already happened: several edits of
+one file in one turn are applied in call order, each to the result of the one before.
 
-The order itself is kept elsewhere: `tools.files.order` for calls that change files, `tools.shell.call_order` for commands of a shell.
+The order itself is kept elsewhere: in `tools.files.order` for calls that change files, in `tools.shell.call_order` for shell commands.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EARLIER: ContextVar[tuple[PlannedChange, ...]] = ContextVar("stepwell_earlier_c
 
 
 def earlier_changes(path: str) -> list[PlannedChange]:
-    """What earlier calls of this turn asked for on this path, in call order."""
+    """The changes that earlier calls of this turn asked for on this path, in call order."""
     return [change for change in _EARLIER.get() if change.path == path]
 
 

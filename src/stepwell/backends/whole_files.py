@@ -1,7 +1,7 @@
-"""Files as other programs use them: bytes of any size, a version to write over, pages of names. A protocol.
+"""Files as other programs use them: bytes of any size, versions for conditional writes, and listings in pages. A protocol.
 
-`BackendProtocol` is for models: text, lines, sentences. This is for the routes that carry files up and down. Both see the same files.
-Nothing here is held in memory whole: what is written comes from a file on disk, what is read is given piece by piece.
+`BackendProtocol` is for models: text, lines, sentences. This one is for the HTTP routes that upload and download files. Both see the same
+files. Nothing is held in memory as a whole: writes come from a file on disk, reads are returned piece by piece.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PIECE_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class FileFacts:
-    """A file below a root. `version` changes with every write; a listing may leave it out."""
+    """A file below a root. `version` changes with every write; a listing may omit it."""
 
     path: str
     size: int
@@ -33,13 +33,13 @@ class FileFacts:
 
 @dataclass(frozen=True)
 class Base:
-    """What a change is meant for: a version, no file at all, or, with neither, whatever is there."""
+    """What a change expects: a version, no file at all, or, with neither, anything."""
 
     version: str | None = None
     absent: bool = False
 
     def check(self, held: FileFacts | None) -> None:
-        """Raise `VersionConflictError` if that is not what is there."""
+        """Raise `VersionConflictError` if the current file is not what was expected."""
         if self.absent and held is not None:
             raise VersionConflictError("There is a file already. Read it, and send If-Match with its ETag to replace it.")
         if self.version is not None and (held is None or held.version != self.version):
@@ -47,33 +47,33 @@ class Base:
 
 
 class WholeFiles(Protocol):
-    """The files of all roots. A root is in its normal form; paths are checked here."""
+    """The files of all roots. Roots are already normalised; paths are checked here."""
 
     async def list_page(self, root: str, folder: str, after: str | None, limit: int) -> list[FileFacts]:
-        """Up to `limit` files below a folder whose paths come after `after`, in their order."""
+        """Up to `limit` files below a folder whose paths come after `after`, in order."""
         ...
 
     async def look(self, root: str, path: str) -> FileFacts | None: ...
 
     def read(self, root: str, file: FileFacts, start: int, end: int) -> AsyncGenerator[bytes, None]:
-        """Bytes of exactly that version. `VersionConflictError` if it is another one by now."""
+        """Bytes of exactly that version. Raises `VersionConflictError` if there is another version by now."""
         ...
 
     async def put(self, root: str, path: str, source: Path, base: Base) -> FileFacts:
-        """Store a file on disk under a path, whole or not at all."""
+        """Store a file from disk under a path, completely or not at all."""
         ...
 
     async def delete(self, root: str, path: str, base: Base) -> bool:
-        """Whether there was one."""
+        """Returns whether the file existed."""
         ...
 
     async def measure(self, root: str) -> int:
-        """The bytes of all files below a root."""
+        """The total size of all files below a root, in bytes."""
         ...
 
 
 def check_path(raw: str) -> str:
-    """A file's path in its normal form."""
+    """A file's path, normalised."""
     return _require(paths.resolve_file(raw))
 
 
@@ -89,10 +89,10 @@ def _require(path: str | ErrorText) -> str:
 
 @contextmanager
 def mapped(source: Path) -> Iterator[bytes]:
-    """A file's content as one buffer that is not in memory: the system reads from disk what is being sent."""
+    """A file's content as a memory-mapped buffer: the system reads it from disk while it is sent."""
     with source.open("rb") as file:
         if source.stat().st_size == 0:
             yield b""
             return
-        # Not closed here: who was handed the buffer may hold on to it a little longer, and the last one closes it.
-        yield mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # type: ignore[misc]  # a buffer, which is all that is asked of it
+        # Not closed here: a user of the buffer may keep it a little longer; it closes with the last reference.
+        yield mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # type: ignore[misc]  # a buffer, which is all that is needed

@@ -1,7 +1,7 @@
-"""What an agent can be given: one module for each middleware.
+"""Capabilities for an agent: one module per middleware.
 
-What the larger ones are made of has its own folder: `spending` for `budget`, `model_calls` for `robust_calls`, `subagents` for the `task`
-tool. `request` is the base of those that change what the model is asked, `turns` says what belongs to one message of the user, and
+The larger ones have a folder for their parts: `spending` for `budget`, `model_calls` for `robust_calls`, `subagents` for the `task`
+tool. `request` is the base class of middleware that changes model requests, `turns` decides what belongs to one message of the user, and
 `prompts` holds the texts.
 """
 

@@ -1,4 +1,4 @@
-"""Approvals before tools run: LangChain's, with one difference. A wrong answer is refused before LangGraph keeps it.
+"""Approvals before tools run: LangChain's, with one difference. An invalid answer is rejected before LangGraph stores it.
 
 LangChain's interrupt does not say what an answer looks like; here it does (`answers.asking`).
 """
@@ -19,15 +19,15 @@ from stepwell.middleware.own_words import decided_by_person
 from stepwell.tools.files.order import EDITED_BY_A_PERSON
 
 _CHECKPOINTER = "__pregel_checkpointer"
-"""LangGraph's name for it among what it hands to a node."""
+"""LangGraph's key for the checkpointer in a node's config."""
 
 
 class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
-    """`HumanInTheLoopMiddleware` that raises `AnswerShapeError` for an answer of the wrong shape, and goes on waiting."""
+    """`HumanInTheLoopMiddleware` that raises `AnswerShapeError` for an answer of the wrong shape, and keeps waiting."""
 
     @property
     def name(self) -> str:
-        # The node's name is part of the ids of stored interrupts: it stays what it was before this class.
+        # The node's name is part of the ids of stored interrupts, so we keep LangChain's name.
         return HumanInTheLoopMiddleware.__name__
 
     def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -45,17 +45,17 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
         return {"messages": [message, *(decided_by_person(each) for each in said if each)], EDITED_BY_A_PERSON: edited}
 
     def _calls_to_ask(self, message: AIMessage | None, state: AgentState[Any], runtime: Runtime[Any]) -> list[ToolCall]:
-        if message is None or self.interrupt_mode == "per_call":  # those are asked when each call begins
+        if message is None or self.interrupt_mode == "per_call":  # then each call asks when it begins
             return []
         gated = [(call, self.interrupt_on.get(call["name"])) for call in message.tool_calls]
         return [call for call, config in gated if config and self._should_interrupt(call, config, state, runtime)]
 
 
 def _require_checkpointer(tool: str) -> None:
-    """Only here is it known whether there is one: servers, and graphs around this one, bring theirs."""
+    """This can only be checked here, at run time: servers and outer graphs bring their own checkpointer."""
     if get_config()["configurable"].get(_CHECKPOINTER) is None:
         raise ConfigurationError(
-            f"A person is to approve '{tool}' before it runs, and without a checkpointer nothing keeps the question until it is answered. "
-            "Pass one to create_deep_agent, such as checkpointer=InMemorySaver() of langgraph.checkpoint.memory, and name a thread in "
+            f"A person must approve '{tool}' before it runs, but without a checkpointer nothing stores the question until it is answered. "
+            "Pass one to create_deep_agent, such as checkpointer=InMemorySaver() from langgraph.checkpoint.memory, and name a thread in "
             'each run: {"configurable": {"thread_id": "1"}}.'
         )

@@ -1,16 +1,16 @@
-"""Ceilings for a run: tokens, money, time and model calls. At a ceiling the agent stops with what it has.
+"""Limits for a run: tokens, money, time and model calls. At a limit the agent stops and answers with what it has.
 
 ```
-before a model call   a ceiling is reached ──▶ no call; a last message says which, what was spent, what is left to do
+before a model call   a limit is reached ────▶ no call; a final message says which limit, what was spent, what is left to do
                       80 % of one is used  ──▶ the model is told once, in this request only
-around a tool call    model calls inside are counted into this run, and refused at the ceiling
+around a tool call    model calls inside count towards this run, and are refused at the limit
 ```
-A subagent counts into the agent that called it, to any depth; one that has the same middleware ends in the same orderly way, any other
-gets an error for its next model call, and its caller goes on. Totals are in the agent's state (`spending`), so a run that is resumed
-goes on counting. A call that is under way is not cut off, so spending can pass a ceiling by one call. Calls that run side by side do not
-add up to more: each holds its part of the ceiling before it begins, and waits where others hold the rest (`spending.reservations`).
+A subagent's calls count towards the agent that called it, at any depth. A subagent with the same middleware ends in the same orderly
+way; any other gets an error for its next model call, and its caller continues. Totals are in the agent's state (`spending`), so a
+resumed run continues counting. A call in progress is not cut off, so spending can exceed a limit by one call. Concurrent calls do not
+exceed it by more: each reserves its share before it begins, and waits if others hold the rest (`spending.reservations`).
 
-It should stand outermost. What other middleware outside of it asks a model is not seen.
+It should be outermost: it does not see model calls made by middleware outside of it.
 """
 
 from __future__ import annotations
@@ -50,21 +50,21 @@ from stepwell.models.usage import label_of
 WARN_AT = 0.8
 CHANNEL = "spending"
 _TURNS_KEPT = 256
-"""Turns of all runs whose calls may still be under way."""
+"""How many turns, over all runs, we remember because their calls may still be in progress."""
 
 _log = logging.getLogger(__name__)
 
 
 class BudgetState(AgentState[Any]):
-    # The reducer stands last: that is where LangGraph looks for it.
+    # LangGraph looks for the reducer in the last place.
     spending: NotRequired[Annotated[Spending, PrivateStateAttr, add_spending]]
 
 
 class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Ceilings for each run (or, with `per="thread"`, for the whole thread); None is no ceiling.
+    """Limits per run (or, with `per="thread"`, for the whole thread); None means no limit.
 
-    `prices` (`{"provider:name": Price(...)}`) go before the built-in table. A model without a price does not count against
-    `max_cost_usd`; that is said once, in the log and as a custom stream event.
+    `prices` (`{"provider:name": Price(...)}`) override the built-in table. Models without a price do not count against `max_cost_usd`;
+    we report this once, in the log and as a custom stream event.
     """
 
     state_schema = BudgetState
@@ -150,7 +150,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         return self._with_spending(request, result, meter, self._monotonic() - started)
 
     def _spent(self, state: Any) -> Spending:
-        """The sums of this run so far."""
+        """What this run has spent so far."""
         turn = self._turn(state)
         stored: Spending = state.get(CHANNEL) or Spending()
         return stored if stored.get("turn") == turn else Spending(turn=turn)
@@ -184,7 +184,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
     def _charge(
         self, request: ModelRequest[Any], response: ModelResponse[Any], spent: Spending, meter: Meter, seconds: float
     ) -> Response:
-        """The answer, and what it cost."""
+        """The answer, together with what it cost."""
         more = meter.of_step(spent["turn"], f"model-{spent.get('calls', 0)}", seconds)
         if self._nearest(spent)[1] >= WARN_AT:
             more["warned"] = True
@@ -195,7 +195,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
 
     @contextmanager
     def _step(self, request: ToolCallRequest, loop: asyncio.AbstractEventLoop | None = None) -> Iterator[Meter]:
-        """Count a tool call together with the others of its turn."""
+        """Count a tool call together with the other calls of its turn."""
         meter = ToolMeter(
             self._account_of_turn(request),
             self._prices,
@@ -212,10 +212,10 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
             meter.close()
 
     def _account_of_turn(self, request: ToolCallRequest) -> Account:
-        """One for all calls of a turn, also for those that begin when others have ended: the state knows of those after the turn only."""
+        """One account for all calls of a turn, including those that begin after others ended: the state is only updated after the turn."""
         asked_by = _asking_message(request)
         with self._lock:
-            # The message is kept beside its id, so that the id cannot come to mean another one.
+            # We keep the message itself, so that its id() cannot be reused for another one.
             _, account = self._turns.setdefault(id(asked_by), (asked_by, Account(self._spent(request.state), self.limits)))
             self._turns.move_to_end(id(asked_by))
             while len(self._turns) > _TURNS_KEPT:
@@ -232,7 +232,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
             return Command(update={"messages": [result], CHANNEL: more})
         if isinstance(result, Command) and result.graph is None and isinstance(result.update, Mapping):
             return replace(result, update={**result.update, CHANNEL: more})
-        # A list of results, a command for another graph, or one whose update is no mapping: ours goes beside it.
+        # A list of results, a command for another graph, or one whose update is not a mapping: we add our command beside it.
         several = result if isinstance(result, list) else [result]
         return cast("ToolResult", [*several, Command(update={CHANNEL: more})])
 
@@ -248,13 +248,13 @@ def _step_id(request: ToolCallRequest) -> str:
 
 
 def _kind_of(request: ToolCallRequest) -> str:
-    """What calls of models in here are alike with: those of the same tool, or of the same subagent."""
+    """Groups model calls of similar size: those of the same tool, or of the same subagent."""
     call = request.tool_call
     return f"{call['name']}:{call['args'].get('subagent_type', '')}"
 
 
 def _last_words(ceiling: str, spent: Spending, state: Any) -> AIMessage:
-    """The answer of an agent that stops."""
+    """The final message of an agent that stops."""
     return last_words(f"I stopped before the end: {ceiling}. Spent in this run: {in_words(spent)}.", state, "budget")
 
 

@@ -1,14 +1,14 @@
-"""Approvals of file changes that show what would change, and hold only for that.
+"""Approvals of file changes: they show what would change, and are valid only for that change.
 
 ```
-model asks to write ──▶ ChangePreviewMiddleware: reads the file, keeps diff and base version in state (its own step, checkpointed)
-                   ──▶ PreviewedApprovals: the interrupt carries both; a person decides, perhaps days later
-                   ──▶ on_seen_base(backend): the change is made only if the file is still at that version; otherwise a conflict
+model asks to write ──▶ ChangePreviewMiddleware: reads the file, stores diff and base version in state (its own step, checkpointed)
+                    ──▶ PreviewedApprovals: the interrupt carries both; a person decides, perhaps days later
+                    ──▶ on_seen_base(backend): the change is made only if the file still has that version; otherwise a conflict
 ```
 
-Code before an interrupt runs again when it is answered. So the file is read in a step of its own before the one that asks: the base is
-what the person saw, not what is there when the answer comes. A version names content, so of several changes of one file in one turn,
-each has the version that the ones before it lead to.
+Code before an interrupt runs again when the interrupt is answered. So we read the file in a separate step before the one that asks: the
+base is what the person saw, not what is there when the answer comes. Versions are derived from content: if a turn changes one file
+several times, each change is based on the version that the previous one produces.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ MAX_DIFF_CHARS = 20_000
 
 
 class Preview(TypedDict):
-    """What a call would change, as the person who decides sees it."""
+    """What a call would change, as shown to the person who decides."""
 
     path: str
     base_version: str | None
-    """The version that the change was made for; None if there was no file."""
+    """The version that the change is based on; None if there was no file."""
     diff: str
     problem: NotRequired[str]
-    """Why the change would fail, if it would."""
+    """Why the change would fail; absent if it would succeed."""
 
 
 class PreviewState(AgentState[Any]):
@@ -50,7 +50,7 @@ class PreviewState(AgentState[Any]):
 
 
 class ChangePreviewMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Prepares the previews of a turn. Stands right behind `PreviewedApprovals` in a stack: what looks at answers runs last to first."""
+    """Prepares the previews of a turn. Place it directly after `PreviewedApprovals`: `after_model` hooks run from last to first."""
 
     state_schema = PreviewState
 
@@ -87,7 +87,7 @@ class PreviewedApprovals(ApprovalMiddleware):
 
 
 def on_seen_base(backend: BackendProtocol | BackendFactory) -> BackendFactory:
-    """A backend for file tools: a change that was approved by its preview happens on the base that the preview showed, or not at all."""
+    """A backend for file tools: a change approved by its preview is applied to the version that the preview showed, or not at all."""
 
     def open_for(runtime: Any) -> BackendProtocol:
         inner = backend_for(backend, runtime)
@@ -98,7 +98,7 @@ def on_seen_base(backend: BackendProtocol | BackendFactory) -> BackendFactory:
 
 
 class _OnSeenBase:
-    """A backend whose changes of one file carry the version that a person saw. A path that the person put instead has none."""
+    """A backend whose changes to one file carry the version that a person saw. If the person chose another path, they carry none."""
 
     def __init__(self, backend: BackendProtocol, preview: Preview) -> None:
         self._backend = backend
@@ -127,7 +127,7 @@ class _OnSeenBase:
     def _options(self, file_path: str, overwrite: bool) -> dict[str, Any]:
         if not self._is_seen(file_path):
             return {"overwrite": overwrite}
-        # Where nobody saw a file, none may be replaced.
+        # If the person saw no file, none may be overwritten.
         return {"overwrite": overwrite and self._preview["base_version"] is not None, **self._base(file_path)}
 
     def _base(self, file_path: str) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class _OnSeenBase:
         return paths.resolve_file(file_path) == self._preview["path"]
 
     def _explain(self, result: WriteResult, overwrite: bool) -> WriteResult:
-        """A file that appeared after the preview is a conflict, if it was to be replaced."""
+        """A file that appeared after the preview is a conflict if the call meant to overwrite."""
         path = self._preview["path"]
         if overwrite and self._preview["base_version"] is None and result.error == messages.exists(path):
             return WriteResult(error=messages.conflict(path))
@@ -146,13 +146,13 @@ class _OnSeenBase:
 
 
 def preview_all(calls: Sequence[ToolCall], found: Mapping[str, bytes | None]) -> dict[str, Preview]:
-    """The previews of a turn's calls, each on what the ones before it lead to."""
+    """The previews of a turn's calls, each based on the result of the ones before it."""
     contents = {path: None if data is None else data.decode(errors="replace") for path, data in found.items()}
     previews: dict[str, Preview] = {}
     for call in calls:
         path = paths.resolve_file(call["args"].get("file_path"))
         if isinstance(path, ErrorText):
-            continue  # the tool will say what is wrong with it
+            continue  # the tool will report what is wrong with it
         before = contents.get(path)
         after = _apply(path, before, call)
         preview: Preview = {"path": path, "base_version": None if before is None else text.version_of(before), "diff": ""}
@@ -166,7 +166,7 @@ def preview_all(calls: Sequence[ToolCall], found: Mapping[str, bytes | None]) ->
 
 
 def _apply(path: str, before: str | None, call: ToolCall) -> str | ErrorText:
-    """The text after a call, or why there is none."""
+    """The text after a call, or an error."""
     arguments = call["args"]
     if call["name"] == "write_file":
         content = arguments.get("content")
@@ -184,7 +184,7 @@ def _apply(path: str, before: str | None, call: ToolCall) -> str | ErrorText:
 
 
 def diff_of(path: str, before: str, after: str) -> str:
-    """A unified diff, cut where it gets too long to read."""
+    """A unified diff, cut at `MAX_DIFF_CHARS`."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a{path}", f"b{path}", lineterm="")
     shown = "\n".join(lines)
     return shown if len(shown) <= MAX_DIFF_CHARS else f"{shown[:MAX_DIFF_CHARS]}\n(cut: the diff has {len(shown):,} characters)"

@@ -1,4 +1,4 @@
-"""Whether an application charges for its model calls: what the operator has set, as a piece of its stack.
+"""Whether an application charges for its model calls, according to the operator's settings.
 
 ```
 STEPWELL_MINTS and a price    the middleware, for graphs that cost something
@@ -15,7 +15,7 @@ from stepwell.settings import Settings
 
 
 def charge_for(graph_id: str, *, settings: Settings | None = None) -> list[AgentMiddleware]:
-    """The payment middleware for a graph of this name, first in its stack; an empty list where the graph is free."""
+    """The payment middleware for this graph, to be first in its stack; an empty list if the graph is free."""
     charging = load_charging((settings or Settings.load()).payments)
     if charging is None or graph_id not in charging.graphs((graph_id,)):
         return []

@@ -1,7 +1,7 @@
-"""Questions of the agent to the person it works for: `ask_user` in words, `ask_choices` with options.
+"""Lets the agent ask its user: `ask_user` for answers in words, `ask_choices` with options.
 
-Each is one interrupt (`answers.clarification`), in a subagent too. At most one question of an agent is open: where a model asks several
-at once, the first is asked and the others come back as errors that say so.
+Each is one interrupt (`answers.clarification`), in a subagent too. An agent has at most one open question: if a model asks several at
+once, the first is asked and the others return errors that say so.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from stepwell.middleware.request import RequestMiddleware
 
 MAX_OPTIONS = 20
 USER_WORDS = "user_words"
-"""Where a result's `additional_kwargs` hold what the person wrote, apart from what the agent asked and offered."""
+"""The key in a result's `additional_kwargs` for what the person wrote, without what the agent asked and offered."""
 USER_CHOICE = "user_choice"
-"""Where they hold the ids of the options that the person chose."""
+"""The key for the ids of the options that the person chose."""
 
 
 class Option(BaseModel):
@@ -98,7 +98,7 @@ async def _aask_choices(
     return _ask_choices(runtime, question, options, allow_multiple, allow_freeform)
 
 
-# The classes themselves: LangChain resolves annotations anew for every agent, and names cost more than classes.
+# We set the classes themselves: LangChain resolves annotations for every new agent, and names cost more than classes.
 _ask_user.__annotations__ = _aask_user.__annotations__ = {"runtime": ToolRuntime, "question": str}
 _ask_choices.__annotations__ = _aask_choices.__annotations__ = {"runtime": ToolRuntime, "question": str, "options": list}
 

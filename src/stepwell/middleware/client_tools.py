@@ -1,12 +1,12 @@
-"""The user's own files, on their device, for an agent: as a part of its files, or as seven tools where it has no others.
+"""Gives an agent the files on the user's device: mounted among its own files, or as seven tools if it has no files.
 
 | | what the agent gets |
 |---|---|
-| `ClientToolsMiddleware(mount="/project/")` | its file tools reach the device below the mount, and `search` looks there by meaning |
+| `ClientToolsMiddleware(mount="/project/")` | its file tools reach the device below the mount, and `search` adds semantic search |
 | `ClientToolsMiddleware()` | `list_files, read_file, search_files, grep_files, glob_files, write_file, patch_file` |
 
-Either way each call is one interrupt that the device carries out (`backends.device`). The mount itself is made when the agent is built
-(`agent.compile.mount_files`), in the tree of its `FilesystemMiddleware`.
+Either way each call is one interrupt that the device answers (`backends.device`). `agent.compile.mount_files` adds the mount to the
+agent's `FilesystemMiddleware` when the agent is built.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ _APPROVAL = " The user sees each change and allows it or not; if not, do what th
 class ClientToolsState(AgentState[Any]):
     current_project_id: NotRequired[str | None]
     write_approval: NotRequired[bool | dict[str, bool] | None]
-    """Whether writes need the user's approval: for all projects, or by project; `None`: what the middleware says."""
+    """Whether writes need the user's approval: for all projects, or per project; `None`: as set in the middleware."""
 
 
 class ClientToolsMiddleware(RequestMiddleware):
     """Gives an agent the files of a project on the user's device.
 
     Args:
-        mount: Where they are found among the agent's files, such as `"/project/"`; None offers seven tools of their own.
-        requires_approval: Whether the user is asked before a file changes, where `write_approval` of state or configuration says nothing.
-        project_id: Whose files; without it `current_project_id` of state or configuration says so.
-        deadline_s: How long the device may take before clients say that it is late.
+        mount: Where they appear among the agent's files, such as `"/project/"`; None offers seven separate tools.
+        requires_approval: Whether the user is asked before a file changes, unless `write_approval` in state or configuration says.
+        project_id: Which project's files; by default `current_project_id` of state or configuration.
+        deadline_s: How long the device may take before clients report that it is late.
         can_search: Whether the device offers semantic search.
-        system_prompt: Another text for the model.
+        system_prompt: Replaces the default text for the model.
     """
 
     state_schema = ClientToolsState
     reaches_subagents = True
-    """Otherwise a subagent would write below the mount into its own files, where the user never sees it."""
+    """Otherwise a subagent would write to its own files below the mount, where the user never sees them."""
     if_names_conflict = (
         "Mount the user's files among the agent's own instead, which needs no tools of its own: "
         'ClientToolsMiddleware(mount="/project/").'
@@ -92,7 +92,7 @@ def _check_mount(mount: str) -> str:
 
 
 def _say_failure(error: DeviceError, call: DeviceCall, about: str) -> str:
-    """As the mount says it, but for what names the tools that there are."""
+    """Like `say_failure` of the mount, but naming the tools that exist here."""
     if error.code == "not_found":
         return f"Error: no file {paths.show(about)}. See which there are with list_files."
     if error.code == "conflict" and call.name == "write_file":

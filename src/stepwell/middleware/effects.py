@@ -1,21 +1,21 @@
-"""A tool that declares `once` runs at most once, also if the process dies in the middle, and the model hears what became of it.
+"""A tool that declares `once` runs at most once, even if the process dies midway, and the model learns the outcome.
 
 ```
             ┌─ Begun ──▶ run it ─┬─ result, error ──▶ finish ──▶ the result
             │                    ├─ pause ──────────▶ release     (it asks first and runs again when answered)
 call ─ begin┤                    └─ crash, cancel,
-            │                       lost database ──▶ stays begun (nobody knows how far it came; the run is driven again)
+            │                       lost database ──▶ stays begun (its progress is unknown; the run is driven again)
             ├─ Unknown ────────▶ an error result: not run again, ask a person
-            ├─ Done ───────────▶ the result of then
+            ├─ Done ───────────▶ the stored result
             ├─ Settled ────────▶ what a person has found out
-            └─ OtherArguments ─▶ an error result: the call was begun before, for something else
+            └─ OtherArguments ─▶ an error result: the call was begun before, with other arguments
 ```
-Before the model is asked, a call that was stopped and then left (somebody wrote something else instead of going on) is closed in the
-same words, and a result that says "unknown" is replaced once the journal knows more.
+Before a model call, calls that were stopped and then abandoned (the user wrote something else instead of resuming) are closed with the
+same texts, and a result that says "unknown" is replaced once the journal knows more.
 
-Other tools, and runs without a journal, pass straight through. Approvals come before the tool's step, so nothing is journaled
-that nobody has approved. It stands right outside what turns a tool's failure into a result: then a failure is kept as the
-result it became. Middleware further inside runs within one journaled call; one that retries there runs the tool again.
+Other tools, and runs without a journal, pass straight through. Approvals come before the tool's step, so only approved calls are
+journaled. This middleware belongs directly outside the one that turns a tool's failure into a result: then the failure is stored as the
+result it became. Middleware further inside runs within one journaled call; if it retries, the tool runs again.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from stepwell.tools.files.order import EDITED_BY_A_PERSON
 
 _ATTEMPT_CHARS = 600
 _EFFECT = "effect"
-"""The key in the artifact of a result that says "unknown": it holds the key of the effect."""
+"""The key, in the artifact of a result that says "unknown", for the key of the effect."""
 
 _log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class EffectsMiddleware(RequestMiddleware):
     def __init__(self) -> None:
         super().__init__()
         self._unknown: PrefixMemory[tuple[str, ...]] = PrefixMemory()
-        """Ids of results that say "unknown", in message lists whose calls all have results."""
+        """Ids of results that say "unknown", for message lists whose calls all have results."""
 
     def prepare(self, call: ModelCall) -> None:
         config = get_config()
@@ -85,7 +85,7 @@ class EffectsMiddleware(RequestMiddleware):
             _tell(call, left, await asyncio.wrap_future(journal.look(list(left))))
 
     def _find_left(self, where: Where, messages: list[AnyMessage]) -> dict[str, _Left]:
-        """What the journal may know more of than the thread, by the effects' keys."""
+        """Calls whose outcome the journal may know better than the thread, by the keys of their effects."""
         places = range(len(messages), 0, -1)
         checked, known = next(
             ((place, found) for place in places if (found := self._unknown.at(messages, place)) is not None), (0, ())
@@ -170,7 +170,7 @@ def _still_unknown(messages: list[AnyMessage], ids: list[str]) -> dict[str, _Lef
 
 
 def _tell(call: ModelCall, left: Mapping[str, _Left], standings: Mapping[str, Standing]) -> None:
-    """Close what the journal knows of; what it does not know has not begun, and is closed like any other call."""
+    """Add results for the calls in the journal. A call that is not there has not begun, and is closed like any other call."""
     news = []
     for key, standing in standings.items():
         before = left[key].result
@@ -184,7 +184,7 @@ def _tell(call: ModelCall, left: Mapping[str, _Left], standings: Mapping[str, St
 
 
 def result_of_effect(call: ToolCall, key: str, standing: Standing) -> ToolMessage:
-    """The result of a call that is not run (again), by what the journal knows of it."""
+    """The result of a call that is not run (again), from what the journal knows about it."""
     name = call["name"]
     match standing:
         case Unknown():
@@ -247,7 +247,7 @@ def _find_journaled(request: ToolCallRequest) -> _Journaled | None:
 
 
 def _as_edited(request: ToolCallRequest) -> tuple[Any, ToolCall]:
-    """The call as it will run. A person who edits one changes it for LangChain's approvals only, which stand further inside."""
+    """The call as it will run. A person's edit changes it only for LangChain's approvals, which are further inside."""
     state = request.state
     edited = state.get(EDITED_BY_A_PERSON, {}).get(request.tool_call["id"]) if isinstance(state, Mapping) else None
     if not edited:
@@ -270,7 +270,7 @@ class _Journaled:
         return self.journal.begin(self.key, self.noted)
 
     def known(self, standing: Standing) -> ToolResult | None:
-        """What is known of it from before; None if it is to be run now."""
+        """The result from before; None if the call is to be run now."""
         if isinstance(standing, Begun):
             return None
         if isinstance(standing, Done) and standing.result is not None:
@@ -282,17 +282,17 @@ class _Journaled:
         return self.journal.finish(self.key, encode(result))
 
     def fail(self, error: Exception) -> Future[None] | None:
-        """Note what an error means for the effect; `None` if that is nothing: it was stopped in the middle, and stays begun."""
+        """Record what an error means for the effect. `None` if nothing: the call was stopped midway and stays begun."""
         passing = find_passing(error)
         if passing is None:
             text = f"Error: {self.call['name']} failed: {type(error).__name__}: {words_of(error)}"
             return self.finish(_error(self.call, text[:4000]))
-        # An answer that does not fit its interrupt is asked for again: the tool has not gone past its pause.
+        # After an invalid answer to an interrupt we ask again: the tool is still at its pause.
         return self.journal.release(self.key) if isinstance(passing, GraphBubbleUp) or is_invalid_resume(passing) else None
 
 
 def encode(result: ToolResult) -> bytes:
-    """A result as bytes, state updates of the tool included. What cannot be stored is left out, the message never is."""
+    """A result as bytes, including the tool's state updates. What cannot be stored is left out, but never the message."""
     try:
         return _serialise(result)
     except TypeError:  # ormsgpack's errors are TypeErrors
@@ -309,7 +309,7 @@ def _serialise(result: ToolResult) -> bytes:
 
 
 def _serializer() -> JsonPlusSerializer:
-    # Strict: only messages, commands and plain values come back as objects.
+    # Strict: only messages, commands and plain values are restored as objects.
     return JsonPlusSerializer(allowed_msgpack_modules=None)
 
 

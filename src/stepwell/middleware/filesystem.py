@@ -1,8 +1,8 @@
 """Files for an agent: six tools over a backend, and large tool results kept out of the context.
 
-A result too large for the context goes to a file under `/large_tool_results/`; the model gets its head, its tail and where the
-rest is. So do the largest results of a turn that are too large together (`large_results`). The file tools bound their own results,
-and nothing is written to a remote backend by itself.
+A result too large for the context goes to a file under `/large_tool_results/`; the model gets its head, its tail and the path of the
+rest. If a turn's results are too large together, the largest go there too (`large_results`). The file tools limit their own results,
+and nothing is written to a remote backend automatically.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class FilesystemState(AgentState[Any]):
 
 
 class FilesystemMiddleware(RequestMiddleware):
-    """The tools `ls, read_file, write_file, edit_file, glob, grep` over a backend (agent state, if none is given).
+    """The tools `ls, read_file, write_file, edit_file, glob, grep` over a backend (default: agent state).
 
     A backend with a method `execute(command)` gets a tool of that name too. `custom_tool_descriptions` and
     `tool_token_limit_before_evict` are deepagents' names for `tool_descriptions` and `result_token_limit`.
@@ -79,7 +79,7 @@ class FilesystemMiddleware(RequestMiddleware):
         """The same tools over a tree in which these backends are mounted too."""
         other = copy(self)
         other.backend = CompositeBackend(self.backend, mounts)
-        commands = [tool for tool in self.tools if tool.name == EXECUTE]  # they run where they ran
+        commands = [tool for tool in self.tools if tool.name == EXECUTE]  # commands still run in the original backend
         other.tools = [*build_file_tools(other.backend, self._descriptions), *commands]
         return other
 
@@ -106,10 +106,10 @@ class FilesystemMiddleware(RequestMiddleware):
         return _moved(call) if chosen else None
 
     def _crowding(self, call: ModelCall) -> list[ToolMessage]:
-        """Results of the turn that just ended which the next call of the model has no room for."""
+        """Results of the turn that just ended that do not fit into the next model call."""
         if self._max_chars is None or not call.messages or call.messages[-1].type != "tool":
             return []
-        if "messages" in call.update:  # what was moved when the provider refused the call before
+        if "messages" in call.update:  # moved after the provider refused the previous attempt
             moved = {message.id: message for message in call.update["messages"]}
             call.messages = [moved.get(message.id, message) for message in call.messages]
         return crowding(call.messages, turn_room(call.request.model))
@@ -120,7 +120,7 @@ class FilesystemMiddleware(RequestMiddleware):
         return crowding(call.messages)
 
     def _tell_conflicts(self, call: ModelCall) -> None:
-        """Tell the model, once and in the transcript, about versions that lost a race."""
+        """Tell the model, once and in the transcript, about file versions that lost a race."""
         if not _has_changed_files(call.messages):
             return
         files = cast("Mapping[str, Any]", call.request.state).get("files") or {}
@@ -147,7 +147,7 @@ class FilesystemMiddleware(RequestMiddleware):
         return replace_message(result, *await self._akeep(request, choices)) if choices else result
 
     def _keep(self, request: Request, choices: list[LargeResult]) -> tuple[LargeResult, WriteResult]:
-        """Write a result to the first of its places that is free."""
+        """Write a result to the first place that is free."""
         large, written = choices[0], WriteResult(error="remote")
         if backend := self._place_for_results(request, large):
             for large in choices:
@@ -166,7 +166,7 @@ class FilesystemMiddleware(RequestMiddleware):
         return large, written
 
     def _large(self, request: ToolCallRequest, result: ToolResult) -> list[LargeResult]:
-        """The message to move to a file, if there is one, with each place for it in order of preference."""
+        """The message to move to a file, if any, with the possible places in order of preference."""
         call = request.tool_call
         if self._max_chars is None or call["name"] in FILE_TOOL_NAMES:
             return []
@@ -187,7 +187,7 @@ class FilesystemMiddleware(RequestMiddleware):
 
 
 def _replacing(last_choice: bool) -> dict[str, Any]:
-    """The last place is named by its content, so what is there may be replaced. Somebody else's backend may not know the word."""
+    """The last place is named by its content, so overwriting is safe. A third-party backend may not know the argument."""
     return {"overwrite": True} if last_choice else {}
 
 
@@ -196,7 +196,7 @@ def _places(message: ToolMessage) -> list[LargeResult]:
 
 
 def _show(call: ModelCall, large: LargeResult, written: WriteResult) -> None:
-    """Let the model and the transcript have the pointer in place of the result."""
+    """Replace the result with the pointer, for the model and in the transcript."""
     pointer = large.pointer(written)
     call.messages = [pointer if message is large.message else message for message in call.messages]
     call.update["messages"] = [*call.update.get("messages", []), pointer]
@@ -219,7 +219,7 @@ def _has_changed_files(messages: list[AnyMessage]) -> bool:
 
 
 def _is_told(aside: str, messages: list[AnyMessage]) -> bool:
-    """Whether the transcript already speaks of a version that was kept aside."""
+    """Whether the transcript already mentions this losing version."""
     return any(message.type == "tool" and f"is in {aside}." in str(message.content) for message in messages)
 
 

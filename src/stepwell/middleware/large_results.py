@@ -1,12 +1,12 @@
-"""Tool results that are too large for the conversation: which they are, and what stays of them there.
+"""Tool results that are too large for the conversation: how we choose them, and what stays in the conversation.
 
-| too large | when it is seen | what happens |
+| too large | when we notice | what happens |
 |---|---|---|
 | one result | after its call | it goes to a file, and its head and tail stay |
-| the results of a turn together | before the model is asked | the same for the largest, until the rest fits |
-| the conversation, though the estimate said otherwise | when the provider refuses it | the same for half of the last turn's results |
+| the results of a turn together | before the model call | the same for the largest, until the rest fits |
+| the conversation, though our estimate said it fits | when the provider refuses it | the same for half of the last turn's results |
 
-A file tool's result is not copied to another file: the model is told to ask for less.
+A file tool's result is not copied to another file; the model is told to ask for less.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LARGE_RESULTS = "/large_tool_results"
 SHOWN_CHARS = 2_000
 UNKNOWN_WINDOW_TOKENS = 200_000
 TURN_SHARE = 0.5
-"""How much of the window one turn's results may fill: the rest of the conversation needs room, and tokens are only estimated."""
+"""How much of the window one turn's results may fill: the rest of the conversation needs room, and token counts are estimates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,9 @@ class LargeResult:
 
 
 def places_for(message: ToolMessage, body: str, call_id: str, taken: Mapping[str, Any]) -> list[LargeResult]:
-    """A result with each place for it, in order of preference.
+    """A result with each possible place for it, in order of preference.
 
-    Some models use their call ids again, in a later turn or in a subagent: the last place is the text's own.
+    Some models reuse their call ids, in a later turn or in a subagent, so the last place is named by the text's hash.
     """
     path = f"{LARGE_RESULTS}/{paths.safe_name(call_id)}"
     own = f"{LARGE_RESULTS}/{text.version_of(body)}"
@@ -64,13 +64,13 @@ def places_for(message: ToolMessage, body: str, call_id: str, taken: Mapping[str
 
 
 def turn_room(model: object) -> int:
-    """How many characters the results of one turn may have together."""
+    """How many characters the results of one turn may have in total."""
     profile = getattr(model, "profile", None) or {}
     return int((profile.get("max_input_tokens") or UNKNOWN_WINDOW_TOKENS) * TURN_SHARE * CHARS_PER_TOKEN)
 
 
 def crowding(messages: Sequence[AnyMessage], room: int | None = None) -> list[ToolMessage]:
-    """The largest of the last turn's results, as many as must go for the rest to fit into `room`, or into half of what they are."""
+    """The largest of the last turn's results: enough of them that the rest fits into `room` (default: half their total size)."""
     sizes: dict[int, tuple[int, ToolMessage]] = {}
     for message in reversed(messages):
         if not isinstance(message, ToolMessage):
@@ -88,7 +88,7 @@ def crowding(messages: Sequence[AnyMessage], room: int | None = None) -> list[To
 
 
 def message_text(message: ToolMessage) -> str:
-    """A result's text; one with images or other blocks is left as it is."""
+    """A result's text; empty if it contains images or other blocks, because those results are left as they are."""
     if isinstance(message.content, str):
         return message.content
     parts = [block["text"] for block in message.content if isinstance(block, dict) and block.get("type") == "text"]
@@ -106,7 +106,7 @@ def messages_in(result: ToolResult | list[ToolResult]) -> list[ToolMessage]:
 
 
 def files_in(result: ToolResult | list[ToolResult]) -> Mapping[str, Any]:
-    """The files that a result brings along."""
+    """The files that come with a result."""
     if isinstance(result, list):
         return {path: file for item in result for path, file in files_in(item).items()}
     update = getattr(result, "update", None)
@@ -114,9 +114,9 @@ def files_in(result: ToolResult | list[ToolResult]) -> Mapping[str, Any]:
 
 
 def replace_message(result: ToolResult, large: LargeResult, written: WriteResult) -> ToolResult:
-    """The result with the pointer in place of the message, and the file in the state if it lives there."""
+    """The result with the pointer in place of the message, and with the file if that lives in the state."""
     if isinstance(result, list):
-        # LangGraph takes a list here, though its types do not say so.
+        # LangGraph accepts a list here, though its types do not say so.
         return cast(
             "ToolResult", [replace_message(item, large, written) if _holds(item, large.message) else item for item in result]
         )

@@ -1,10 +1,10 @@
-"""Whether an error around a tool call is a mistake in middleware, and not the tool's.
+"""Tells whether an error around a tool call is a bug in middleware or the tool's own.
 
-A tool that fails answers its call (ADR 0005). A mistake in the code around the tool (`TypeError` and the like) is nothing that a model
-could mend: read as a result it would make every call fail while the run ends well. It fails the run, with a sentence for the programmer.
-Other errors that middleware raises (`PermissionError("not on Sundays")`) refuse the call, and stay its result.
+A tool that fails answers its call (ADR 0005). A bug in the code around the tool (`TypeError` and the like) is different, because the
+model cannot fix it: as a tool result it would make every call fail while the run seems to succeed. So it fails the run, with a message
+for the programmer. Other errors that middleware raises (`PermissionError("not on Sundays")`) reject the call and become its result.
 
-Where an error comes from is read off its traceback: one of a tool has passed through the function that runs tools.
+We find an error's origin in its traceback: a tool's error has passed through the function that runs tools.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _RUNS_TOOLS = frozenset({ToolNode._execute_tool_sync.__code__, ToolNode._execute
 
 
 def middleware_fault(tool: str, error: Exception) -> MiddlewareError | None:
-    """The error to fail the run with; None if the tool itself failed, or middleware refused the call."""
+    """The error to fail the run with; None if the tool itself failed, or if middleware rejected the call."""
     if isinstance(error, MiddlewareError):
         return error
     if not isinstance(error, PROGRAMMING_ERRORS):
@@ -31,6 +31,6 @@ def middleware_fault(tool: str, error: Exception) -> MiddlewareError | None:
         return None
     place = passed[-1].co_qualname if passed else "unknown code"
     return MiddlewareError(
-        f"The middleware code {place} failed around the tool '{tool}': {type(error).__name__}: {error}. Mend the middleware: the tool "
-        "and the model have no part in it."
+        f"The middleware code {place} failed around the tool '{tool}': {type(error).__name__}: {error}. Fix the middleware; the tool "
+        "and the model are not the cause."
     )

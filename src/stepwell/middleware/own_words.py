@@ -1,10 +1,10 @@
-"""What the harness says itself, in the place of a model or of a tool. Others must be able to tell: such words cost nothing, and they are no
-work of the model's.
+"""Messages that our own code writes in place of a model or a tool. They are marked, because they cost nothing and are not the model's
+work.
 
-| words | made by | in the place of | marked in |
+| message | made by | in place of | marked in |
 |---|---|---|---|
-| last words, a question to the user | `own_answer` | a model's answer | `response_metadata["finish_reason"]` |
-| a refusal by a rule of ours | `refuse` | a tool's result | `additional_kwargs` |
+| final message, question to the user | `own_answer` | a model's answer | `response_metadata["finish_reason"]` |
+| a refusal by one of our rules | `refuse` | a tool's result | `additional_kwargs` |
 | a person's decision about a call | `decided_by_person` | a tool's result | `additional_kwargs` |
 """
 
@@ -25,7 +25,7 @@ _STANDS_IN = "stepwell_stands_in"
 
 
 def own_answer(text: str, reason: Reason, tool_calls: Sequence[ToolCall] = (), *, stands_in: bool = False) -> AIMessage:
-    """An answer that no model gave. `stands_in`: the harness leads on in the model's place, and takes the user's answer itself."""
+    """An answer that no model gave. `stands_in`: our code leads on in the model's place, and reads the user's answer itself."""
     marks = {_STANDS_IN: True} if stands_in else {}
     metadata = {"finish_reason": reason}
     return AIMessage(text, tool_calls=list(tool_calls), response_metadata=metadata, additional_kwargs=marks)
@@ -40,12 +40,12 @@ def stands_in(message: BaseMessage) -> bool:
 
 
 def answered_itself(response: ModelResponse[Any]) -> bool:
-    """Whether the harness made this answer."""
+    """Whether our code made this answer."""
     return any(is_own_answer(message) for message in response.result)
 
 
 def last_words(why: str, state: Mapping[str, Any], reason: Reason) -> AIMessage:
-    """The answer of an agent that stops: why, what is left to do, and what is there."""
+    """The final message of an agent that stops: why it stopped, what is left to do, and which files exist."""
     lines = [why]
     if left := [todo["content"] for todo in state.get("todos") or () if todo["status"] != "completed"]:
         lines.append("Left to do:\n" + "\n".join(f"- {item}" for item in left))
@@ -55,7 +55,7 @@ def last_words(why: str, state: Mapping[str, Any], reason: Reason) -> AIMessage:
 
 
 def refuse(call: ToolCall, text: str) -> ToolMessage:
-    """The result of a call that a rule of ours does not allow."""
+    """The result of a call that one of our rules does not allow."""
     marked = {_REFUSED: True}
     said = text if text.startswith("Error") else f"Error: {text}"
     return ToolMessage(said, name=call["name"], tool_call_id=call["id"] or "", status="error", additional_kwargs=marked)
@@ -66,7 +66,7 @@ def is_refusal(message: ToolMessage) -> bool:
 
 
 def decided_by_person(message: ToolMessage) -> ToolMessage:
-    """A result that a person gave in the tool's place: they have been reached."""
+    """Mark a result that a person gave in place of the tool: it shows that the person was reached."""
     return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, _DECIDED: True}})
 
 

@@ -1,12 +1,12 @@
 """Every tool call gets exactly one result, whatever happened to it.
 
-| what went wrong | what this does |
+| problem | what this does |
 |---|---|
-| a run stopped between a call and its result | the call is closed with an error before the model sees it; stored, in its place |
-| a model gave two calls one id, or none | they get ids of their own before they are stored |
+| a run stopped between a call and its result | closes the call with an error before the model sees it; stored after the call |
+| a model gave two calls the same id, or no id | gives them unique ids before they are stored |
 | a tool raised | its error becomes the result; what `control_flow` names (a pause, a lost database) passes through |
-| middleware around it has a mistake | it fails the run (`middleware_faults`) |
-| a call carries more than `max_argument_chars` | it is not run; the result says why |
+| middleware around it has a bug | fails the run (`middleware_faults`) |
+| a call carries more than `max_argument_chars` | does not run it; the result says why |
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 class PatchToolCallsMiddleware(RequestMiddleware):
-    """Keeps the history valid: no call without a result, no two calls of one id."""
+    """Keeps the history valid: no call without a result, no two calls with the same id."""
 
     def __init__(self, *, max_argument_chars: int = MAX_ARGUMENT_CHARS) -> None:
         super().__init__()
@@ -43,15 +43,15 @@ class PatchToolCallsMiddleware(RequestMiddleware):
 
     def prepare(self, call: ModelCall) -> None:
         closed, results = close_dangling(call.messages, self._first_unchecked(call.messages))
-        if closed is call.messages or results:  # a result that was only moved stays in the wrong place in the thread
+        if closed is call.messages or results:  # a result that was only moved is still misplaced in the thread
             self._whole.remember(closed, True)
         call.messages = closed
         if results:
-            # The reducer puts each result behind its call, so the thread itself is mended, not only this request.
+            # The reducer puts each result after its call, so the thread itself is repaired, not only this request.
             call.update["messages"] = [*call.update.get("messages", []), *results]
 
     def _first_unchecked(self, messages: list[AnyMessage]) -> int:
-        """How many messages are known to have all their results. Calls and results come in turns, so the rest stands alone."""
+        """How many messages are known to have all their results. Calls and results alternate, so the rest can be checked separately."""
         return next((length for length in range(len(messages), 0, -1) if self._whole.at(messages, length)), 0)
 
     def review(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:
@@ -89,22 +89,22 @@ class PatchToolCallsMiddleware(RequestMiddleware):
             return None
         return _error(
             call,
-            f"Error: the arguments of {call['name']} hold {size:,} characters; at most {self._max_argument_chars:,} are taken. "
+            f"Error: the arguments of {call['name']} have {size:,} characters; at most {self._max_argument_chars:,} are allowed. "
             "Split the work into several calls.",
         )
 
 
 def close_dangling(messages: list[AnyMessage], checked: int = 0) -> tuple[list[AnyMessage], list[ToolMessage]]:
-    """The messages with a result behind every call, and the results that had to be added; the same list if all are in place.
+    """The messages with a result after every call, and the results that had to be added; the same list if nothing was missing.
 
-    The first `checked` messages are taken to be in order already. A result that stands further down (LangChain's own channel puts
-    what is closed late to the end) is moved.
+    The first `checked` messages are assumed to be in order. A result that comes too late (LangChain's own channel appends results that are
+    added later) is moved to its call.
     """
     near: dict[str, int] = {}
     far: dict[str, int] = {}
     late: dict[int, list[int]] = {}
     open_calls: dict[int, list[ToolCall]] = {}
-    # Backwards, so that a result answers the nearest call before it even if a model uses an id again.
+    # Backwards, so that a result answers the nearest call before it even if a model reuses an id.
     for position in range(len(messages) - 1, checked - 1, -1):
         message = messages[position]
         if message.type == "tool":
@@ -136,7 +136,7 @@ def _with_results(
         closed.append(message)
         closed.extend(messages[place] for place in late.get(position, ()))
         results = [
-            # It may even have finished: LangGraph drops the results of a step that was broken off and never taken up again.
+            # It may even have finished: LangGraph drops the results of a step that was interrupted and never resumed.
             _error(
                 call,
                 f"Error: the run stopped before {call['name']} gave a result. It may have run: check before you repeat it.",
@@ -162,8 +162,8 @@ def _give_own_ids(message: AIMessage) -> None:
 
 
 def _strict(request: ToolCallRequest) -> ToolCallRequest:
-    """The request with a tool that cannot turn into text what must pass. LangChain's tools may handle their `ToolException`s by themselves,
-    before anything out here sees them, and many tools wrap in one whatever they meet."""
+    """The request with a tool that cannot turn errors into text that must pass through. LangChain's tools may handle their `ToolException`s
+    themselves, before we see them, and many tools wrap any error in one."""
     flag = getattr(request.tool, "handle_tool_error", False)
     if not isinstance(request.tool, BaseTool) or not flag:
         return request
@@ -171,7 +171,7 @@ def _strict(request: ToolCallRequest) -> ToolCallRequest:
 
 
 def _handle(flag: Literal[True] | str | Callable[[ToolException], Any], error: ToolException) -> Any:
-    """What LangChain does with each kind of `handle_tool_error`."""
+    """Does what LangChain does for each kind of `handle_tool_error`."""
     let_pass(error)
     if callable(flag):
         return flag(error)

@@ -1,18 +1,18 @@
-"""Every model call is paid for: reserved before, charged after, free if it fails. Without money the run pauses and asks for some.
+"""Charges for every model call: reserves before, charges after, free if it fails. Without money the run pauses and asks for some.
 
 ```
-model call ─ the charge of the step before is confirmed (its key stands in the state, so its answer does too); or waived, if rules of ours
-             refused all that the answer wanted and it said nothing else
+model call ─ the previous step's charge is confirmed (its key is in the state, so its answer is too); or waived, if our rules refused
+             everything the answer wanted and it said nothing else
            ─ reserve ─┬─ held ──▶ call ─┬─ answer ──▶ settle; the answer, the charge's key and the balance are stored together
                       │                 ├─ error ───▶ release
-                      │                 ├─ no model ▶ release: the harness answered itself (`own_words`)
-                      │                 └─ stopped, or out of time ─▶ settle what it had said by then; release if that was nothing
+                      │                 ├─ no model ▶ release: our own code gave the answer (`own_words`)
+                      │                 └─ stopped, or out of time ─▶ settle what it had said by then; release if nothing
                       └─ short ─▶ pause `payment_exhausted` ─┬─ {funding_id} ──▶ reserve again
-                                                             └─ {cancel: true} ─▶ a last message
+                                                             └─ {cancel: true} ─▶ a final message
 ```
-On a server the meter, the owner and the session come with the run (`RunPayments`). In the library the session is named by `funding_id`, in
-the state or in `config["configurable"]`. Subagents draw on their caller's. A token never enters the graph: it is handed to the wallet first
-(`Wallet.fund`), and one that turns up here is refused. It stands outermost: what fails or is retried further inside is one call.
+On a server the meter, the owner and the session come with the run (`RunPayments`). In the library `funding_id` names the session, in the
+state or in `config["configurable"]`. Subagents use their caller's. A token never enters the graph: give it to the wallet first
+(`Wallet.fund`); a token found here is refused. This middleware belongs outermost: failures and retries further inside are one call.
 """
 
 from __future__ import annotations
@@ -61,18 +61,18 @@ from stepwell.tools.effect_journal import effect_key
 
 _UNIT = "sat"
 MAX_FREE_CHARS = 2_000
-"""A refused call of more characters is charged: a client shows arguments while they are written, so that much was worth reading."""
+"""Longer refused calls are charged: clients show arguments while they are written, so the user has had something to read."""
 _CALLERS_SESSION: ContextVar[str | None] = ContextVar("stepwell_payment_session", default=None)
 
 
 class PaymentState(AgentState[Any]):
-    """Mirrors of the ledger, for clients. Nothing in here is money."""
+    """Copies of ledger values, for clients. None of these is money."""
 
     funding_id: NotRequired[str | None]
     payment_balance_sats: NotRequired[int]
     payment_spent_sats: NotRequired[int]
     payment_status: NotRequired[str]
-    """`active`; `exhausted`: what is left is less than the next call costs; `refunded`: the session has ended."""
+    """`active`; `exhausted`: the balance is below the price of the next call; `refunded`: the session has ended."""
     payment_refund_claimed: NotRequired[bool]
     payment_charged: NotRequired[Annotated[str | None, PrivateStateAttr]]
 
@@ -80,9 +80,9 @@ class PaymentState(AgentState[Any]):
 class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
     """Charges each model call to the payment session of the run.
 
-    Without a `meter` the server that drives the run has to bring one; where none does, nothing runs. `owner` says whose sessions may be
-    drawn on with a meter of your own: a name, or a function of the run's config. None trusts whoever names a session.
-    `max_output_tokens` is what a call is reserved with where the model itself has no limit; only a price by tokens looks at it.
+    Without a `meter`, the server that drives the run must provide one; otherwise no call is made. `owner` says whose sessions your own
+    meter may use: a name, or a function of the run's config. With None, any caller may use any session it names. `max_output_tokens` is
+    reserved for a call if the model itself has no limit; it matters only for prices per token.
     """
 
     state_schema = PaymentState
@@ -105,7 +105,7 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
         self.tools: list[BaseTool] = [make_request_funding(meter)]
 
     def _payments(self) -> RunPayments:
-        """Who pays in this run."""
+        """Who pays for this run."""
         config = get_config()
         handed = (config.get("configurable") or {}).get(PAYMENTS)
         if self._meter is None:
@@ -174,11 +174,11 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
         return await self._look(self._payments(), state) if _is_mirrored(state) else None
 
     async def _look(self, payments: RunPayments, state: Any) -> dict[str, Any] | None:
-        """What has happened to the session since the thread was last at work: more money, or a refund."""
+        """What has happened to the session since the thread last ran: more money, or a refund."""
         try:
             standing = await payments.meter.look(payments.owner, state[FUNDING_ID])
         except NotFoundError:
-            return None  # another's session, which the first call refuses
+            return None  # another owner's session; the first call will be refused
         price = payments.meter.price_of(CallSize())
         mirrors = {**_mirrors(standing.session, price), "payment_refund_claimed": standing.claimed}
         return _changed(state, mirrors) or None
@@ -190,8 +190,8 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
         await self._confirm(self._payments(), state)
 
     async def _waive_refused(self, payments: RunPayments, state: Any) -> Session | None:
-        """The charge of the step before is taken back if all that it bought was a refusal. Gives the session as it stands then. Happens
-        before anything is reserved, so that the money is there for the next call."""
+        """Take back the previous step's charge if it only bought a refusal. Returns the session after that. This happens before anything is
+        reserved, so that the money is available for the next call."""
         if not _is_all_refused(state):
             return None
         session: Session | None = None
@@ -210,7 +210,7 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
         call: CallSize,
         waived: Session | None,
     ) -> Response:
-        """The answer with its price; without one if no model gave it."""
+        """The answer with its charge, or without one if no model gave it."""
         if not answered_itself(response):
             session = await self._settle(payments, request, response, reservation, call)
             mirrors = _mirrors(session, payments.meter.price_of(call))
@@ -228,13 +228,13 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
     async def _reserve(
         self, payments: RunPayments, state: Any, call: CallSize, session_id: str | None = None
     ) -> Reservation | PaymentError:
-        """The money for this call, or why there is none. What passes by itself (a mint that is down) ends the run, to be resumed."""
+        """Reserve the money for this call, or return why not. A temporary failure (the mint is down) ends the run, to be resumed."""
         config, meter = get_config(), payments.meter
         session_id = session_id or payments.session_id or _session_of(state, config)
         if session_id is None:
             needed = meter.price_of(call)
             return PaymentRequiredError(
-                f"The next call costs up to {needed} sats, and nobody pays for it yet.", needed_sats=needed
+                f"The next call costs up to {needed} sats, and no payment is set up yet.", needed_sats=needed
             )
         thread_id = (config.get("configurable") or {}).get("thread_id")
         try:
@@ -266,8 +266,8 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
         return session
 
     async def _break_off(self, payments: RunPayments, reservation: Reservation, call: CallSize) -> None:
-        """The caller has read what the model had said until the run was stopped or its time was up, and would get nearly all of it
-        for nothing."""
+        """Charge for what the model had said until the run was stopped or timed out: the user has read it, and would otherwise get nearly
+        the whole answer for free."""
         said = payments.said_until_stopped((get_config().get("configurable") or {}).get("checkpoint_ns") or "")
         if said is None:
             await payments.meter.release(reservation)
@@ -287,33 +287,33 @@ def _require_handed(handed: Any) -> RunPayments:
     if isinstance(handed, RunPayments):
         return handed
     raise ConfigurationError(
-        "This agent is paid for, and nothing here takes money. Hand a meter to CashuPaymentMiddleware, or let a server drive it that has "
-        "STEPWELL_MINTS and a price set, or leave the middleware out: then it is free."
+        "This agent charges for its calls, but has no meter. Pass one to CashuPaymentMiddleware, run the agent on a server that has "
+        "STEPWELL_MINTS and a price set, or leave the middleware out to make the agent free."
     )
 
 
 def _key(config: RunnableConfig, thread_id: object) -> str:
-    """Of this call on this thread. A copy of a thread shares the keys of effects, but its answers are its own, and are paid for."""
+    """The key of this call on this thread. A copy of a thread shares effect keys, but its answers are its own and must be paid for."""
     return f"{thread_id}:{effect_key(config, 'model')}"
 
 
 def _ask(meter: Meter, why: PaymentError, state: Any, call: CallSize) -> str | None:
-    """Pause. Gives the session that pays from now on; None if the payer would rather stop. Nothing before it has an effect."""
+    """Pause. Returns the session that pays from now on; None if the user would rather stop. Nothing before the pause has an effect."""
     needed, balance = meter.price_of(call), getattr(why, "balance_sats", 0)
-    spent = getattr(why, "spent_sats", None)  # the session's, of which this agent's state may know only a part
+    spent = getattr(why, "spent_sats", None)  # of the whole session; this agent's state may know only a part
     spent = state.get("payment_spent_sats", 0) if spent is None else spent
     return ask_payment(_payload(meter, str(why), why.code, needed, balance, spent))
 
 
 def make_request_funding(own: Meter | None) -> BaseTool:
-    """The tool by which an agent asks its user for money. It pauses: whoever answers approves by paying, or declines."""
+    """The tool by which an agent asks its user for money. It pauses until the user pays or declines."""
 
     @tool
     def request_funding(amount_sats: int, reason: str, runtime: ToolRuntime) -> str | Command[Any]:
         """Ask the user for more money when the work ahead will cost more than the balance. Say briefly what it is for. Not for every
         call: a balance that runs short is asked for by itself."""
         meter = own or _require_handed((get_config().get("configurable") or {}).get(PAYMENTS)).meter
-        # The call that asks for this tool was charged, so the mirrors stand as the session does.
+        # The call that requested this tool was charged, so the copies in the state match the session.
         balance, spent = (runtime.state.get(name, 0) for name in ("payment_balance_sats", "payment_spent_sats"))
         question = _payload(meter, reason, "requested", max(amount_sats, 0), balance, spent)
         session_id = ask_payment({**question, "reason": reason})
@@ -340,21 +340,21 @@ def _session_of(state: Any, config: RunnableConfig) -> str | None:
     configurable = config.get("configurable") or {}
     if state.get(TOKEN) or configurable.get(TOKEN):
         raise TokenInvalidError(
-            "A token must not enter a graph, where it would be stored. Hand it to the wallet: fund() gives an id.",
+            "A token must not enter a graph, where it would be stored. Give it to the wallet: fund() returns an id.",
             "token_in_graph",
         )
     return state.get(FUNDING_ID) or _CALLERS_SESSION.get() or configurable.get(FUNDING_ID)
 
 
 def _charged_in(state: Any) -> list[str]:
-    """A key in the state stands there together with its answer, so that answer was kept."""
+    """A key is stored in the state together with its answer, so the answer of each key here was stored."""
     key = state.get(CHARGED)
     return [key] if key and state.get(FUNDING_ID) else []
 
 
 @contextmanager
 def _paying_for_subagents(state: Any) -> Iterator[None]:
-    """What a tool starts in here draws on the caller's session, unless it has its own."""
+    """Agents that a tool starts in here use the caller's session, unless they have their own."""
     session_id = cast("Mapping[str, Any]", state).get(FUNDING_ID) or _CALLERS_SESSION.get()
     token = _CALLERS_SESSION.set(session_id)
     try:
@@ -364,7 +364,7 @@ def _paying_for_subagents(state: Any) -> Iterator[None]:
 
 
 def _is_all_refused(state: Any) -> bool:
-    """Whether the last answer of the model came to nothing but refusals by rules of ours, and held nothing that was worth reading."""
+    """Whether our rules refused every call of the model's last answer, and the answer contained nothing worth reading."""
     refused: dict[str, ToolMessage] = {}
     for message in reversed(state.get("messages") or ()):
         if message.type == "tool":
@@ -384,7 +384,7 @@ def _with_charge(state: Any, response: ModelResponse[Any], mirrors: Mapping[str,
 
 
 def _mirrors(session: Session, price_sats: int) -> dict[str, Any]:
-    """What a thread's state shows of its session. `price_sats`: what the next call costs."""
+    """What a thread's state shows of its session. `price_sats`: the price of the next call."""
     status = "refunded" if session.state in REFUNDED else "exhausted" if session.balance < price_sats else "active"
     return {
         FUNDING_ID: session.session_id,
@@ -395,7 +395,7 @@ def _mirrors(session: Session, price_sats: int) -> dict[str, Any]:
 
 
 def _changed(state: Any, mirrors: Mapping[str, Any]) -> dict[str, Any]:
-    """Only what has changed: each field that is written costs time and room at every step."""
+    """Only the changed fields: each field that is written costs time and space at every step."""
     return {name: value for name, value in mirrors.items() if state.get(name) != value}
 
 
@@ -404,4 +404,4 @@ def _is_mirrored(state: Any) -> bool:
 
 
 def _last_words(why: PaymentError) -> AIMessage:
-    return own_answer(f"I stopped before the end, because nobody paid for going on. {why}", "payment")
+    return own_answer(f"I stopped before the end, because nobody paid for the next step. {why}", "payment")

@@ -1,8 +1,8 @@
-"""Middleware that only prepares the model's request, and folding several of them into one.
+"""Middleware that only prepares the model's request, and a way to fold several of them into one.
 
-Every `wrap_model_call` in a stack costs time on every step, an async one more than a graph node. Most capabilities only want to
-say something in the system prompt, change which messages the model sees, or look at its answer. They derive from
-`RequestMiddleware`, which works alone in any `create_agent` stack; neighbours are folded into a single wrapper by `fold`.
+Every `wrap_model_call` in a stack costs time on every step, and an async one costs more than a graph node. Most capabilities only
+add to the system prompt, change which messages the model sees, or look at its answer. They derive from `RequestMiddleware`, which works
+alone in any `create_agent` stack; `fold` combines neighbours into a single wrapper.
 
 Order within a fold is the order of the stack: `prepare` runs first to last, `review` last to first.
 """
@@ -34,28 +34,28 @@ AsyncToolHandler = Callable[[ToolCallRequest], Awaitable[ToolResult]]
 
 
 class ModelCall:
-    """One call of the model while it is being prepared."""
+    """A model call while it is being prepared."""
 
     __slots__ = ("answer", "messages", "request", "update")
 
     def __init__(self, request: ModelRequest[Any], updates: Iterable[dict[str, Any] | None] = ()) -> None:
         self.request = request
         self.messages: list[AnyMessage] = request.messages
-        """What the model will see. Replace it; never change it in place, it may be the thread's own list."""
+        """What the model will see. Replace it, but never change it in place: it may be the thread's own list."""
         self.answer: AIMessage | None = None
-        """The harness's own answer. Set by `prepare`: the model is not asked, and capabilities further in do not hear of the call."""
+        """Our own answer. If `prepare` sets it, the model is not called, and capabilities further inside do not see the call."""
         self.update: dict[str, Any] = {}
         """State to store together with the model's answer."""
         for update in updates:
             self.update.update(update or {})
 
     def stored(self, key: str) -> Any:
-        """A value of the agent's state, as this call will leave it."""
+        """A value of the agent's state as it will be after this call."""
         return self.update[key] if key in self.update else cast("Mapping[str, Any]", self.request.state).get(key)
 
 
 def tool_runtime(state: Any, runtime: Runtime[Any]) -> ToolRuntime[Any, Any]:
-    """What a tool of this step would be given, for code around tools: factories of backends ask for it."""
+    """What a tool of this step would receive, for code around tools: backend factories need it."""
     return ToolRuntime(
         state=state,
         context=runtime.context,
@@ -79,14 +79,14 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
     """Its hooks run without LangChain's tracing wrapper (`agent/untrace.py`)."""
 
     def prepare(self, call: ModelCall) -> None:
-        """Change the call before the model is asked."""
+        """Change the call before the model gets it."""
 
     async def aprepare(self, call: ModelCall) -> None:
-        """The same from async code; only needed if preparing may wait."""
+        """The same from async code; only needed if preparing may block."""
         self.prepare(call)
 
     def wants_another(self, call: ModelCall, response: ModelResponse[Any]) -> bool:
-        """Whether the model should be asked once more, because of its answer. Change the call's messages, so that it knows why."""
+        """Whether the model should be asked once more because of its answer. Change the call's messages to tell it why."""
         return False
 
     def review(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:
@@ -94,7 +94,7 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
         return response
 
     def recover(self, call: ModelCall, error: Exception) -> dict[str, Any] | None:
-        """State to store before the request is prepared once more, if that may help against this error of the model."""
+        """State to store before the request is prepared again, if that may help against this error."""
         return None
 
     async def arecover(self, call: ModelCall, error: Exception) -> dict[str, Any] | None:
@@ -103,18 +103,18 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
 
     @property
     def members(self) -> tuple[RequestMiddleware, ...]:
-        """The capabilities inside: a single one holds itself."""
+        """The capabilities inside; a single one contains itself."""
         return (self,)
 
     @cached_property
     def _preparing(self) -> list[tuple[RequestMiddleware, bool]]:
-        """The members that prepare anything, and whether they may wait in async code; the others are not even asked."""
+        """The members that prepare anything, and whether they may wait in async code; the others are not called."""
         marked = [(member, _overrides(member, "aprepare")) for member in self.members]
         return [(member, waits) for member, waits in marked if waits or _overrides(member, "prepare")]
 
     @cached_property
     def _reviewing(self) -> list[RequestMiddleware]:
-        """The members that look at answers, last first."""
+        """The members that review answers, last first."""
         return [member for member in reversed(self.members) if _overrides(member, "review")]
 
     @cached_property
@@ -175,7 +175,7 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
         return any(member.wants_another(call, response) for member in self._doubting)
 
     def _answer_itself(self, call: ModelCall, answer: AIMessage, member: RequestMiddleware) -> Response:
-        """The harness's own answer, looked at by the capabilities outside of the one that gave it."""
+        """Our own answer, reviewed by the capabilities outside of the one that gave it."""
         outside = self.members[: self.members.index(member)]
         return self._finish(call, ModelResponse([answer]), [each for each in self._reviewing if each in outside])
 
@@ -220,7 +220,7 @@ def with_sections(system: SystemMessage | None, sections: Sequence[str]) -> Syst
 
 
 class FoldedMiddleware(RequestMiddleware):
-    """Several request capabilities as one. Their sections of the system prompt are the builder's part: see `sections`."""
+    """Several request capabilities as one. The agent builder adds their sections to the system prompt: see `sections`."""
 
     def __init__(self, members: Sequence[RequestMiddleware]) -> None:
         super().__init__()
@@ -242,7 +242,7 @@ class FoldedMiddleware(RequestMiddleware):
 
 
 class FoldedToolMiddleware(FoldedMiddleware):
-    """A fold some of whose members also wrap tool calls; the first is the outermost."""
+    """A fold with members that also wrap tool calls; the first is the outermost."""
 
     def __init__(self, members: Sequence[RequestMiddleware]) -> None:
         super().__init__(members)
@@ -262,7 +262,7 @@ class FoldedToolMiddleware(FoldedMiddleware):
 
 
 def wraps_tools(middleware: AgentMiddleware[Any, Any, Any]) -> bool:
-    """Whether a middleware stands around tool calls."""
+    """Whether a middleware wraps tool calls."""
     cls = type(middleware)
     return (
         cls.wrap_tool_call is not AgentMiddleware.wrap_tool_call or cls.awrap_tool_call is not AgentMiddleware.awrap_tool_call
@@ -270,13 +270,13 @@ def wraps_tools(middleware: AgentMiddleware[Any, Any, Any]) -> bool:
 
 
 def sections(folded: Iterable[AgentMiddleware[Any, Any, Any]]) -> list[str]:
-    """What folded capabilities have to say in the system prompt. Said once when the agent is built, it costs nothing per step."""
+    """The system prompt sections of folded capabilities. Added once when the agent is built, they cost nothing per step."""
     folds = [entry for entry in folded if isinstance(entry, FoldedMiddleware)]
     return [member.prompt for entry in folds for member in entry.members if member.prompt]
 
 
 def fold(stack: Iterable[AgentMiddleware[Any, Any, Any]]) -> list[AgentMiddleware[Any, Any, Any]]:
-    """The stack with neighbouring request capabilities folded. Those with graph nodes of their own stay as they are."""
+    """The stack with neighbouring request capabilities folded. Middleware with graph nodes of its own stays as it is."""
     folded: list[AgentMiddleware[Any, Any, Any]] = []
     for foldable, group in groupby(stack, key=_is_foldable):
         members = list(group)

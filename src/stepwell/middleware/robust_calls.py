@@ -7,11 +7,11 @@ ask ──answer──▶ done
  ├─ a fallback model ──▶ the same with that model
  └─ ModelCallError
 ```
-It must stand innermost, next to the model: then its deadlines hold for the call alone, and what other middleware does around the model
-(a summary when the context is too long, say) sees the provider's own error. Its parts are in `model_calls`.
+It must be innermost, next to the model: then its deadlines apply to the call alone, and other middleware around the model (a summary
+when the context is too long, say) sees the provider's own error. Its parts are in `model_calls`.
 
-Retries are bounded twice: for each call, and for each run, so that a provider that is down does not eat hours. SDKs have retries of
-their own, inside ours; switch them off with `model_settings={"max_retries": 0}`.
+Retries are limited per call and per run, so that a provider that is down does not cost hours. SDKs have their own retries, inside ours;
+switch them off with `model_settings={"max_retries": 0}`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ MAX_WAIT_S = 60.0
 
 
 class RetriesUsed(TypedDict):
-    """How often a run has asked again."""
+    """How many retries a run has used."""
 
     turn: str
     used: int
@@ -66,9 +66,9 @@ class RobustCallsState(AgentState[Any]):
 
 
 class RobustCallsMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Deadlines in seconds (None: no limit), at most `max_retries` for a call and `retry_budget` for a run, then `fallback`.
+    """Deadlines in seconds (None: no limit), at most `max_retries` per call and `retry_budget` per run, then `fallback`.
 
-    `require_end` refuses a streamed answer without the provider's mark of its end; switch it off for a server that never sends one.
+    `require_end` rejects a streamed answer without the provider's end marker; switch it off for a server that never sends one.
     """
 
     state_schema = RobustCallsState
@@ -97,7 +97,7 @@ class RobustCallsMiddleware(AgentMiddleware[Any, Any, Any]):
             raise ConfigurationError("max_retries and retry_budget cannot be below 0. Give 0 to ask once only.")
         self.deadlines = Deadlines(connect_s, first_token_s, idle_s, total_s)
         self.fallback = None if fallback is None else resolve_model(fallback)
-        # LangChain's own knows what of a request another provider would refuse (marks for prompt caching, for one).
+        # LangChain's middleware knows which parts of a request another provider would reject (prompt caching marks, for example).
         self._switch = None if self.fallback is None else ModelFallbackMiddleware(self.fallback)
         self.max_retries = max_retries
         self.retry_budget = retry_budget
@@ -137,9 +137,9 @@ class RobustCallsMiddleware(AgentMiddleware[Any, Any, Any]):
         return fault_of(error, now=self._clock.now(), streamed=streamed)
 
     def wait_before(self, retry: int, fault: Fault) -> float | None:
-        """Seconds before the retry of this number (from 1); None if the provider asks for more patience than we have.
+        """Seconds before this retry (counted from 1); None if the provider asks for a longer wait than we allow.
 
-        Anything up to a bound that doubles, by chance: callers that failed together do not come back together.
+        Random, below a bound that doubles: callers that failed together should not retry together.
         """
         jitter = self._random()
         if fault.retry_after_s is None:
@@ -147,14 +147,14 @@ class RobustCallsMiddleware(AgentMiddleware[Any, Any, Any]):
         return None if fault.retry_after_s > self._max_wait_s else fault.retry_after_s + jitter * self._first_wait_s
 
     def for_fallback(self, request: ModelRequest[Any]) -> ModelRequest[Any] | None:
-        """The request as the fallback model takes it."""
+        """The request adapted to the fallback model; None if there is no fallback left."""
         if self._switch is None or request.model is self.fallback:
             return None
         changed: list[ModelRequest[Any]] = []
 
         def note(candidate: ModelRequest[Any]) -> ModelResponse[Any]:
             if candidate.model is request.model:
-                raise ConnectionError  # makes LangChain's middleware go on to its fallback
+                raise ConnectionError  # makes LangChain's middleware try its fallback
             changed.append(candidate)
             return ModelResponse(result=[])
 
@@ -163,7 +163,7 @@ class RobustCallsMiddleware(AgentMiddleware[Any, Any, Any]):
 
 
 class _Call:
-    """One answer of the model, through however many attempts."""
+    """One answer of the model, over however many attempts."""
 
     __slots__ = ("_asked", "_attempt", "_is_async", "_request", "_retries", "_rules")
 
@@ -173,9 +173,9 @@ class _Call:
         self._is_async = is_async
         self._attempt: TimedCall | None = None
         self._asked = 0
-        """How often the present model was asked."""
+        """How many times we have asked the current model."""
         self._retries = 0
-        """How often any model was asked again."""
+        """How many retries there were, over all models."""
 
     def next_attempt(self) -> TimedCall:
         self._asked += 1
@@ -185,7 +185,7 @@ class _Call:
         return self._attempt
 
     def finish(self, response: ModelResponse[Any]) -> Response:
-        """The answer, and with it what the run has used of its retries."""
+        """The answer, together with the number of retries the run has used."""
         if not self._retries:
             return response
         used: RetriesUsed = {"turn": self._turn(), "used": self._used_before() + self._retries}
@@ -219,7 +219,7 @@ class _Call:
         return rules.wait_before(self._asked, fault)
 
     def _tell(self, what: str, fault: Fault, message_id: str | None, wait_s: float) -> None:
-        """A custom stream event. A client drops what it has shown of the message with this id."""
+        """Send a custom stream event. Clients then drop what they have shown of the message with this id."""
         write = getattr(self._request.runtime, "stream_writer", None)
         if write is None:
             return

@@ -1,12 +1,12 @@
 """Commands for the model: one `execute` tool over a shell session that lasts as long as the run.
 
-LangChain's `ShellToolMiddleware` gives the shape (policies, redaction, the state key). Ours differs where it was measured to fall
-short: the shell starts with the first command instead of with every run, calls of a resumed run share one session, parallel calls
-run in their order, and the session itself is ours (`tools/shell/process.py` says why).
+The shape (policies, redaction, the state key) is that of LangChain's `ShellToolMiddleware`. Ours differs where measurements showed
+problems: the shell starts with the first command instead of with every run, the calls of a resumed run share one session, parallel
+calls run in order, and the session itself is ours (`tools/shell/process.py` says why).
 
-The session is found in three steps: in the state, among the live sessions of the same run (parallel first calls), or made. The
-first call stores it in the state, which is not checkpointed: the end of the run, a failure or a pause drops it, and dropping it
-ends the shell.
+A call looks for its session in the state, then among the live sessions of the same run (parallel first calls), and otherwise makes
+one. The first call stores it in the state, which is not checkpointed: the end of the run, a failure or a pause drops it, and dropping
+it ends the shell.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ STATE_KEY = "shell_session_resources"
 
 
 class ShellState(AgentState[Any]):
-    """Agent state with the run's shell. Parallel first calls store the same session, so the channel takes several writes."""
+    """Agent state with the run's shell. Parallel first calls store the same session, so the channel accepts several writes."""
 
     shell_session_resources: NotRequired[Annotated[ShellSession | None, UntrackedValue(object, guard=False), PrivateStateAttr]]
 
@@ -50,21 +50,21 @@ class ShellMiddleware(ShellToolMiddleware[Any, Any]):
     """Offers `execute`.
 
     Args:
-        workspace_root: The folder that commands may change; `/workspace` inside the sandbox. Without one, each run gets a
-            temporary folder that goes with it.
+        workspace_root: The folder that commands may change; `/workspace` inside the sandbox. By default, each run gets a temporary
+            folder that is deleted at its end.
         policy: `"sandbox"` (bubblewrap), a `BubblewrapPolicy` with other limits or with network, another of LangChain's policies,
             or `"unsandboxed_host"`: commands run with all rights of this process, on everything it can reach.
-        env: Variables for the commands. Nothing else of this process's environment reaches them.
+        env: Variables for the commands. They see nothing else of this process's environment.
         startup_commands: Run in every new shell before the first command.
         redaction_rules: LangChain's rules for what to hide in output.
-        tool_description: Another text for the model.
+        tool_description: Replaces the description that the model sees.
 
     Raises:
-        ConfigurationError: If the sandbox is not to be had here or fails its escape test.
+        ConfigurationError: If the sandbox is not available here or fails its escape test.
     """
 
     state_schema = ShellState  # type: ignore[assignment]  # narrower than the base's, under the same key
-    # The shell starts with the first command; a run that uses none has no node and no process for it.
+    # The shell starts with the first command; a run without commands needs no node and no process.
     before_agent = AgentMiddleware.before_agent
     abefore_agent = AgentMiddleware.abefore_agent
 
@@ -143,10 +143,10 @@ class ShellMiddleware(ShellToolMiddleware[Any, Any]):
     def _message(self, report: CommandReport, call_id: str, *, told_new: bool) -> ToolMessage:
         result = report.result
         try:
-            # What was found is not kept: it is what must not be seen.
+            # We drop the matches: they are what must not be seen.
             text, _ = self._apply_redactions(report.output.text())
         except PIIDetectionError as error:
-            text = f"[the output is withheld: it holds {error.pii_type}]"
+            text = f"[the output is withheld: it contains {error.pii_type}]"
         parts = [_NEW_SHELL] if told_new else []
         parts += [text.strip("\n")] if text.strip() else []
         parts += _closing(report, self._setup.policy.command_timeout)
@@ -183,7 +183,7 @@ def _closing(report: CommandReport, timeout_s: float) -> list[str]:
 
 
 def _has_run_before(runtime: ToolRuntime) -> bool:
-    """Whether an earlier command reached a shell; a refused or rejected one has no artifact."""
+    """Whether an earlier command reached a shell; a refused or rejected command has no artifact."""
     messages = runtime.state.get("messages") or ()
     return any(isinstance(message, ToolMessage) and message.name == TOOL_NAME and message.artifact for message in messages)
 

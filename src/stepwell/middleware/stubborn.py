@@ -1,29 +1,29 @@
-"""Models that do not do as they are told: they are told once, and then the harness decides.
+"""Models that get stuck: they are warned once, and then our code decides.
 
-| a model that | is told | and then |
+| a model that | is warned | and then |
 |---|---|---|
-| makes the same call with the same result, for ever | after 3 | stopped at the 4th |
-| makes two calls in turn (A, B, A, B), each with the result it had | after the 4th | stopped at the 5th |
+| keeps making the same call with the same result | after 3 | stopped at the 4th |
+| alternates two calls (A, B, A, B), each with the same result as before | after the 4th | stopped at the 5th |
 | repeats a refused call, with the same arguments or others | after 3 | stopped at the 4th |
-| repeats a change of state, or a question, that a rule refuses | after 3 | stopped at the 4th |
+| repeats a change of state, or a question, that one of our rules refuses | after 3 | stopped at the 4th |
 | calls tools that do not exist | after 3 | stopped at the 4th; with another name each time at the 6th |
-| calls a tool with arguments that do not fit | after 3 | stopped at the 4th; at the 6th if the error differs |
-| writes the same large file again and again | after 3 | stopped at the 4th |
-| hands the same task to a subagent again and again | after 3 | stopped at the 4th |
-| hands a task to a subagent that gets stuck | at once | stopped at the next |
-| never gives a structured answer in its form | after 3 | stopped at the 4th; at the 6th if the error differs |
+| calls a tool with invalid arguments | after 3 | stopped at the 4th; at the 6th if the error differs |
+| keeps writing the same large file | after 3 | stopped at the 4th |
+| keeps giving a subagent the same task | after 3 | stopped at the 4th |
+| gives a task to a subagent that gets stuck | at once | stopped at the next |
+| never gives a valid structured answer | after 3 | stopped at the 4th; at the 6th if the error differs |
 | gives arguments that are not JSON | at once | stopped at the 2nd |
 | gives an empty answer | at once | stopped at the 2nd |
 | gives only reasoning | at once | stopped at the 2nd |
-| makes different calls that succeed, without end | never: that is work | bounded by a budget and by the recursion limit |
-| asks for a state until it changes | never: the result is another one | goes on |
+| keeps making different calls that succeed | never: that is work | limited by a budget and by the recursion limit |
+| polls a state until it changes | never: the result differs | continues |
 
-*Stopped* is the first of these that can be done: the application's own way to go on (`fallback`: the tutor asks its method's question);
-a question to the user, where the agent has `ask_user`; a last message that says what happened. Nothing of it costs the user a model
-call, and an answer that the harness gives is not charged (`own_words`, `payment`).
+*Stopped* means the first of these that is possible: the application's own way to continue (`fallback`: the tutor asks its method's
+question); a question to the user, if the agent has `ask_user`; a final message that says what happened. None of this costs the user a
+model call, and answers by our own code are not charged (`own_words`, `payment`).
 
-It reads the last few messages of the thread (`turns.read_stall`) and remembers nothing else, so it holds after a pause, after a crash and
-in subagents. Tool calls are left alone: approvals, effects and charges see what they always see.
+It reads the last few messages of the thread (`turns.read_stall`) and remembers nothing else, so it works after a pause, after a crash
+and in subagents. It does not touch tool calls: approvals, effects and charges see them unchanged.
 """
 
 from __future__ import annotations
@@ -41,14 +41,13 @@ from stepwell.middleware.turns import read_stall
 from stepwell.models.usage import label_of
 
 Fallback = Callable[[ModelCall, str], AIMessage | None]
-"""From a call that is not made, and what happened, to what is said instead; None where there is nothing. It may add to the call's
-`update`."""
+"""Takes a call that is not made, and what happened; returns what to say instead, or None. It may add to the call's `update`."""
 
 _SILENT_BLOCKS = frozenset({"text", "reasoning", "thinking", "redacted_thinking", "tool_use", "tool_call", "invalid_tool_call"})
 
 
 class StubbornModelMiddleware(RequestMiddleware):
-    """Stops a model that gets nowhere. `fallback` says how the application goes on without it."""
+    """Stops a model that makes no progress. `fallback` says how the application continues without it."""
 
     reaches_subagents = True
 
@@ -80,12 +79,12 @@ class StubbornModelMiddleware(RequestMiddleware):
         if fault is None:
             return response
         answer = response.result[-1]
-        if answer.text.strip():  # beside a call that cannot be read
+        if answer.text.strip():  # text beside a call that cannot be parsed
             return ModelResponse([*response.result[:-1], _without_broken_calls(cast("AIMessage", answer))])
         return ModelResponse([self._decide(call, f"The model was asked twice, and its answer could not be used: {fault}.")])
 
     def _decide(self, call: ModelCall, what: str) -> AIMessage:
-        """What is said in the model's place."""
+        """The answer in the model's place."""
         if self._fallback and (answer := self._fallback(call, what)):
             return answer
         if any(getattr(tool, "name", None) == ASK_USER for tool in call.request.tools):
@@ -102,7 +101,7 @@ _WARNING = (
 
 
 def _note(text: str) -> HumanMessage:
-    """For this call alone: it is not stored, so it never counts as the user's."""
+    """A note for this call only: it is not stored, so it never counts as the user's message."""
     return HumanMessage(f"[{text}]")
 
 
@@ -112,7 +111,7 @@ def _ask_user(call: ModelCall, question: str) -> Any:
 
 
 def _silence(response: ModelResponse[Any]) -> str | None:
-    """Why an answer leaves the user with nothing; None if it says or does something."""
+    """Why an answer gives the user nothing; None if it says or does something."""
     answer = response.result[-1] if response.result else None
     if answer is None or answer.type != "ai" or response.structured_response is not None:
         return None
@@ -130,7 +129,7 @@ def _silence(response: ModelResponse[Any]) -> str | None:
 
 
 def _is_silent(content: str | list[Any]) -> bool:
-    """Whether nothing in it is for the user. An image or a provider's own tool is."""
+    """Whether the content has nothing for the user. An image or a provider's own tool call counts as something."""
     return isinstance(content, str) or all(
         isinstance(block, str) or (isinstance(block, dict) and block.get("type") in _SILENT_BLOCKS) for block in content
     )
@@ -143,7 +142,7 @@ def _without_broken_calls(message: AIMessage) -> AIMessage:
 
 
 def _tell_client(call: ModelCall, response: ModelResponse[Any]) -> None:
-    """The same event as for a call that broke: a client drops what it has shown of the message with this id."""
+    """The same event as for a failed call: clients drop what they have shown of the message with this id."""
     write = getattr(call.request.runtime, "stream_writer", None)
     if write is not None:
         event = {"type": "model_retry", "attempt": 2, "reason": "silent", "model": label_of(call.request.model), "wait_s": 0.0}

@@ -1,11 +1,11 @@
-"""Long conversations: the model sees a summary of the first part and the last messages as they are; the thread keeps them all.
+"""Long conversations: the model sees a summary of the first part and the last messages unchanged; the thread keeps everything.
 
 LangChain's middleware of the same name replaces the messages in the thread and counts the whole history on every step. Here the
-summary is a view: it is stored beside the messages (`summary`: a text and the id of the last message it covers), so the
-transcript stays whole, a restart does not pay for it again, and a step that needs none costs a few dictionary look-ups.
+summary is a view: it is stored beside the messages (`summary`: a text and the id of the last message it covers). So the transcript
+stays complete, a restart does not pay for the summary again, and a step that needs none costs a few dictionary look-ups.
 
-When the provider says that the context is too long although the count said otherwise, the conversation is summarised at once
-and the model is asked again, once.
+If the provider says that the context is too long although our count said otherwise, we summarise the conversation at once and ask the
+model again, once.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ DEFAULT_TRIGGER_TOKENS = 170_000
 WINDOW_SHARE = 0.85
 DEFAULT_KEEP_MESSAGES = 6
 INPUT_CHARS_PER_TRIGGER_TOKEN = 3
-"""Bounds what goes into one summarising call, whose model usually has the same window; a longer middle is left out."""
+"""Limits what goes into one summarising call, whose model usually has the same window; the middle of a longer text is left out."""
 EXCERPT_CHARS = 2_000
 
-# Its tokens are not the agent's words: they stay out of message streams.
+# The summary's tokens are not the agent's answer, so they stay out of message streams.
 _QUIETLY: RunnableConfig = {"tags": [TAG_NOSTREAM], "metadata": {"lc_source": "summarization"}}
 
 
@@ -43,7 +43,7 @@ class SummarizationState(AgentState[Any]):
 
 
 class SummarizationMiddleware(RequestMiddleware):
-    """Summarises at `trigger_tokens` (by default 170,000, or 85 % of the model's known window) and keeps the last messages."""
+    """Summarises at `trigger_tokens` (default: 85 % of the model's known window, or 170,000) and keeps the last messages."""
 
     state_schema = SummarizationState
 
@@ -114,7 +114,7 @@ class SummarizationMiddleware(RequestMiddleware):
 
 
 class ConversationView:
-    """A thread's messages as the model sees them: the summary of the first `covered` ones, then the rest."""
+    """A thread's messages as the model sees them: a summary of the first `covered` ones, then the rest."""
 
     def __init__(self, thread: Sequence[AnyMessage], summary: Summary | None) -> None:
         self._thread = thread
@@ -124,10 +124,10 @@ class ConversationView:
             [_spoken(self.summary), *thread[self._covered :]] if self.summary else cast("list[AnyMessage]", thread)
         )
         self.answered_from = _position_behind(self.messages, self.summary.get("made_at")) if self.summary else 0
-        """Where the messages begin that came after this view; a report of usage before it is about a longer one."""
+        """The position of the first message after this view was made; usage reported before it refers to a longer view."""
 
     def show_in(self, call: ModelCall) -> None:
-        """Let the model see this view, and the thread keep its summary."""
+        """Show this view to the model, and store its summary in the thread."""
         if self.summary is None:
             return
         call.messages = self.messages
@@ -135,18 +135,18 @@ class ConversationView:
             call.update["summary"] = self.summary
 
     def next_cut(self, keep: int) -> int | None:
-        """Where the kept messages begin; None if nothing lies before them. A tool result stays with its call."""
+        """The position of the first message to keep; None if there is nothing before it. A tool result stays with its call."""
         cut = len(self._thread) - keep
         while cut > self._covered and self._thread[cut].type == "tool":
             cut -= 1
         return cut if cut > self._covered else None
 
     def before(self, cut: int) -> list[AnyMessage]:
-        """What a new summary has to cover: the old one and what came after it."""
+        """What a new summary has to cover: the old summary and the messages after it."""
         return [*([_spoken(self.summary)] if self.summary else []), *self._thread[self._covered : cut]]
 
     def excerpt(self, cut: int) -> str:
-        """What stands for a summary when the summariser had nothing to say: asking again on every step would not help."""
+        """Replaces the summary if the summariser returned nothing: asking again on every step would not help."""
         text = get_buffer_string(self.before(cut))
         if len(text) > 2 * EXCERPT_CHARS:
             text = f"{text[:EXCERPT_CHARS]}\n(…)\n{text[-EXCERPT_CHARS:]}"
@@ -158,13 +158,13 @@ class ConversationView:
 
 
 def default_trigger(model: BaseChatModel) -> int:
-    """85 % of the model's window where it is known, 170,000 tokens otherwise."""
+    """85 % of the model's window if known, otherwise 170,000 tokens."""
     window = (model.profile or {}).get("max_input_tokens")
     return int(window * WINDOW_SHARE) if window else DEFAULT_TRIGGER_TOKENS
 
 
 def _view(call: ModelCall, *, whole: bool = False) -> ConversationView:
-    """The conversation as prepared so far, or with `whole` as the thread holds it."""
+    """The conversation as prepared so far, or with `whole` as stored in the thread."""
     return ConversationView(call.request.messages if whole else call.messages, call.stored("summary"))
 
 
@@ -173,12 +173,12 @@ def _summary(text: str, thread: Sequence[AnyMessage], cut: int) -> Summary:
 
 
 def _spoken(summary: Summary) -> HumanMessage:
-    # The id is that of the covered part, so that token sums of this view are remembered from step to step.
+    # The id is derived from the covered part, so that the token totals of this view are reused from step to step.
     return HumanMessage(f"Summary of our conversation so far:\n\n{summary['text']}", id=f"summary-{summary['until']}")
 
 
 def _position_behind(thread: Sequence[AnyMessage], message_id: str | None) -> int:
-    """The position after a message; 0 if it is not there any more, so that a stale summary is dropped."""
+    """The position after a message; 0 if the message is gone, so that a stale summary is dropped."""
     if not message_id:
         return 0
     for position, message in enumerate(thread):

@@ -1,10 +1,10 @@
 """Large arguments of a tool call are stored once, in the thread, and not again in the task that runs the call.
 
-LangChain starts each tool call as a task of its own that carries the call, arguments and all. A checkpointer stores that task
-twice, beside the model's message which holds the same arguments: writing a file of 10 kB stored 40 kB. Here the task carries the
-call's name and id, and the arguments are taken from the message when the tool runs.
+LangChain starts each tool call as a separate task that carries the whole call. A checkpointer stores that task twice, in addition to the
+model's message with the same arguments: writing a file of 10 kB stored 40 kB. Here the task carries only the call's name and id, and
+the arguments are read from the message when the tool runs.
 
-`lighten` reaches into a compiled graph for the one function that starts the tasks. tests/unit/middleware/test_thread_arguments.py
+`lighten` changes the one function of a compiled graph that starts the tasks. tests/unit/middleware/test_thread_arguments.py
 pins what it expects to find there (ADR 0006).
 """
 
@@ -23,12 +23,12 @@ from stepwell.errors import ToolUseError
 from stepwell.middleware.request import AsyncToolHandler, RequestMiddleware, ToolHandler, ToolResult
 
 SMALL_ARGUMENT_CHARS = 1_000
-"""Below this a call is carried whole: readers of task streams then see it as it is."""
+"""Smaller calls are carried whole, so that readers of task streams see them unchanged."""
 IN_THREAD = "arguments_in_thread"
 
 
 class ThreadArgumentsMiddleware(RequestMiddleware):
-    """Gives a tool call its arguments back. It must stand outermost, so that no other middleware sees the call without them."""
+    """Restores the arguments of a tool call. It must be outermost, so that no other middleware sees the call without them."""
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
         return handler(_whole(request))
@@ -40,7 +40,7 @@ class ThreadArgumentsMiddleware(RequestMiddleware):
 
 
 def lighten(graph: CompiledStateGraph[Any, Any, Any, Any]) -> bool:
-    """Let the graph's tool tasks carry large calls without their arguments; whether the place for it was found."""
+    """Let the graph's tool tasks carry large calls without their arguments. Returns whether it found the function to change."""
     found = False
     for branches in graph.builder.branches.values():
         for branch in branches.values():

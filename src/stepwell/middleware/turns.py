@@ -1,12 +1,12 @@
-"""A turn of an agent: everything that follows one message of the user. Which turn it is (`turn_of`), and whether the agent still gets
-anywhere in it (`read_stall`).
+"""A turn of an agent: everything that follows one message of the user. Tells which turn it is (`turn_of`), and whether the agent still
+makes progress in it (`read_stall`).
 
-A run that paused for a person, or was taken up again after a crash, goes on in the same turn, though LangGraph gives it another run id.
-Everything here is read from the thread, so it holds in another process too.
+A run that paused for a person, or was resumed after a crash, continues the same turn, though LangGraph gives it another run id.
+Everything here is read from the thread, so it works in another process too.
 
 A *step* is an answer of the model with tool calls, and their results. It is *barren* if every call failed, or if every call with its
-result stands in one of the steps before it. Running the tests twenty times while mending a program is work, and so is asking a job for
-its state until that changes; being told the same thing four times is not.
+result also appears in one of the steps before it. Running the tests twenty times while fixing a program is work, and so is polling a job
+until its state changes; getting the same result four times is not.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from stepwell.middleware.clarify import USER_WORDS
 from stepwell.middleware.own_words import is_decided_by_person, is_own_answer, is_refusal, stands_in
 
 PATIENCE = 3
-"""So many barren steps in a row, or identical calls, and the model is told."""
+"""After this many barren steps in a row, or identical calls, the model is warned."""
 MAX_FAILURES = 6
-"""So many failures in a row that differ, and the agent stops. Looking for a file under four names is still work."""
+"""After this many different failures in a row, the agent stops. Looking for a file under four names is still work."""
 _WINDOW = 6
-"""How many steps back a repeat is looked for."""
+"""How many steps back we look for a repeat."""
 STUCK = "stepwell_stuck"
-"""Marks the result of a subagent that got nowhere."""
+"""Marks the result of a subagent that made no progress."""
 
 
 def turn_of(messages: Sequence[BaseMessage]) -> str:
@@ -41,20 +41,20 @@ def turn_of(messages: Sequence[BaseMessage]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """How an agent that gets nowhere stands."""
+    """The state of an agent that makes no progress."""
 
     is_told: bool
-    """The model has heard of it in an earlier step."""
+    """The model was warned in an earlier step."""
     is_over: bool
-    """It did the same again after that, or failed too often: the harness decides."""
+    """It did the same again after that, or failed too often: our code decides."""
     what: str
     """What happened, in words."""
 
 
 def read_stall(messages: Sequence[BaseMessage]) -> Stall | None:
-    """How the agent stands before its next model call; None while it gets somewhere. It looks at the last few steps only."""
+    """The agent's state before its next model call; None while it makes progress. Only the last few steps matter."""
     if not messages or messages[-1].type != "tool" or is_own_answer(_newest_answer(messages)):
-        return None  # the model has not been asked since a person, or the harness, spoke
+        return None  # the model has not been asked since a person, or our own code, spoke
     back = _steps_back(messages)
     steps = list(islice(back, 1 + _WINDOW))
     if not steps or not steps[0].is_barren(steps[1:]):
@@ -67,7 +67,7 @@ def read_stall(messages: Sequence[BaseMessage]) -> Stall | None:
             break
         weights.append(step.weight)
     oldest = steps[len(weights) - 1]
-    first = 0 if oldest.has_failed else 1  # what the oldest one repeats counts too
+    first = 0 if oldest.has_failed else 1  # the step that the oldest one repeats counts too
     now = sum(weights) + first
     earlier = sum(weights[1:]) + first if len(weights) > 1 else 0
     if now < PATIENCE:
@@ -92,11 +92,11 @@ class _Made:
 
     @property
     def failed(self) -> bool:
-        # A structured answer that cannot be read comes back as a plain result; its text says so.
+        # A structured answer that cannot be parsed comes back as a plain result; only its text says so.
         return self.result.status == "error" or _text(self.result).startswith("Error:")
 
     def repeats(self, other: _Made) -> bool:
-        """The same call with the same result; where both failed, the same result is enough."""
+        """The same call with the same result; if both failed, the same result is enough."""
         if self.name != other.name or not (self.args == other.args or (self.failed and other.failed)):
             return False
         return self._content() == other._content()
@@ -115,7 +115,7 @@ class _Step:
 
     @property
     def weight(self) -> int:
-        """A subagent that was stopped has been patient already."""
+        """A subagent that was stopped has already used up the patience."""
         return PATIENCE if any(each.result.additional_kwargs.get(STUCK) for each in self.made) else 1
 
     def is_barren(self, before: Sequence[_Step]) -> bool:
@@ -130,12 +130,12 @@ class _Step:
 
 
 def _steps_back(messages: Sequence[BaseMessage]) -> Iterator[_Step]:
-    """The turn's steps, newest first. It ends where a person has spoken, but for an answer to a question that the harness asked because
-    the model could not: that says nothing good of the model."""
+    """The turn's steps, newest first. It ends where a person has spoken, except for an answer to a question that our code asked in the
+    model's place: that does not show progress by the model."""
     results: dict[str, ToolMessage] = {}
     heard = False
     for message in reversed(messages):
-        # By type, and not `isinstance`, which takes ten times as long: this runs in every step.
+        # By type: `isinstance` takes ten times as long, and this runs in every step.
         if message.type == "tool":
             result = cast("ToolMessage", message)
             results[result.tool_call_id] = result

@@ -1,13 +1,13 @@
-"""From a request to a tool: whose files an agent works on.
+"""Whose files an agent works on: the workspace root, from the request to each tool.
 
 ```
 config.configurable.gcs_root_path ── ConfigToStateMiddleware, once, at the start of a run ──▶ state["gcs_root_path"]
-state["gcs_root_path"], or config where there is none ── GCSRuntimeMiddleware, around each tool call ──▶ get_gcs_root_path()
+state["gcs_root_path"], or config if it is missing ── GCSRuntimeMiddleware, around each tool call ──▶ get_gcs_root_path()
 ```
 
-The first says no before a model is asked, and ties a thread to one root: what was read for one tenant never stands in a conversation
-about another. The second stands in every agent with tools that ask for the root. A context variable that is set in `before_agent` does
-not reach tools (LangGraph runs each node in a copy of the context), so it is set where a tool is called. Docs: ADR 0018.
+The first rejects a request before any model call, and ties a thread to one root: what was read for one tenant never appears in a
+conversation about another. The second belongs in every agent with tools that need the root. A context variable that is set in
+`before_agent` does not reach tools (LangGraph runs each node in a copy of the context), so it is set around each tool call. See ADR 0018.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ READ_ONLY = (
 )
 
 AllowedRoots = Callable[[RunnableConfig], Sequence[str] | None]
-"""The roots that the caller of a run may use, by who they are; None for no limit. A root in the request may only narrow them."""
+"""The roots that the caller of a run may use, by identity; None for no limit. A root in the request may only narrow them."""
 
 
 class WorkspaceState(AgentState[Any]):
@@ -42,9 +42,9 @@ class WorkspaceState(AgentState[Any]):
 
 
 class ConfigToStateMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Copies the request's root into state, in its normal form. `InvalidRequestError` if it is missing, or not the caller's.
+    """Copies the request's root into state, normalised. Raises `InvalidRequestError` if it is missing, or not the caller's.
 
-    `default` is for places that have only one tenant, such as a folder on the user's own machine.
+    `default` is for setups with only one tenant, such as a folder on the user's own machine.
     """
 
     state_schema = WorkspaceState
@@ -68,7 +68,7 @@ class ConfigToStateMiddleware(AgentMiddleware[Any, Any, Any]):
 
 
 class GCSRuntimeMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Hands the root of the request to every tool of the agent it stands in, and to nothing else."""
+    """Provides the request's root to every tool of its agent, and to nothing else."""
 
     state_schema = WorkspaceState
 
@@ -106,23 +106,23 @@ class GCSRuntimeMiddleware(AgentMiddleware[Any, Any, Any]):
 
 
 def find_root(state: Mapping[str, Any], config: RunnableConfig, allowed: AllowedRoots | None = None) -> str:
-    """The root of a run. `InvalidRequestError` if it has none, or its thread has another."""
+    """The root of a run. Raises `InvalidRequestError` if it has none, or if its thread belongs to another."""
     return open_for_run(state, config, allowed).root
 
 
 def open_for_run(state: Mapping[str, Any], config: RunnableConfig, allowed: AllowedRoots | None = None) -> OpenedRoot:
-    """The root of a run: the one that a server has tied it to, or what its config says, or its state."""
+    """The root of a run: the one that a server has pinned, or the one from its config, or from its state."""
     configurable = config.get("configurable", {})
     pinned = pinned_root(configurable)
     root = pinned.root if pinned else check_root(configurable.get(ROOT_KEY) or state.get(ROOT_KEY))
     _check_same(root, state)
-    # Asked for each call: a thread's state can be changed from outside while it waits for a person.
+    # Checked for each call: a thread's state can be changed from outside while it waits for a person.
     _check_allowed(root, config, allowed)
     return pinned or OpenedRoot(root)
 
 
 def _refuse_write(opened: OpenedRoot, request: ToolCallRequest) -> ToolMessage | None:
-    """A write in a workspace that its caller may only read never reaches a tool."""
+    """Reject a write in a workspace that its caller may only read, before it reaches a tool."""
     call = request.tool_call
     if not opened.read_only or call["name"] not in WRITE_TOOLS:
         return None

@@ -2,13 +2,13 @@
 
 ```
 resolve_model = choose (which model, and why: pure, offline)  ->  build (the provider's chat model)  ->  model_settings
-describe      = what is known of a model: provider, name, context window
+describe      = what is known about a model: provider, name, context window
 LocalModels   = the embedded models of this process: pull, load, unload, remove, and a board with their status
 usage         = what model calls use, in tokens and money (`pricing` has the prices): for budgets, runs and research
 ```
 
-Importing this package imports no SDK; a provider's package is imported when a model of that provider is built. Building opens
-no connection: a server that is not there shows at the first call.
+Importing this package imports no SDK; a provider's package is imported when one of its models is built. Building opens no connection: if
+a server is down, the first call fails.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LATER = {
     "LocalModels": "stepwell.models.local.models",
     "process_local_models": "stepwell.models.local.models",
 }
-"""Imported when they are first used: they bring LangChain, or what only the embedded model needs."""
+"""Imported on first use: they load LangChain, or what only the embedded model needs."""
 
 __all__ = [
     "CAPABLE",

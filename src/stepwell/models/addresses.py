@@ -1,7 +1,7 @@
-"""Addresses of local model servers, as people write them, made into URLs.
+"""Turns the addresses of local model servers, as people write them, into URLs.
 
-The forms are those Ollama itself takes: `host`, `host:port`, `:port`, `0.0.0.0`, with or without `http://` or `https://`, IPv6
-in brackets, a path behind. An address to listen on (`0.0.0.0`, `::`) means this machine when it is called.
+Accepts the same forms as Ollama: `host`, `host:port`, `:port`, `0.0.0.0`, with or without `http://` or `https://`, IPv6 in brackets, a
+path at the end. For a client, an address to listen on (`0.0.0.0`, `::`) means this machine.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ _LISTEN_ON_ALL = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa:
 
 
 def server_url(address: str | None, *, default_port: int, default_path: str = "", variable: str) -> str:
-    """The URL an address stands for; `variable` names where it was read, and the address itself is never in an error (it may
-    hold a password)."""
+    """The URL for an address. `variable` names the setting in errors, which never contain the address itself (it may contain a
+    password)."""
     text = (address or "").strip().rstrip("/")
     with_scheme = "://" in text
     try:

@@ -1,4 +1,4 @@
-"""What a model can be trusted with, so that applications can choose a mode that needs less of it."""
+"""What a model is able to do, so that applications can choose a less demanding mode."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Capabilities:
-    """Judged by what a model does, not by what its interface offers."""
+    """Judged by what a model does well, not by what its interface offers."""
 
     tools: bool
-    """It calls tools sensibly: the right one, with fitting arguments."""
+    """It calls tools sensibly: the right one, with suitable arguments."""
     writes: bool
     """What it writes can be shown to a person as an answer."""
     context: int
-    """Tokens it takes in one call."""
+    """Maximum tokens per call."""
 
 
 CAPABLE = Capabilities(tools=True, writes=True, context=128_000)
-"""What is assumed of a provider's current models when nothing better is known."""
+"""The default for a provider's current models if nothing better is known."""

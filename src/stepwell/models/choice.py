@@ -1,13 +1,13 @@
-"""Which model is meant, and why. Pure: imports no SDK, opens nothing, asks no server.
+"""Which model is meant, and why. Pure: imports no SDK, opens no connection, asks no server.
 
 ```
 explicit name > STEPWELL_MODEL > environment of a local server > STEPWELL_LOCAL_MODEL > first provider whose key is set
   > the embedded model, if the caller asks for it (`embedded_fallback`: the command line and the server do) > error
 ```
 
-The environment of a local server is `STEPWELL_MODEL_PROVIDER` (or `DEEPAGENTS_MODEL_PROVIDER`); without it, a model name for
-Ollama or for LM Studio is enough, Ollama first. An address alone chooses nothing: `OLLAMA_HOST` is also set for the server.
-A caller with a last resort of its own (an embedded model, say) asks `model_from_environment`; None means nothing is set.
+The environment of a local server is `STEPWELL_MODEL_PROVIDER` (or `DEEPAGENTS_MODEL_PROVIDER`); without it, a model name for Ollama or
+for LM Studio is enough, Ollama first. An address alone does not choose: `OLLAMA_HOST` is also set for the server. A caller with its own
+last resort (an embedded model, for example) calls `model_from_environment`; None means that nothing is set.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from stepwell.models.local.catalogue import DEFAULT_LOCAL_MODEL
 from stepwell.models.providers import LM_STUDIO, LOCAL, OLLAMA, PROVIDERS, find_provider, known_provider
 from stepwell.settings import Settings
 
-# How the best-known families begin. LangChain has a longer list, which sends Gemini to Vertex and `gpt-oss` to OpenAI.
+# Name prefixes of the best-known families. LangChain has a longer list, which sends Gemini to Vertex and `gpt-oss` to OpenAI.
 _FAMILIES = {
     "claude": "anthropic",
     "gpt-": "openai",
@@ -31,7 +31,7 @@ _FAMILIES = {
 _NOT_OF_THE_FAMILY = ("gpt-oss",)
 
 _NO_MODEL = (
-    "No model is configured. Three ways out: pass one (model='anthropic:claude-sonnet-4-5-20250929', or a chat model); "
+    "No model is configured. Three options: pass one (model='anthropic:claude-sonnet-4-5-20250929', or a chat model); "
     "set a provider's key, such as ANTHROPIC_API_KEY, in the environment or in .env; or use a local server: OLLAMA_MODEL_NAME "
     "for Ollama, or STEPWELL_MODEL_PROVIDER=lm-studio with LM_STUDIO_MODEL_NAME. Without any of them, an embedded model can be "
     "asked for by name: model='local:qwen3-4b'; the smallest, 'local:smollm2-135m', talks but cannot use tools."
@@ -40,7 +40,7 @@ _NO_MODEL = (
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """A model by name, and what led to it."""
+    """A model by name, and the reason for choosing it."""
 
     provider: str
     name: str
@@ -51,7 +51,7 @@ class ModelChoice:
 
 
 def choose_model(model: str | None, settings: Settings, *, embedded_fallback: bool = False) -> ModelChoice:
-    """The model that a name, or else the environment, stands for; if neither says anything, the embedded one where allowed."""
+    """The model that a name, or else the environment, selects; if neither does, the embedded one if allowed."""
     if model is not None:
         return _read_name(model, "the model argument", fallback=settings.model_provider)
     chosen = model_from_environment(settings)
@@ -63,14 +63,14 @@ def choose_model(model: str | None, settings: Settings, *, embedded_fallback: bo
 
 
 def model_from_environment(settings: Settings) -> ModelChoice | None:
-    """The model the environment stands for; None when it says nothing about models, an error when it says something wrong."""
+    """The model that the environment selects; None if it says nothing about models. Raises if a setting is invalid."""
     if settings.model:
         return _from_variable(settings.model, settings.model_provider)
     return _local(settings) or _first_with_key(settings)
 
 
 def _read_name(text: str, source: str, fallback: str | None = None) -> ModelChoice:
-    """Read `provider:name`, or a bare name whose provider can be told."""
+    """Parse `provider:name`, or a bare name whose provider is clear."""
     prefix, colon, name = (part.strip() for part in text.partition(":"))
     if not prefix or (colon and not name):
         raise ModelUnavailableError(
@@ -86,7 +86,7 @@ def _read_name(text: str, source: str, fallback: str | None = None) -> ModelChoi
         return ModelChoice(provider, prefix, f"named by {source}; the provider is the environment's")
     likely = next((provider for start, provider in _FAMILIES.items() if prefix[:3].lower() == start[:3]), "openai")
     raise ModelUnavailableError(
-        f"The provider of the model '{prefix}' in {source} cannot be told from its name. Write 'provider:name', for example "
+        f"The provider of the model '{prefix}' in {source} is not clear from its name. Write 'provider:name', for example "
         f"'{likely}:{prefix}'. The providers are: {', '.join(sorted(PROVIDERS))}."
     )
 
@@ -98,7 +98,7 @@ def _family(name: str) -> str | None:
 
 
 def _from_variable(text: str, provider: str | None) -> ModelChoice:
-    """`STEPWELL_MODEL`: beside a provider variable it may be a bare name, also one with a colon (an Ollama tag)."""
+    """`STEPWELL_MODEL`: together with a provider variable it may be a bare name, even one with a colon (an Ollama tag)."""
     if not provider:
         return _read_name(text, "STEPWELL_MODEL")
     wanted = known_provider(provider, asked_by="the environment's model provider")
@@ -109,7 +109,7 @@ def _from_variable(text: str, provider: str | None) -> ModelChoice:
 
 
 def _local(settings: Settings) -> ModelChoice | None:
-    """What the environment says of a local server: a provider, or the name of a model there."""
+    """What the environment says about a local server: a provider, or the name of a model there."""
     servers = {
         OLLAMA: (settings.ollama_model_name, "OLLAMA_MODEL_NAME"),
         LM_STUDIO: (settings.lm_studio_model_name, "LM_STUDIO_MODEL_NAME"),

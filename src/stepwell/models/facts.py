@@ -1,4 +1,4 @@
-"""What is known of a chat model without calling it."""
+"""What is known about a chat model without calling it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """Each fact is None where the model does not tell it."""
+    """Each fact is None if the model does not provide it."""
 
     provider: str | None = None
     name: str | None = None
     context_window: int | None = None
-    """The most tokens the model takes in one call."""
+    """Maximum tokens per call."""
 
 
 def capabilities_of(model: object) -> Capabilities:
-    """What a model can be trusted with: what it says of itself, else what is assumed of a provider's current models."""
+    """What a model is able to do: its own statement, or else the default for a provider's current models."""
     own = getattr(model, "capabilities", None)
     if isinstance(own, Capabilities):
         return own
@@ -32,12 +32,12 @@ def capabilities_of(model: object) -> Capabilities:
 
 
 def describe(model: BaseChatModel) -> ModelFacts:
-    """The facts of a model: its provider as its integration names it (LM Studio is `openai`), its name, its context window."""
+    """The facts about a model: its provider as its integration names it (LM Studio is `openai`), its name, its context window."""
     return ModelFacts(_provider(model), _name(model), _context_window(model))
 
 
 def _provider(model: BaseChatModel) -> str | None:
-    # Not public, but the one place where every integration says who it is; LangChain's own tracing reads it.
+    # Not public, but the only place where every integration identifies itself; LangChain's own tracing reads it.
     tracing = getattr(model, "_get_ls_params", None)
     provider = tracing().get("ls_provider") if callable(tracing) else None
     return provider if isinstance(provider, str) else None
@@ -52,5 +52,5 @@ def _context_window(model: object) -> int | None:
     profile = getattr(model, "profile", None)
     window = profile.get("max_input_tokens") if isinstance(profile, Mapping) else None
     if window is None:
-        window = getattr(model, "num_ctx", None)  # Ollama: the window the server is asked to allot
+        window = getattr(model, "num_ctx", None)  # Ollama: the window that the server is asked for
     return window if isinstance(window, int) and window > 0 else None

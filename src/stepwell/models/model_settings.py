@@ -1,10 +1,10 @@
 """Keyword settings of a model (`temperature`, `max_tokens` ...), checked against its class.
 
-Integrations drop or forward a setting they do not know; here it is refused by name. Two uses:
+Integrations drop or forward a setting they do not know; here it is rejected by name. Two uses:
 
 - `construction_settings` for a model that is still to be built: any field of its class.
-- `with_settings` for an instance that others share: a copy with some fields changed. The copy keeps the instance's connections,
-  so what those were made from cannot be changed this way.
+- `with_settings` for a shared instance: a copy with some fields changed. The copy keeps the instance's connections, so settings from
+  which those were made cannot be changed this way.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 # One name for the length of an answer, whatever the integration calls it.
 _SYNONYMS = {"max_tokens": ("num_predict", "max_output_tokens")}
 
-# Fields that only count while a model is constructed: its clients are made from them, its profile is looked up by its name.
+# Fields that only matter while a model is constructed: its clients are made from them, its profile is looked up by its name.
 _IDENTITY = ("model", "model_name", "model_id")
 _CONNECTION = ("api_key", "api_base", "api_url", "base_url", "client", "timeout", "max_retries", "proxy", "headers", "organi")
 
 
 def construction_settings(kind: type[BaseChatModel], wanted: Mapping[str, Any], *, owner: str) -> dict[str, Any]:
-    """The settings under the names the constructor takes; an unknown one is refused."""
+    """The settings under the constructor's names; an unknown one is rejected."""
     settings = {}
     for key, value in wanted.items():
         field, info = _field(kind, key, owner)
@@ -37,7 +37,7 @@ def construction_settings(kind: type[BaseChatModel], wanted: Mapping[str, Any], 
 
 
 def with_settings(model: BaseChatModel, wanted: Mapping[str, Any]) -> BaseChatModel:
-    """A copy of the model with these settings; the model itself stays as it is."""
+    """A copy of the model with these settings; the model itself is unchanged."""
     kind = type(model)
     if not hasattr(kind, "model_fields"):
         raise ConfigurationError(
@@ -50,14 +50,14 @@ def with_settings(model: BaseChatModel, wanted: Mapping[str, Any]) -> BaseChatMo
         if field in _IDENTITY or any(part in field for part in _CONNECTION):
             raise ConfigurationError(
                 f"The model setting '{key}' of {owner} is fixed when the model is constructed. Construct another model, or "
-                "name the model as 'provider:name' beside these settings."
+                "name the model as 'provider:name' together with these settings."
             )
         changes[field] = _check_value(info, key, value, owner)
     return model.model_copy(update=changes)
 
 
 def _field(kind: type[BaseChatModel], key: str, owner: str) -> tuple[str, FieldInfo]:
-    """The field a setting means, by its name, its alias or a synonym."""
+    """The field for a setting, by its name, its alias or a synonym."""
     fields = kind.model_fields
     for name in (key, *_SYNONYMS.get(key, ())):
         for field, info in fields.items():
@@ -74,7 +74,7 @@ def _check_value(info: FieldInfo, key: str, value: Any, owner: str) -> Any:
         return adapter.validate_python(value)
     except ValidationError as error:
         fact = reason_of(error.errors(include_input=False)[0])
-        raise ConfigurationError(f"The model setting '{key}' of {owner} has a value that does not fit: {fact}.") from None
+        raise ConfigurationError(f"The model setting '{key}' of {owner} has an invalid value: {fact}.") from None
 
 
 def _list(names: Mapping[str, Any]) -> str:

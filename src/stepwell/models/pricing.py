@@ -1,7 +1,7 @@
-"""What a model call costs, in US dollars: a small table and the sum.
+"""What a model call costs, in US dollars: a small table and the calculation.
 
-The table is a convenience with a date, not a promise: providers change prices, and some ask more for long prompts or other tiers. A
-caller's own prices go before it. A model that is in neither has no price; nothing is guessed.
+The table is a dated convenience, not a promise: providers change prices, and some charge more for long prompts or other tiers. A caller's
+own prices take precedence. A model that is in neither has no price; we do not guess.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ PRICES_AS_OF = "2026-11"
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars for a million tokens."""
+    """US dollars per million tokens."""
 
     input: float
     output: float
     cache_read: float | None = None
-    """None: as any other input."""
+    """None: like any other input."""
     cache_write: float | None = None
 
     def of(self, usage: TokenUse) -> float:
@@ -34,7 +34,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class TokenUse:
-    """Tokens of one call, or of several. `input` holds the cached ones too."""
+    """Tokens of one call, or of several. `input` includes the cached ones."""
 
     input: int = 0
     output: int = 0
@@ -56,8 +56,8 @@ class TokenUse:
 
 FREE = Price(0.0, 0.0)
 ASSUMED = Price(5, 25)
-"""What a call of a model elsewhere counts with whose price nobody knows, where a ceiling of money has to hold all the same: as much as a
-large model of today. Dear enough that the ceiling means something, and said wherever it is used (`describe_assumed`)."""
+"""The price for a remote model whose price is unknown, where a spending limit must hold anyway: as much as a large model of today. It is
+high enough that the limit means something, and reported wherever it is used (`describe_assumed`)."""
 
 
 def describe_assumed(models: Collection[str]) -> str:
@@ -69,7 +69,7 @@ def describe_assumed(models: Collection[str]) -> str:
     )
 
 
-# `provider:name` without its date -> price; a provider alone stands for all of its models.
+# `provider:name` without its date -> price; a provider alone covers all of its models.
 PRICES: Mapping[str, Price] = {
     "anthropic:claude-opus-4-1": Price(15, 75, 1.5, 18.75),
     "anthropic:claude-opus-4-5": Price(5, 25, 0.5, 6.25),
@@ -98,7 +98,7 @@ _DATE = "-2"
 
 
 def price_of(model: str, own: Mapping[str, Price] | None = None) -> Price | None:
-    """The price of `provider:name`; the caller's own prices first. None if nobody knows it."""
+    """The price of `provider:name`; the caller's own prices first. None if unknown."""
     return _longest(model, own or {}) or _longest(model, PRICES)
 
 
@@ -108,9 +108,9 @@ def _longest(model: str, prices: Mapping[str, Price]) -> Price | None:
 
 
 def _fits(model: str, start: str) -> bool:
-    """Whether the model is the one meant: the same name, one of a whole provider, or the name with its date behind it.
+    """Whether the entry is for this model: the same name, a whole provider, or the name followed by a date.
 
-    Names of OpenAI and Anthropic grow by words that change the price (`gpt-5` and `gpt-5-pro`), so a bare beginning is not enough.
+    Names of OpenAI and Anthropic get suffixes that change the price (`gpt-5` and `gpt-5-pro`), so a common prefix is not enough.
     """
     if start.endswith(":"):
         return model.startswith(start)

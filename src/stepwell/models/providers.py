@@ -1,7 +1,7 @@
-"""The providers a model may come from: the package each needs, and the model it stands for when none is named.
+"""The model providers: the package each needs, and its default model.
 
-The names are those of LangChain's `init_chat_model` (a test compares them), `lm-studio`, which speaks OpenAI's protocol, and
-`local`, which runs in this process. The variables of their keys are in `stepwell.settings`.
+The names are those of LangChain's `init_chat_model` (a test compares them), plus `lm-studio`, which uses OpenAI's protocol, and `local`,
+which runs in this process. The variables of their keys are in `stepwell.settings`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OLLAMA = "ollama"
 
 @dataclass(frozen=True)
 class Provider:
-    """Where a provider's chat model lives."""
+    """Where to find a provider's chat model."""
 
     module: str
     chat_model: str
@@ -34,9 +34,9 @@ class Provider:
     extra: str | None = None
     """The extra of Stepwell that installs the package; without one the package is installed by its own name."""
     default_model: str | None = None
-    """The model meant by the provider's name or key alone."""
+    """The model to use if only the provider's name or key is given."""
     needs: str | None = None
-    """The package to look for, where it is not the module's own."""
+    """The package to look for, if it is not the module's own."""
 
     @property
     def package(self) -> str:
@@ -82,32 +82,32 @@ _OTHER_SPELLINGS = {"lm_studio": LM_STUDIO, "lmstudio": LM_STUDIO}
 
 
 def find_provider(name: str) -> str | None:
-    """The provider meant by a name in any spelling (`Google-GenAI`, `lm_studio`), or None."""
+    """The provider for a name in any spelling (`Google-GenAI`, `lm_studio`), or None."""
     plain = name.strip().lower().replace("-", "_")
     known = _OTHER_SPELLINGS.get(plain, plain)
     return known if known in PROVIDERS else None
 
 
 def known_provider(name: str, *, asked_by: str) -> str:
-    """The same, where an unknown name is an error; `asked_by` names the place that said it."""
+    """The same, but an unknown name is an error; `asked_by` says where the name came from."""
     found = find_provider(name)
     if found:
         return found
     raise ModelUnavailableError(
         f"Unknown model provider '{name}' in {asked_by}.{suggest(name.lower(), PROVIDERS)} "
         f"Known providers: {', '.join(sorted(PROVIDERS))}. "
-        "A name that itself holds a colon needs its provider in front, as in 'ollama:qwen3:8b'."
+        "A name that contains a colon needs its provider in front, as in 'ollama:qwen3:8b'."
     )
 
 
 def chat_model_class(provider: str) -> type[BaseChatModel]:
-    """The class of a provider's models, imported now; a package that is missing is named with the command that installs it."""
+    """The class of a provider's models, imported now; for a missing package the error names the command that installs it."""
     check_installed(provider)
     return _import_class(provider, PROVIDERS[provider])
 
 
 def check_installed(provider: str) -> None:
-    """The same without importing anything: only whether the package is there."""
+    """Only check that the package is installed, without importing anything."""
     needed = PROVIDERS[provider]
     if importlib.util.find_spec(needed.package):
         return

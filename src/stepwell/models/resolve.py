@@ -1,7 +1,7 @@
-"""Builds the chat model that a name, an instance or the environment stands for.
+"""Builds the chat model that a name, an instance or the environment selects.
 
-Construction is LangChain's `init_chat_model`; this module adds the local servers, the keys the SDK cannot see, and errors that
-say what to do. It calls no model and opens no connection. Time-outs, retries and routing are not here.
+LangChain's `init_chat_model` constructs it; this module adds the local servers, the keys that the SDK cannot see, and errors that say
+what to do. It calls no model and opens no connection. Time-outs, retries and routing are elsewhere.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ def resolve_model(
     model_settings: Mapping[str, Any] | None = None,
     embedded_fallback: bool = False,
 ) -> BaseChatModel:
-    """The chat model meant by an instance, a `"provider:name"`, or (None) the environment.
+    """The chat model for an instance, a `"provider:name"`, or (None) the environment.
 
-    `model_settings` are keyword settings such as `temperature`: given to the constructor of a named model, or applied to a copy
-    of an instance, which itself is never changed. A `model` among them (with `model_provider`, if it is a bare name) takes the
-    place of the first argument. An instance without settings comes back as it is.
+    `model_settings` are keyword settings such as `temperature`: passed to the constructor of a named model, or applied to a copy of an
+    instance, which itself is never changed. A `model` among them (with `model_provider`, if it is a bare name) replaces the first argument.
+    An instance without settings is returned unchanged.
 
-    `embedded_fallback` makes the embedded model the last resort instead of an error. It is for programs that tell their user so
-    (the command line, the server): the embedded default proves that everything works and cannot do the work.
+    `embedded_fallback` makes the embedded model the last resort instead of an error. It is for programs that tell their user so (the
+    command line, the server): the embedded default shows that everything works, but cannot do real work.
     """
     wanted = dict(model_settings or {})
     model = _choose_named(wanted.pop("model", None), wanted.pop("model_provider", None), model)
@@ -49,13 +49,13 @@ def resolve_model(
 def build_model(choice: ModelChoice, settings: Settings, model_settings: Mapping[str, Any] | None = None) -> BaseChatModel:
     """Construct the chosen model, offline."""
     kind = chat_model_class(choice.provider)
-    # Without the check a misspelt setting would be dropped, or sent to the provider as it is.
+    # Without this check a misspelt setting would be dropped, or sent to the provider unchanged.
     checked = construction_settings(kind, model_settings or {}, owner=f"the model '{choice}'")
     return _construct(choice, {**_arguments(choice.provider, settings), **checked}, settings)
 
 
 def _choose_named(name: object, provider: object, model: str | BaseChatModel | None) -> Any:
-    """The model that `model` and `model_provider` among the settings name, or else the one that was given."""
+    """The model that `model` and `model_provider` among the settings name, or else the given one."""
     if provider is None:
         return model if name is None else name
     if not isinstance(name, str):
@@ -67,7 +67,7 @@ def _refuse_what_is_no_model(model: object) -> None:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.runnables import Runnable
 
-    # A configurable model of `init_chat_model` is no BaseChatModel, but binds tools like one.
+    # A configurable model of `init_chat_model` is not a BaseChatModel, but binds tools like one.
     if isinstance(model, BaseChatModel) or (isinstance(model, Runnable) and callable(getattr(model, "bind_tools", None))):
         return
     raise ConfigurationError(
@@ -91,7 +91,7 @@ def _arguments(provider: str, settings: Settings) -> dict[str, Any]:
         key = settings.lm_studio_api_key
         return {
             "base_url": server_url(address, default_port=1234, default_path="/v1", variable="LM_STUDIO_BASE_URL"),
-            "api_key": SecretStr(key.reveal() if key else "lm-studio"),  # the server asks for none; the SDK does
+            "api_key": SecretStr(key.reveal() if key else "lm-studio"),  # the server needs none, but the SDK does
             "use_responses_api": False,
             "stream_usage": True,
         }
@@ -120,7 +120,7 @@ def _construct(choice: ModelChoice, arguments: Mapping[str, Any], settings: Sett
     except ConfigurationError:
         raise
     except Exception as error:
-        # Integrations raise whatever their SDK raises; each is a model that cannot be had.
+        # Integrations raise whatever their SDK raises; in each case the model is unavailable.
         raise ModelUnavailableError(_why_not(choice, error, settings)) from error
     return built
 
@@ -129,7 +129,7 @@ def _build_embedded(name: str, arguments: Mapping[str, Any]) -> BaseChatModel:
     from stepwell.models.local.catalogue import find_local_model
     from stepwell.models.local.chat_model import EmbeddedChatModel
 
-    find_local_model(name)  # an unknown name is refused now, not at the first call
+    find_local_model(name)  # an unknown name is rejected now, not at the first call
     return EmbeddedChatModel(model=name, **arguments)
 
 

@@ -8,7 +8,7 @@ create_deep_agent(
     middleware=[SummarizationMiddleware(routes["summarise"])],
 )
 ```
-A model is built when its kind is first asked for, and once: kinds that name the same model share the instance.
+A model is built when its kind is first used, and only once: kinds that name the same model share the instance.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TASK_KINDS: tuple[TaskKind, ...] = get_args(TaskKind)
 
 @dataclass(frozen=True)
 class ModelRoutes:
-    """Models by kind of task: names or instances. A kind without its own has the default; without that, the environment's."""
+    """Models by kind of task: names or instances. A kind without its own uses the default; without that, the environment's."""
 
     default: str | BaseChatModel | None = None
     plan: str | BaseChatModel | None = None
@@ -40,13 +40,13 @@ class ModelRoutes:
     files: str | BaseChatModel | None = None
     summarise: str | BaseChatModel | None = None
     settings: Settings | None = field(default=None, repr=False, compare=False)
-    """The environment to resolve names in; read when first needed if not given."""
+    """The environment for resolving names; read on first use if not given."""
     _built: dict[str | None, BaseChatModel] = field(default_factory=dict, init=False, repr=False, compare=False)
     _building: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
 
     @classmethod
     def from_settings(cls, settings: Settings | None = None, *, default: str | BaseChatModel | None = None) -> ModelRoutes:
-        """The table of the environment: `STEPWELL_MODEL_PLAN`, `_AUDIT`, `_WRITE`, `_FILES`, `_SUMMARISE`."""
+        """The table from the environment: `STEPWELL_MODEL_PLAN`, `_AUDIT`, `_WRITE`, `_FILES`, `_SUMMARISE`."""
         settings = settings if settings is not None else Settings.load()
         return cls(default, **settings.task_models, settings=settings)
 
@@ -58,7 +58,7 @@ class ModelRoutes:
         return self._resolve(self.default if chosen is None else chosen)
 
     def names(self) -> Mapping[str, str]:
-        """What each kind leads to, for people: nothing is built for it."""
+        """The model of each kind, for display; builds nothing."""
         chosen = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name in ("default", *TASK_KINDS)}
         return {kind: _label(model) for kind, model in chosen.items() if model is not None}
 

@@ -1,10 +1,10 @@
-"""What a local model is doing: one stream of events for downloads, loading and trouble.
+"""What a local model is doing: one stream of events for downloads, loading and errors.
 
 ```
 idle -> downloading -> loading -> ready
           any of them -> error (the message says what to do; asking again starts over)
 ```
-The command line draws it as a progress bar, a server sends it on. Nothing here downloads or loads.
+The command line shows it as a progress bar, a server forwards it. Nothing here downloads or loads.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ModelStatus = Literal["idle", "downloading", "loading", "ready", "error"]
 
 @dataclass(frozen=True)
 class ModelEvent:
-    """One moment in a model's life."""
+    """One status change of a model."""
 
     model_id: str
     status: ModelStatus
@@ -31,16 +31,16 @@ class ModelEvent:
     dtype: str | None = None
     """How the weights are stored, such as `q4_1`."""
     message: str | None = None
-    """For `error`: what happened and the way out."""
+    """For `error`: what happened and what to do."""
 
     @property
     def progress(self) -> float | None:
-        """From 0 to 1, where a total is known."""
+        """From 0 to 1, if the total is known."""
         return min(1.0, self.done_bytes / self.total_bytes) if self.total_bytes else None
 
 
 class StatusBoard:
-    """The latest event of each model, and a way to follow what comes. Safe from any thread."""
+    """The latest event of each model, and a way to follow new ones. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -48,14 +48,14 @@ class StatusBoard:
         self._followers: list[queue.SimpleQueue[ModelEvent]] = []
 
     def publish(self, event: ModelEvent) -> None:
-        """Tell everybody who follows."""
+        """Send an event to all followers."""
         with self._lock:
             self._latest[event.model_id] = event
             for follower in self._followers:
                 follower.put(event)
 
     def latest(self, model_id: str) -> ModelEvent:
-        """What is known of a model now; `idle` if nothing was ever asked of it."""
+        """The latest event of a model; `idle` if it was never used."""
         with self._lock:
             return self._latest.get(model_id, ModelEvent(model_id, "idle"))
 

@@ -1,8 +1,8 @@
 """How many tokens a conversation has, without counting it again on every step.
 
-Where the provider reports usage, the last answer's report already covers everything before it. Otherwise the sum up to each
-message is remembered by the message's id, so that a step counts only what is new. Both are estimates, good enough to decide
-when to summarise; the provider's limit itself is handled where it is hit.
+If the provider reports usage, the last answer's report already covers everything before it. Otherwise the sum up to each message is
+remembered by the message's id, so that a step counts only what is new. Both are estimates, good enough to decide when to summarise; the
+provider's own limit is handled where it is exceeded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MessageCounter = Callable[[list[AnyMessage]], int]
 
 
 def estimate(messages: list[AnyMessage]) -> int:
-    """Tokens of some messages, by their characters. LangChain's own estimate, for anything that is not plain text and calls."""
+    """Estimate the tokens of some messages by their characters; uses LangChain's own estimate for anything but plain text and calls."""
     total = 0
     for message in messages:
         if not isinstance(message.content, str):
@@ -42,7 +42,7 @@ class IncrementalCounter:
         self._sums: PrefixMemory[int] = PrefixMemory()
 
     def total(self, messages: Sequence[AnyMessage], *, reports_from: int = 0) -> int:
-        """Tokens of all messages. Reports of usage count from a position on: earlier ones are about another list."""
+        """Tokens of all messages. Usage reports count only after a position: earlier ones refer to another list."""
         known, position = self._last_known(messages, reports_from)
         if position < len(messages):
             known += self._count(list(messages[position:]))

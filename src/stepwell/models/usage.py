@@ -1,17 +1,17 @@
-"""What model calls use: tokens, and what they cost. The one count behind budgets, the usage of runs, and the ceilings of research.
+"""What model calls use: tokens, and what they cost. Budgets, the usage of runs, and the limits of research all use this count.
 
 | a call that                 | counts as one call, and                                                   |
 |-----------------------------|---------------------------------------------------------------------------|
 | has reported its tokens     | the tokens it reported                                                    |
 | reports none, or only zeros | an estimate of what it read and said, from the lengths                    |
 | fails before its first word | no tokens                                                                 |
-| breaks off while it speaks  | what it read and what it had said by then; both are charged               |
-| is cancelled                | the same: LangChain tells nobody that it ended, so it stays open here     |
+| breaks off midway           | what it read and what it had said by then; both are charged               |
+| is cancelled                | the same: LangChain does not report its end, so it stays open here        |
 
-A model without a known price costs None, never 0. A ceiling counts the part that is known (`UsageSum.known_usd`) and names the models
-whose price is missing (`unpriced`); a report says that the cost is not known (`cost_usd`).
+A model without a known price costs None, never 0. A limit counts the known part (`UsageSum.known_usd`) and names the models whose price
+is missing (`unpriced`); a report says that the cost is unknown (`cost_usd`).
 
-Nothing of an agent's middleware is imported here: a server counts the usage of runs and starts without it.
+This module imports none of the agent middleware: a server counts the usage of runs and starts without it.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 UNNAMED = "unnamed"
-"""A model that tells neither its provider nor its name. Stored with the usage of runs."""
+"""A model that reports neither its provider nor its name. Stored with the usage of runs."""
 _WORDS = ("text", "thinking", "reasoning", "args")
-"""Where the parts of a stream have what the model says."""
+"""The fields of a stream's parts that contain what the model says."""
 
 
 def label_of(model: BaseChatModel) -> str:
-    """`provider:name`, as prices and sums know a model."""
+    """`provider:name`, the label of a model in prices and sums."""
     facts = describe(model)
     return _label(facts.provider, facts.name)
 
 
 def label_from(metadata: Mapping[str, Any] | None) -> str:
-    """The same, from what LangChain tells a callback about a call."""
+    """The same, from the metadata that LangChain gives a callback."""
     facts = metadata or {}
     return _label(facts.get("ls_provider"), facts.get("ls_model_name"))
 
@@ -78,7 +78,7 @@ class CallUsage:
     cost_usd: float | None
     """None: no price is known."""
     estimated: bool = False
-    """Whether the tokens are counted from lengths, because the provider reported none."""
+    """Whether the tokens are estimated from lengths, because the provider reported none."""
 
 
 def usage_of(
@@ -88,7 +88,7 @@ def usage_of(
     prices: Mapping[str, Price] | None = None,
     lengths: IncrementalCounter | None = None,
 ) -> CallUsage:
-    """What a call used that came to its end. `lengths` remembers what it has counted before, for a conversation that grows."""
+    """What a finished call used. `lengths` remembers earlier counts, for a conversation that grows."""
     tokens = reported_tokens(answer)
     if tokens is None:
         said = count_tokens_approximately([] if answer is None else [answer])
@@ -98,12 +98,12 @@ def usage_of(
 
 def _length_of(asked: Sequence[BaseMessage], lengths: IncrementalCounter | None) -> int:
     counter = lengths or IncrementalCounter(count_tokens_approximately)
-    # Reports in what was asked are about other calls.
+    # Usage reports in the input are about other calls.
     return counter.total(cast("Sequence[AnyMessage]", asked), reports_from=len(asked))
 
 
 def price_call(model: str, tokens: TokenUse, prices: Mapping[str, Price] | None = None) -> CallUsage:
-    """What a call used whose tokens are known."""
+    """The usage of a call whose tokens are known."""
     price = price_of(model, prices)
     return CallUsage(model, tokens, price.of(tokens) if price else None)
 
@@ -115,15 +115,15 @@ class UsageSum:
     calls: int = 0
     tokens: TokenUse = field(default_factory=TokenUse)
     known_usd: float = 0.0
-    """What the calls cost whose price is known."""
+    """The cost of the calls whose price is known."""
     unpriced: set[str] = field(default_factory=set)
-    """The models of the others."""
+    """The models of the other calls."""
     estimated: int = 0
     """How many calls reported no tokens, so that theirs are an estimate."""
 
     @property
     def cost_usd(self) -> float | None:
-        """None as soon as the price of one call is not known."""
+        """None as soon as the price of one call is unknown."""
         return None if self.unpriced else self.known_usd
 
     def add(self, usage: CallUsage) -> None:
@@ -138,17 +138,17 @@ class UsageSum:
 
 @dataclass(slots=True)
 class OpenCall:
-    """A call whose end has not been heard yet."""
+    """A call that has not ended yet."""
 
     model: str
     asked: Sequence[BaseMessage]
     said_chars: int = 0
-    """Of what has been streamed so far."""
+    """Characters streamed so far."""
     report: UsageMetadata | None = None
-    """Of what has been streamed so far: some providers report the input first."""
+    """Usage reported so far: some providers report the input first."""
 
     def hear(self, message: BaseMessage | None, token: object) -> None:
-        """A part of the answer has come."""
+        """Count a part of the answer."""
         if isinstance(token, str):
             self.said_chars += len(token)
         elif isinstance(token, Sequence):
@@ -160,7 +160,7 @@ class OpenCall:
             self.report = add_usage(self.report, usage)
 
     def tokens_so_far(self, lengths: IncrementalCounter) -> TokenUse:
-        """What the call used if it ends here."""
+        """What the call used if it ends now."""
         report = _tokens_in(self.report) if self.report else TokenUse()
         if not self.said_chars and not report.input:
             return report
@@ -176,28 +176,28 @@ def _count_words(part: object) -> int:
 
 
 class CallListener(BaseCallbackHandler):
-    """Hears every model call below it, of chat models and of those that only complete text, and has each counted once by `add`.
+    """Receives every model call below it, of chat models and of completion models, and passes each to `add` once.
 
-    LangChain hands a callback on to everything inside: subagents, nested graphs, summaries, tools that ask a model by themselves. Safe
-    from any thread. A call whose beginning was not heard is not counted.
+    LangChain passes a callback to everything inside: subagents, nested graphs, summaries, tools that call a model themselves.
+    Thread-safe. A call whose start was not seen is not counted.
     """
 
-    run_inline = True  # else LangChain calls it in a thread, for every call
-    # Nodes, tools and retrievers are not its business: saying so spares a call for each of them.
+    run_inline = True  # otherwise LangChain calls it in a thread, for every call
+    # It does not need nodes, tools and retrievers; saying so saves a call for each of them.
     ignore_chain = ignore_agent = ignore_retriever = ignore_retry = ignore_custom_event = True
 
     def __init__(self, prices: Mapping[str, Price] | None = None) -> None:
-        """`prices` go before the built-in table."""
+        """`prices` override the built-in table."""
         self.prices = prices
         self.open_calls: dict[UUID, OpenCall] = {}
         self._lengths = IncrementalCounter(count_tokens_approximately)
 
     def add(self, run_id: UUID, usage: CallUsage) -> None:
-        """Count a call that has ended, well or not."""
+        """Count a call that has ended, with or without success."""
         raise NotImplementedError
 
     def usage_so_far(self, call: OpenCall) -> CallUsage:
-        """What an open call has used if it is never heard of again."""
+        """What an open call has used, if its end is never reported."""
         return price_call(call.model, call.tokens_so_far(self._lengths), self.prices)
 
     def on_chat_model_start(
@@ -247,7 +247,7 @@ def _answer_in(response: LLMResult) -> BaseMessage | None:
 
 
 class UsageMeter(CallListener):
-    """Sums the calls of whatever it is given to as a callback, by model."""
+    """As a callback, sums up model calls by model."""
 
     def __init__(self, prices: Mapping[str, Price] | None = None) -> None:
         super().__init__(prices)
@@ -259,7 +259,7 @@ class UsageMeter(CallListener):
             _add_to(self._sums, usage)
 
     def sums(self) -> dict[str, UsageSum]:
-        """The sums so far, in the order in which the models were first heard of. Calls that are open count with what they have used."""
+        """The sums so far, in the order in which the models first appeared. Open calls count with what they have used."""
         with self._lock:
             sums = {model: replace(counted, unpriced=set(counted.unpriced)) for model, counted in self._sums.items()}
         for call in list(self.open_calls.values()):

@@ -1,4 +1,4 @@
-"""How much a model takes in one call, by the name under which its calls are counted (`provider:name`)."""
+"""The context window of a model, by the label under which its calls are counted (`provider:name`)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from stepwell.models.resolve import resolve_model
 
 @lru_cache(maxsize=64)
 def context_window_of(model: str) -> int | None:
-    """Tokens; `None` where nobody says. May import a provider's package, so an event loop asks in a thread."""
+    """In tokens; `None` if unknown. May import a provider's package, so call it in a thread from an event loop."""
     provider, _, name = model.partition(":")
     if provider == LOCAL:
         return CATALOGUE[name].capabilities.context if name in CATALOGUE else None
     try:
         return describe(resolve_model(model)).context_window if name else None
-    except StepwellError:  # of a provider that is not set up here any more
+    except StepwellError:  # a provider that is no longer configured here
         return None

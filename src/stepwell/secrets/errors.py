@@ -1,8 +1,8 @@
-"""What may be shown of an error: its text, without the places of this machine that the system puts into its own errors.
+"""What may be shown of an error: its text, without the paths that the system puts into its own errors.
 
-An `OSError` says what it means (`No such file or directory`) and never which file: that is a path of the host, and a model or a client
-knows other paths. Where another error repeats one (`raise ToolError(f"... {error}") from error`), only the last part of the path is left.
-Everything that shows an error of foreign code asks here: results of tools and subagents, steps, the end of a run.
+For an `OSError` we show its meaning (`No such file or directory`) and never which file: that is a path of the host, and a model or a
+client knows other paths. If another error repeats the path (`raise ToolError(f"... {error}") from error`), only its last part is left.
+All code that shows errors of foreign code uses this: results of tools and subagents, steps, the end of a run.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ import os
 import shutil
 from collections.abc import Iterator
 
-_WORDLESS = "The error has no text: turning it into one fails."
+_WORDLESS = "The error has no text: converting it to text fails."
 _COPYING = "some files could not be copied or moved"
 
 
 def words_of(error: BaseException) -> str:
-    """An error's text, whatever it is: one that can be shown and stored."""
+    """The text of any error, in a form that can be shown and stored."""
     text = _of_system(error) if isinstance(error, OSError) else None
     if text is None:
         try:
             text = _without_places(str(error), error)
         except Exception:
             return _WORDLESS
-    # Half a surrogate pair is a character in Python and nowhere else.
+    # A lone surrogate is a valid character only in Python.
     return text.encode(errors="replace").decode()
 
 
 def _of_system(error: OSError) -> str | None:
-    """What the system means; `None` for an error that is only derived from the system's and has a text of its own."""
+    """What the system means; `None` for an error that is only derived from the system's and has its own text."""
     if isinstance(error, shutil.Error):  # its text is a list of paths
         return _COPYING
     if error.errno is None:
         return None
-    # Not its own `strerror` if a file is named: whoever raised it may have put the name in there too.
+    # Not its own `strerror` if a file is named: the code that raised it may have put the name there too.
     return os.strerror(error.errno) if error.filename is not None else error.strerror or os.strerror(error.errno)
 
 
@@ -44,7 +44,7 @@ def _without_places(text: str, error: BaseException) -> str:
 
 
 def _places_in(error: BaseException) -> Iterator[str]:
-    """Paths with folders in them that errors of the system name, in this error, in what led to it and in what it groups."""
+    """Paths with folders that system errors name, in this error, its causes and the errors it groups."""
     waiting, seen = [error], set[int]()
     while waiting:
         one = waiting.pop()

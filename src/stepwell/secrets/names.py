@@ -1,9 +1,9 @@
-"""Names that say of their value that it is a secret: of settings and fields, of parameters in an address, of headers.
+"""Names that mark their value as a secret: of settings and fields, of URL parameters, of headers.
 
 A name is read as words: `openai_api_key`, `OPENAI-API-KEY`, `openaiApiKey` and `openai_apikey_v2` are the same three. The last word
-decides, some of them only with the word before it (`max_tokens` and `project_key` are innocent, `access_tokens` and `openai_key` are
-not). A key of another name (`my_acme_key`) may be either: there the value decides, which is a secret if it looks random
-(`is_secret`). What a secret looks like in running text is `text`'s affair.
+decides, in some cases only together with the word before it (`max_tokens` and `project_key` are innocent, `access_tokens` and
+`openai_key` are not). A key with another name (`my_acme_key`) may be either: there the value decides, which is a secret if it looks
+random (`is_secret`). `text` knows what secrets look like in running text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SECRET = _words(
     "secret secrets password passwords passwd pwd passphrase passcode passcodes passwort kennwort authorization auth bearer jwt "
     "credential credentials cred creds cookie cookies apikey apikeys dsn otp totp mnemonic nsec xprv macaroon"
 )
-"""Secret wherever they stand last."""
+"""Always secret as the last word."""
 
 _VENDORS = _words(
     "openai anthropic claude google gemini azure mistral cohere groq xai deepseek openrouter together fireworks perplexity huggingface hf "
@@ -69,7 +69,7 @@ _INNOCENT_KEYS = _words(
     "column prop property feature experiment conversation document doc file path json xml event data context event namespace "
     "first last next previous left right up down arrow enter escape hot modifier any each per answer cluster range shard bucket surrogate"
 )
-"""Before `key`: no secret whatever the value, which may well be a hash. `key` alone is innocent, too."""
+"""Before `key`: not a secret whatever the value, which may well be a hash. `key` alone is innocent, too."""
 
 _NOT_AFTER: Mapping[str, frozenset[str]] = {
     "token": _words(
@@ -80,27 +80,27 @@ _NOT_AFTER: Mapping[str, frozenset[str]] = {
 """Words that are secret -> the words after which they are not."""
 
 _JOINED = ("password", "passwd", "secret", "token", "apikey", "key", "pat", "credentials")
-"""Endings of names that are written without a seam: `githubtoken`, `clientsecret`."""
+"""Endings of names written as one word: `githubtoken`, `clientsecret`."""
 
 _TRAILING = _words(
     "v ver version value val text raw plain prod production dev development staging stage test live old new current primary secondary "
     "backup default env b hex pem der json confirmation confirm again repeat"
 )
-"""What may stand behind without changing what it is: `api_token_v2`, `password_confirmation`. Digits are no words."""
+"""Suffixes that do not change the meaning: `api_token_v2`, `password_confirmation`. Digits do not count as words."""
 
 _IN_ADDRESSES = _words(
     "key code sig signature x-amz-signature x-amz-credential x-goog-signature x-goog-credential session sessionid session_id sid "
     "phpsessionid jsessionid ticket assertion samlresponse hmac otp"
 )
-"""Parameters that are secret in an address, and may be anything elsewhere."""
+"""Parameters that are secret in a URL, and may be anything elsewhere."""
 
 _INNOCENT_HEADERS = "access-control-"
-"""How browsers are told what they may do: `Access-Control-Allow-Credentials` holds none."""
+"""These tell browsers what they may do: `Access-Control-Allow-Credentials` contains no credentials."""
 
 
 @lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
-    """Whether a value of this name is a secret, whatever it looks like."""
+    """Whether a value with this name is a secret, whatever it looks like."""
     words = _words_of(name)
     if not words:
         return False
@@ -113,18 +113,18 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_secret(name: str, value: object) -> bool:
-    """Whether a value of this name is a secret: by the name alone, or a key of whatever name that looks like one."""
+    """Whether a value with this name is a secret: by the name alone, or because it looks like one and may be a key."""
     return is_secret_name(name) or (_may_be_key(name) and _looks_random(value))
 
 
 @lru_cache(maxsize=4096)
 def is_secret_parameter(name: str) -> bool:
-    """Whether the value of this parameter in an address is a secret."""
+    """Whether the value of this URL parameter is a secret."""
     return name.casefold() in _IN_ADDRESSES or is_secret_name(name) or _may_be_key(name)
 
 
 def is_secret_header(name: str) -> bool:
-    """Whether a header of HTTP holds a key or a cookie."""
+    """Whether an HTTP header contains a key or a cookie."""
     return not name.casefold().startswith(_INNOCENT_HEADERS) and is_secret_name(name)
 
 
@@ -135,7 +135,7 @@ def _may_be_key(name: str) -> bool:
 
 
 def _looks_random(value: object) -> bool:
-    """Letters and digits all mixed up, and more of them in a row than a name or a number of something has."""
+    """Mixed letters and digits, in a longer run than in a name or a number."""
     if isinstance(value, list | tuple):
         return any(map(_looks_random, value))
     runs = _RUN.findall(value) if isinstance(value, str) else ()
@@ -157,7 +157,7 @@ def _words_of(name: str) -> list[str]:
 
 
 def _seams(word: str) -> tuple[str, ...]:
-    """A word that is two without a seam, if the first is one that goes before secrets: `openaikey` -> openai, key."""
+    """Split a word that is two written as one, if the first commonly precedes secrets: `openaikey` -> openai, key."""
     for ending in _JOINED:
         first = word.removesuffix(ending)
         if first and first != word and (ending in _SECRET or first in _VENDORS or first in _GUARDED):

@@ -1,8 +1,8 @@
-"""Takes secrets out of running text: those of a known form (API keys, tokens, private keys, `Authorization`, cookies, keys in
-addresses), those that stand behind their name (`OPENAI_KEY=...`, `"password": "..."`), and those that are known to be secret because a
-run was given them (`values.secret_values`).
+"""Removes secrets from running text: those of a known form (API keys, tokens, private keys, `Authorization`, cookies, keys in URLs),
+those that follow their name (`OPENAI_KEY=...`, `"password": "..."`), and those that are known to be secret because a run received them
+(`values.secret_values`).
 
-For what leaves the program as text: errors of graphs, and every line of the log. The last line of defence, not the first.
+For text that leaves the program: errors of graphs, and every line of the log. It is the last line of defence, not the first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HIDDEN = "[hidden]"
 _Instead = str | Callable[[re.Match[str]], str]
 
 _SHORTEST = 9
-"""No secret with its name is shorter: ids and words are not looked through."""
+"""No secret with its name is shorter, so ids and single words are not searched."""
 _SHORT = 200
 _LONGEST_WORD = 12
 _MAY_HOLD_ONE = re.compile(
@@ -27,11 +27,11 @@ _MAY_HOLD_ONE = re.compile(
     r"sw_|AIza|AKIA|ASIA|ya29|gsk_|hf_|xai-|tvly-|gh[opsur]_|github_pat|glpat-|xox|xapp-|lsv2_|npm_|pypi-|SG\.|dop_|shp|ntn_|lin_api|figd_|"
     r"hvs\.|dapi|pplx-|r8_|whsec_"
 )
-"""Where nothing of this stands, none of the forms fits: most texts are done after one look."""
+"""If none of this occurs, no form can match: most texts need only this one search."""
 
 
 def hide_secrets(text: str, known: Collection[str] = ()) -> str:
-    """The text without secrets of a known form, and without those that are `known`."""
+    """The text without secrets of a known form, and without the `known` ones."""
     if known:
         for secret in sorted(known, key=len, reverse=True):  # one may be part of another
             text = text.replace(secret, HIDDEN)
@@ -47,18 +47,18 @@ def _hide_forms(text: str) -> str:
 
 
 _hide_in_short = lru_cache(maxsize=4096)(_hide_forms)
-"""Every checkpoint and every chunk of a message carries the same metadata: what was looked through once is known."""
+"""Every checkpoint and every chunk of a message has the same metadata, so we cache the result."""
 
 
 def without_keys(text: str) -> str:
-    """The text with a space in the place of each key of a known form: for words that must make sense without them."""
+    """The text with a space in place of each key of a known form: for words that must make sense without them."""
     for form in (_OUR_KEY, _JWT, _SK_KEY, _PROVIDER_KEY, _CASHU_TOKEN, _WALLET_KEY):
         text = form.sub(" ", text)
     return text
 
 
 def secrets_of_address(text: str) -> Iterator[str]:
-    """If the text is an address: its password, and the values of its parameters that are keys."""
+    """If the text is a URL: its password, and the values of its parameters that are keys."""
     if "://" not in text:
         return
     try:
@@ -73,7 +73,7 @@ def secrets_of_address(text: str) -> Iterator[str]:
 
 
 def _hide_parameter(found: re.Match[str]) -> str:
-    # `state` belongs to a sign-in and may be anything elsewhere, but running text does not say where it comes from.
+    # `state` belongs to a sign-in and may be anything elsewhere, but running text does not show where it comes from.
     mark, name, _ = found.groups()
     return f"{mark}{name}={HIDDEN}" if name.casefold() == "state" or is_secret_parameter(name) else found[0]
 
@@ -89,11 +89,11 @@ def _hide_quoted(found: re.Match[str]) -> str:
 
 
 def _is_plain_word(value: str) -> bool:
-    """`STEPWELL_AUTH=required` is a setting and no key."""
+    """`STEPWELL_AUTH=required` is a setting, not a key."""
     return value.isascii() and value.isalpha() and value.islower() and len(value) < _LONGEST_WORD
 
 
-# Keys by the beginnings that their makers give them, so that they can be found where they should not be.
+# Keys by the prefixes that their makers give them, so that leaked keys can be found.
 _OUR_KEY = re.compile(r"\bsw_([0-9a-f]{12})_[A-Za-z0-9_-]{20,}")
 _JWT = re.compile(r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*")
 _SK_KEY = re.compile(r"\b((?:sk|pk|rk)-(?:[a-z]+-)*|(?:sk|pk|rk)_(?:live|test)_)[A-Za-z0-9_-]{20,}")
@@ -101,7 +101,7 @@ _PROVIDER_KEY = re.compile(
     r"\b(AIza|AKIA|ASIA|ya29\.|gsk_|hf_|xai-|tvly-|gh[opsur]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|lsv2_|npm_|pypi-AgE|SG\.|"
     r"dop_v1_|shpat_|shpss_|ntn_|lin_api_|figd_|hvs\.|dapi|pplx-|r8_|whsec_)[A-Za-z0-9_.-]{12,}"
 )
-# Money and identities: a Cashu token is spent by whoever reads it; private keys of Nostr and of wallets.
+# Money and identities: anyone who reads a Cashu token can spend it; private keys of Nostr and of wallets.
 _CASHU_TOKEN = re.compile(r"\b(cashu[AB])[A-Za-z0-9_+/-]{20,}={0,2}")
 _WALLET_KEY = re.compile(r"\b(nsec1|[xyz]prv)[0-9A-Za-z]{50,}")
 
@@ -116,7 +116,7 @@ _FORMS: tuple[tuple[re.Pattern[str], _Instead], ...] = (
     (re.compile(r"(?i)\b(bearer\s+)[A-Za-z0-9._~+/=-]{16,}"), rf"\1{HIDDEN}"),
     (re.compile(r"(?i)\b(stepwell_(?:session|sign_in)=)[^\s\"';,]+"), rf"\1{HIDDEN}"),
     (re.compile(r"([?&;])([A-Za-z0-9_.%-]{2,60})=([^\s\"'&#;]+)"), _hide_parameter),
-    # A password before the host of an address; it may hold an '@' itself.
+    # A password before the host of a URL; it may contain an '@' itself.
     (re.compile(r"(?i)\b([a-z][a-z0-9+.-]{1,20}://[^\s/:@\"'?#]{0,100}:)[^\s/\"'?#]{1,500}(?=@)"), rf"\1{HIDDEN}"),
     (_SK_KEY, rf"\1{HIDDEN}"),
     (_PROVIDER_KEY, rf"\1{HIDDEN}"),
@@ -129,10 +129,10 @@ _FORMS: tuple[tuple[re.Pattern[str], _Instead], ...] = (
         ),
         rf"\1{HIDDEN}",
     ),
-    # Addresses that are keys themselves.
+    # URLs that are keys themselves.
     (re.compile(r"(?i)\b(hooks\.slack\.com/services/)[A-Za-z0-9_/-]{10,}"), rf"\1{HIDDEN}"),
     (re.compile(r"(?i)\b(discord(?:app)?\.com/api/webhooks/\d+/)[A-Za-z0-9_-]{10,}"), rf"\1{HIDDEN}"),
-    # A name and its value, as environments, dictionaries and calls are printed.
+    # A name and its value, as printed for environments, dictionaries and calls.
     (re.compile(r"\b([A-Za-z][A-Za-z0-9_]{1,60})=([^\s\"'&;,()\[\]{}]{6,})"), _hide_named),
     (re.compile(r"\b([A-Za-z][A-Za-z0-9_.-]{1,60})([\"']?\s?[:=]\s?b?)([\"'])((?:(?!\3)[^\n]){3,4000})(?=\3)"), _hide_quoted),
 )

@@ -1,5 +1,5 @@
-"""What a caller gives a run, and what of it is secret. A request's `configurable` and `context` may hold secrets, at any depth: a run
-needs them while it is driven, but they are neither shown, nor kept in checkpoints, nor kept with the run once it has ended.
+"""Finds secrets in a run's input. A request's `configurable` and `context` may contain secrets, at any depth: a run needs them while it is
+driven, but they are neither shown, nor stored in checkpoints, nor stored with the run once it has ended.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from stepwell.secrets.names import is_secret
 from stepwell.secrets.text import hide_secrets, secrets_of_address
 
 SECRETS_KEY = "__stepwell_secrets"
-"""The name in `configurable` under which a run's own secrets are known to its saver; no caller can set it."""
+"""The key in `configurable` under which a run's saver finds the run's own secrets; no caller can set it."""
 _SHORTEST_VALUE = 6
-"""A shorter value is not looked for in texts: hiding it would blot out parts of ordinary words."""
+"""Shorter values are not removed from texts: that would delete parts of ordinary words."""
 
 
 def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that are no secrets by their names, inside of objects and lists too; secrets of a known form are hidden in them."""
+    """The values whose names are not secret, inside objects and lists too; secrets of a known form are hidden in them."""
     return {name: _clean(value) for name, value in values.items() if not is_secret(str(name), value)}
 
 
 def secret_values(*given: Any) -> frozenset[str]:
-    """The texts that stand under a secret name somewhere in what is given. For taking them out of errors and logs."""
+    """The texts under a secret name anywhere in the input. Used to remove them from errors and logs."""
     return frozenset(text for value in given for text in _secrets_in(value, secret=False) if len(text) >= _SHORTEST_VALUE)
 
 
@@ -45,5 +45,5 @@ def _secrets_in(value: Any, *, secret: bool) -> Iterator[str]:
         yield from secrets_of_address(value)
         if secret:
             yield value.strip()
-            # 'Bearer abc': the second word alone is the secret too.
+            # 'Bearer abc': the second word alone is a secret too.
             yield value.strip().rpartition(" ")[2]

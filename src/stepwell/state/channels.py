@@ -1,10 +1,10 @@
 """The seam to LangGraph's incremental channels.
 
-A plain channel stores its whole value in every checkpoint, so a thread of n messages costs n² bytes. An incremental one stores
-what each step wrote and, now and then, a snapshot; reading a thread replays the writes behind the last snapshot.
+A plain channel stores its whole value in every checkpoint, so a thread of n messages costs n² bytes. An incremental channel stores
+what each step wrote and, now and then, a snapshot; reading a thread replays the writes since the last snapshot.
 
-LangGraph's `DeltaChannel` is a beta feature, and this module is the only one that names it or its stored forms (ADR 0002).
-Rule for reducers: deterministic, and the same result however writes are batched:
+LangGraph's `DeltaChannel` is a beta feature, and only this module uses it or its stored forms (ADR 0002).
+Rule for reducers: they are deterministic, and give the same result however writes are batched:
 `reduce(reduce(state, xs), ys) == reduce(state, xs + ys)`.
 """
 
@@ -18,26 +18,26 @@ from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.serde.types import _DeltaSnapshot as Snapshot
 
 SNAPSHOT_EVERY = 500
-"""Updates between two snapshots, at least. Fewer snapshots mean smaller databases, more mean less replaying when a thread is opened."""
+"""Minimum number of updates between two snapshots. Fewer snapshots mean smaller databases, more mean less replay when a thread loads."""
 _SHARE = 0.75
-"""A value of many parts is stored whole again when this share of as many updates has come since: one that only grows, when it has
-four times the parts. So all snapshots together stay in proportion to the value, and do not grow with its square."""
+"""A value with many parts gets a snapshot when the updates since the last one reach this share of its parts; a value that only grows,
+when it has four times as many parts. So the size of all snapshots together is linear in the value, not quadratic."""
 
-# What LangGraph keeps in a checkpoint's metadata: for each incremental channel, how much happened since its last snapshot.
+# LangGraph's key in a checkpoint's metadata: for each incremental channel, how much happened since its last snapshot.
 _COUNTERS = "counters_since_delta_snapshot"
 
 Reducer = Callable[[Any, Sequence[Any]], Any]
 
 
 class IncrementalChannel(DeltaChannel[Any]):
-    """LangGraph's channel, copied cheaply: a running step copies its channels many times, and our reducers never change a value
-    in place, so a copy may share it."""
+    """LangGraph's channel with a cheap copy: a running step copies its channels many times, and our reducers never change a value in
+    place, so copies may share it."""
 
     __slots__ = ("_least",)
 
     @property
     def snapshot_frequency(self) -> int:
-        """How many updates LangGraph lets come before it stores a snapshot."""
+        """How many updates LangGraph waits for before it stores a snapshot."""
         parts = len(self.value) if isinstance(self.value, Sized) else 0
         return max(self._least, int(_SHARE * parts))
 
@@ -53,38 +53,38 @@ class IncrementalChannel(DeltaChannel[Any]):
 
 
 def incremental(reducer: Reducer, *, snapshot_every: int = SNAPSHOT_EVERY) -> IncrementalChannel:
-    """A channel for `Annotated[...]` that checkpoints what changed."""
+    """A channel for `Annotated[...]` that checkpoints only changes."""
     return IncrementalChannel(reducer, snapshot_frequency=snapshot_every)
 
 
 def is_incremental(channel: object) -> bool:
-    """Whether a compiled graph's channel stores changes only."""
+    """Whether a compiled graph's channel stores only changes."""
     return isinstance(channel, DeltaChannel)
 
 
 def snapshot(value: Any) -> Snapshot:
-    """A whole value in the form that stands in a checkpoint for an incremental channel."""
+    """A whole value in the form in which a checkpoint stores it for an incremental channel."""
     return Snapshot(value)
 
 
 def left_to_ancestors(checkpoint: Mapping[str, Any], metadata: Mapping[str, Any]) -> set[str]:
-    """The incremental channels whose value is not in this checkpoint and must be rebuilt from the ones before it.
+    """The incremental channels whose value is not in this checkpoint and must be rebuilt from earlier ones.
 
-    The checkpoint says so itself: LangGraph counts every incremental channel in the metadata from the step after its snapshot on.
-    That a channel has a version and no value would not be enough, for that is also how a consumed trigger looks.
+    The checkpoint says so itself: LangGraph counts every incremental channel in the metadata, starting with the step after its snapshot.
+    A channel with a version and no value would not be enough, because a consumed trigger looks the same.
     """
     counted = metadata.get(_COUNTERS) or {}
     return {name for name in counted if name in checkpoint["channel_versions"] and name not in checkpoint["channel_values"]}
 
 
 def rebuild(channel: BaseChannel[Any, Any, Any], seed: Sequence[Any], writes: Sequence[Any]) -> Any:
-    """A channel's value after some writes. `seed` holds the stored value to start from, or nothing."""
-    # LangGraph's own replay, because it also knows `Overwrite`. It looks at the third place of a write only.
+    """A channel's value after some writes. `seed` contains the stored value to start from, or is empty."""
+    # LangGraph's own replay, because it also knows `Overwrite`. It only looks at the third item of a write.
     if isinstance(channel, DeltaChannel):
         rebuilt = channel.from_checkpoint(seed[0] if seed else Snapshot(channel.typ()))
         rebuilt.replay_writes([("", "", write) for write in writes])
         return rebuilt.get()
-    # The schema has made the channel a plain one since: the writes of many steps, so one update for each.
+    # The schema has since made the channel a plain one. The writes come from many steps, so each is a separate update.
     plain = channel.from_checkpoint(seed[0]) if seed else channel.copy()
     for write in writes:
         plain.update([write])

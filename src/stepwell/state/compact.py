@@ -1,23 +1,22 @@
-"""Retention: a thread's stored history shrinks to its last checkpoints, and nothing that can still be read is lost.
+"""Retention: shrinks a thread's stored history to its last checkpoints, without losing anything that can still be read.
 
 ```
-before   c1 ─ c2 ─ c3 ─ c4 ─ c5 ─ c6        each holds what changed; subagents' checkpoints hang below the task that made them
-after                    c4*─ c5 ─ c6        keep_last=3; c4* now holds the whole value of every incremental channel
+before   c1 ─ c2 ─ c3 ─ c4 ─ c5 ─ c6        each stores what changed; subagents' checkpoints belong to the task that made them
+after                    c4*─ c5 ─ c6        keep_last=3; c4* now stores the whole value of every incremental channel
 ```
 
-The checkpoints that stay load as before: the same values, metadata, parent ids, pending writes and interrupts. What goes: older
-checkpoints and their writes, and the namespaces of subagents that have finished. A branch whose beginning goes is cut in the same
-way: every kept checkpoint that loses its parent gets whole values.
+The kept checkpoints load as before: the same values, metadata, parent ids, pending writes and interrupts. We delete older checkpoints and
+their writes, and the namespaces of subagents that have finished. A branch that loses its beginning is handled in the same way: every
+kept checkpoint that loses its parent gets whole values.
 
 A subagent, or any graph that runs inside a task of another, stores its checkpoints under a namespace: `tools:<task id>`, and deeper ones
-with further parts behind `|`. Its metadata names the checkpoint of the thread that the task belongs to. Such a namespace is kept, whole
-and with everything below it, as long as the task may go on: its checkpoint stays, and the task has no result yet. A namespace without a
-task id in its first part belongs to a graph with a memory of its own (`checkpointer=True`), from which every later call goes on: it is
-never touched.
+with further parts after `|`. Its metadata names the thread's checkpoint that the task belongs to. We keep such a namespace, with
+everything below it, as long as the task may continue: its checkpoint is kept, and the task has no result yet. A namespace without a
+task id in its first part belongs to a graph with its own memory (`checkpointer=True`), which every later call continues: it is never
+touched.
 
-Which channels are incremental is read from the checkpoints themselves; how their writes are put together is the graph's
-knowledge. Without `graph` it is taken that `messages` and `files` are a deep agent's, and any other incremental channel is
-refused.
+The checkpoints themselves say which channels are incremental; only the graph knows how to combine their writes. Without `graph` we
+assume that `messages` and `files` are a deep agent's, and refuse any other incremental channel.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ Graph: TypeAlias = Pregel[Any, Any, Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class CompactReport:
-    """What compaction found, and what it left."""
+    """How much a thread stored before and after compaction."""
 
     thread_id: str
     before: Stored
@@ -84,12 +83,12 @@ def compact(
 
     Args:
         saver: Where the thread is stored.
-        thread_id: Which thread. One that does not exist is left alone.
-        keep_last: How many checkpoints stay; a step of an agent makes one.
-        graph: The graph that wrote the thread. Needed if its state has incremental channels beside a deep agent's own.
+        thread_id: Which thread. If it does not exist, nothing happens.
+        keep_last: How many checkpoints to keep; each step of an agent makes one.
+        graph: The graph that wrote the thread. Needed if its state has incremental channels other than a deep agent's own.
 
     Raises:
-        ConfigurationError: If the saver cannot be compacted, or a channel is incremental that nobody knows. Nothing has changed.
+        ConfigurationError: If the saver cannot be compacted, or an incremental channel is unknown. Nothing has changed.
     """
     steps = _compaction(str(thread_id), _check_keep(keep_last), _channels_of(graph))
     return history_of(saver, str(thread_id), graph).run(steps)
@@ -117,7 +116,7 @@ def _channels_of(graph: Graph | None) -> Channels:
 
 @cache
 def _deep_agent_channels() -> Channels:
-    from stepwell.state.schema import DeepAgentState  # when it is needed: it brings LangChain's agents
+    from stepwell.state.schema import DeepAgentState  # only when needed: it loads LangChain's agents
 
     known = StateGraph(DeepAgentState).channels
     return {name: channel for name, channel in known.items() if channels.is_incremental(channel)}
@@ -141,18 +140,18 @@ def _compaction(thread_id: str, keep_last: int, known: Channels) -> Steps[Reques
 
 
 def _last(rows: Iterable[Row], keep_last: int) -> list[str]:
-    """The ids of the thread's newest checkpoints. Ids sort by time: that is also how a saver finds the latest."""
+    """The ids of the thread's newest checkpoints. Ids sort by time; savers find the latest in the same way."""
     ids = sorted(row.key.checkpoint_id for row in rows if row.key.namespace == ROOT and row.has_checkpoint)
     return ids[-keep_last:]
 
 
 def _stays(key: Key, kept: Sequence[str]) -> bool:
-    # What is newer than the newest checkpoint has only writes yet: a run is about to store the rest.
+    # A key newer than the newest checkpoint has only writes so far: a run is about to store the rest.
     return key.namespace == ROOT and (key.checkpoint_id in kept or key.checkpoint_id > kept[-1])
 
 
 def _make_whole(checkpoint_id: str, parents: Mapping[str, str | None], known: Channels) -> Steps[Request, None]:
-    """Give a checkpoint that loses its ancestors the values it had from them."""
+    """Store in a checkpoint the values that it had from the ancestors it loses."""
     loaded: Loaded = yield Load(Key(ROOT, checkpoint_id))
     missing = channels.left_to_ancestors(loaded.checkpoint, loaded.metadata)
     if unknown := sorted(missing - known.keys()):
@@ -168,7 +167,7 @@ def _make_whole(checkpoint_id: str, parents: Mapping[str, str | None], known: Ch
 def _values_from_ancestors(
     missing: set[str], parent_id: str | None, parents: Mapping[str, str | None], known: Channels
 ) -> Steps[Request, dict[str, Any]]:
-    """Walk up until each channel's last stored value is found, and put the writes in between on top of it."""
+    """Go back until each channel's last stored value is found, and apply the later writes to it."""
     seeds: dict[str, list[Any]] = {name: [] for name in missing}
     newest_first: dict[str, list[list[Any]]] = {name: [] for name in missing}
     open_channels = set(missing)
@@ -192,7 +191,7 @@ def _values_from_ancestors(
 
 
 def surviving_namespaces(rows: Iterable[Row], kept: Collection[str]) -> Steps[Request, set[str]]:
-    """The nested namespaces that stay if these of the thread's own checkpoints are kept."""
+    """The nested namespaces to keep if these checkpoints of the thread are kept."""
     samples: dict[str, Key] = {}
     namespaces: dict[str, set[str]] = {}
     for row in rows:
@@ -209,7 +208,7 @@ def surviving_namespaces(rows: Iterable[Row], kept: Collection[str]) -> Steps[Re
 
 
 def _is_pending(task: str, sample: Key, kept: Collection[str]) -> Steps[Request, bool]:
-    """Whether a task may still go on. `sample` is one of the checkpoints in its namespace."""
+    """Whether a task may still continue. `sample` is one of the checkpoints in its namespace."""
     loaded: Loaded = yield Load(sample)
     owner = (loaded.metadata.get("parents") or {}).get("")
     if owner is None or owner not in kept:
@@ -220,15 +219,15 @@ def _is_pending(task: str, sample: Key, kept: Collection[str]) -> Steps[Request,
 
 
 def history_of(saver: BaseCheckpointSaver[Any], thread_id: str, graph: Pregel[Any, Any, Any, Any] | None) -> ThreadHistory:
-    """A thread's history in this saver: the saver's own (`thread_history`), or an adapter of ours for it."""
+    """A thread's history in this saver: the saver's own (`thread_history`), or one of our adapters."""
     if isinstance(saver, KeepsHistory):
         return saver.thread_history(thread_id)
-    # A graph may read through a copy of the saver whose serializer knows the types of its state.
+    # A graph may use a copy of the saver whose serializer knows the types of its state.
     owner = getattr(graph, "checkpointer", None)
     serde = owner.serde if isinstance(owner, BaseCheckpointSaver) else saver.serde
     if isinstance(saver, InMemorySaver):
         return MemoryHistory(saver, thread_id, serde)
-    # Whoever has such a saver has imported its module; nobody else should have to.
+    # Such a saver exists only if its module is already imported, so we need not import it.
     if (module := sys.modules.get("langgraph.checkpoint.sqlite")) and isinstance(saver, module.SqliteSaver):
         from stepwell.state.sqlite_history import SyncSqliteHistory
 

@@ -1,20 +1,20 @@
-"""The seam between `compact` and a saver: what compaction asks of a thread's stored history.
+"""The seam between `compact` and a saver: the operations that compaction needs on a thread's stored history.
 
-`compact` is written once, as steps (see `stepwell.backends.steps`): it yields the requests below and is sent their answers. A
-`ThreadHistory` performs them on its storage, all in one transaction. A saver takes part in one of two ways:
+`compact` is written once, as steps (see `stepwell.backends.steps`): it yields the requests below and receives their answers. A
+`ThreadHistory` performs them on its storage, all in one transaction. There are two ways for a saver to support this:
 
-- it has a method `thread_history(thread_id) -> ThreadHistory` of its own (how Stepwell's server saver, or anybody's, plugs in);
-- it is a stock saver, for which `compact` knows an adapter.
+- it has its own method `thread_history(thread_id) -> ThreadHistory` (like the saver of Stepwell's server, or a third-party one);
+- it is a stock saver, for which `compact` has an adapter.
 
 | request | answer |
 |---|---|
-| `Measure` | `Stored`: how much there is |
+| `Measure` | `Stored`: how much is stored |
 | `ListKeys` | `list[Row]`: every checkpoint, and every key that has only writes |
 | `Load` | `Loaded`: one checkpoint with its values, and its metadata |
 | `ReadWrites` | `list[Any]`: the values written to a channel at a checkpoint, in `writes_sort_key` order |
 | `ListWriters` | `list[tuple[str, str]]`: task id and channel of every write at a checkpoint |
-| `Rewrite` | nothing: the checkpoint now holds these values too |
-| `Delete` | nothing: these checkpoints and their writes are gone |
+| `Rewrite` | none: the checkpoint now contains these values too |
+| `Delete` | none: these checkpoints and their writes are deleted |
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Stored:
 
     checkpoints: int = 0
     namespaces: int = 0
-    """The thread itself and one for each subagent's call."""
+    """The thread itself and one per subagent call."""
     writes: int = 0
     size_bytes: int = 0
 
@@ -98,7 +98,7 @@ Request = Measure | ListKeys | Load | ReadWrites | ListWriters | Rewrite | Delet
 
 
 class ThreadHistory(Protocol):
-    """One thread's history in one saver. Either all of the steps' changes are stored, or none."""
+    """One thread's history in one saver. Either all changes of the steps are stored, or none."""
 
     def run(self, steps: Steps[Request, T]) -> T: ...
 

@@ -1,7 +1,7 @@
-"""What compaction asks of a thread, as SQL, for savers with the tables of LangGraph's SQLite savers.
+"""The requests of compaction as SQL, for savers with the tables of LangGraph's SQLite savers.
 
-Every request is one or two statements, written once. Columns beyond those named here do not matter; `metadata` is JSON. Nothing
-here begins or ends a transaction: that is the saver's.
+Every request is one or two statements, written once. Other columns than those named here do not matter; `metadata` is JSON. The saver
+begins and ends transactions, not this module.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class SqlStatement(NamedTuple):
 
 
 class SqlHistory:
-    """Requests as SQL, and rows as answers. How statements are executed, and in which transaction, a subclass says."""
+    """Turns requests into SQL, and rows into answers. A subclass executes the statements in its transaction."""
 
     def __init__(self, thread_id: str, serde: SerializerProtocol) -> None:
         self._thread_id = thread_id
@@ -106,14 +106,14 @@ class SqlHistory:
 
 
 class Executes(Protocol):
-    """A connection or a cursor, of whichever database."""
+    """A connection or a cursor of any database."""
 
     def execute(self, sql: str, parameters: Any, /) -> Cursor: ...
     def executemany(self, sql: str, parameters: Any, /) -> Cursor: ...
 
 
 def executor(connection: Executes) -> Callable[[SqlStatement], Sequence[Any]]:
-    """Executes statements where blocking is fine."""
+    """Returns a function that executes statements and blocks."""
 
     def execute(statement: SqlStatement) -> Sequence[Any]:
         run = connection.executemany if statement.many else connection.execute

@@ -1,7 +1,7 @@
 """A thread's history in LangGraph's `InMemorySaver`.
 
-That saver keeps channel values apart from checkpoints, under (thread, namespace, channel, version). A whole value is therefore
-stored for the version that its checkpoint names; checkpoints that share the version share the value, and rightly so.
+That saver stores channel values apart from checkpoints, under (thread, namespace, channel, version). So a whole value is stored for the
+version that its checkpoint names; checkpoints with the same version share the value, which is correct.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class MemoryHistory:
-    """Runs compaction on an `InMemorySaver`. A process that dies takes the whole store with it, so there is no transaction."""
+    """Runs compaction on an `InMemorySaver`. If the process dies, the whole store is gone too, so there is no transaction."""
 
     def __init__(self, saver: InMemorySaver, thread_id: str, serde: SerializerProtocol) -> None:
         self._saver = saver
@@ -72,7 +72,7 @@ class MemoryHistory:
 
     def _writes(self, key: Key) -> list[tuple[str, str, tuple[str, bytes], str]]:
         held = self._saver.writes.get((self._thread_id, *key), {})
-        # LangGraph's `writes_sort_key`: by task path, then task id, then place.
+        # LangGraph's `writes_sort_key`: by task path, then task id, then index.
         return [write for _, write in sorted(held.items(), key=lambda item: (item[1][3], *item[0]))]
 
     def _written_keys(self) -> list[Key]:

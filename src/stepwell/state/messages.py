@@ -2,16 +2,16 @@
 
 What it does with each message, in the order written:
 
-- an id that is already there replaces that message;
+- a message with a known id replaces the old one;
 - `RemoveMessage` removes its message, or all of them with `REMOVE_ALL_MESSAGES`; an unknown id is ignored, because a replay
-  may meet a removal twice;
-- a tool result goes behind the call it answers (and the results already there), even if other messages came in between, so a
-  call closed late leaves a history that every provider accepts;
-- everything else goes to the end.
+  may see a removal twice;
+- a tool result goes after the call it answers (and after results already there), even if other messages came in between, so that
+  closing a call late still leaves a history that every provider accepts;
+- everything else is appended.
 
-Ids are given by LangGraph when a write is stored, so a message object without one is left without: it is seen like that only by
-the step that wrote it. A message-like that is made into a message here (a string or a tuple) gets an id made of its place and
-content, so that replaying gives the same one.
+LangGraph assigns ids when it stores a write, so a message object without an id stays without one here: only the step that wrote it sees
+it like that. If we convert something to a message here (a string or a tuple), it gets an id derived from its place and content, so that
+a replay gives the same id.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from langchain_core.messages import (
 )
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
-_id_of = attrgetter("id")  # in C: the ids of the whole conversation are looked at in every step
+_id_of = attrgetter("id")  # in C: every step reads the ids of the whole conversation
 _WANTED = ""
-"""The id of a message that was made here and still needs one."""
+"""The id of a message that was converted here and still needs one."""
 _NAMESPACE = UUID("6f1c2f6e-6e0b-5b0e-9d5c-5d1d0a6c9a55")
 
 
@@ -64,7 +64,7 @@ def reduce_messages(state: Sequence[Any] | None, writes: Sequence[Any]) -> list[
 
 
 def _made_id(message: BaseMessage, place: int, known: set[str | None]) -> str:
-    """An id that depends on nothing but the list so far. After a removal the same text can come to the same place again."""
+    """An id that depends only on the list so far. After a removal the same text can be added at the same place again."""
     seed = f"{place}:{message.type}:{message.content}"
     made = str(uuid5(_NAMESPACE, seed))
     while made in known:
@@ -73,7 +73,7 @@ def _made_id(message: BaseMessage, place: int, known: set[str | None]) -> str:
 
 
 def _as_messages(state: Sequence[Any]) -> list[BaseMessage]:
-    # A copy, never the given list: nodes and checkpoints may still hold it.
+    # A copy, never the given list: nodes and checkpoints may still use it.
     if not state or isinstance(state[0], BaseMessage):
         return list(state)
     return list(convert_to_messages(state))
@@ -104,12 +104,12 @@ def _without(messages: list[BaseMessage], removed: str | None) -> list[BaseMessa
 
 
 def _index_of(messages: list[BaseMessage], wanted: str) -> int:
-    # From the end: what is replaced is nearly always recent.
+    # From the end: a replaced message is nearly always recent.
     return next(index for index in range(len(messages) - 1, -1, -1) if messages[index].id == wanted)
 
 
 def _place_for_result(messages: list[BaseMessage], tool_call_id: str) -> int:
-    """Behind the nearest call with this id and the results that follow it; the end if no call is known."""
+    """After the nearest call with this id and the results that follow it; at the end if there is no such call."""
     end = len(messages)
     for index in range(end - 1, -1, -1):
         message = messages[index]

@@ -1,9 +1,9 @@
-"""What is known of the beginning of a message list that only grows, so that a step looks at its end alone.
+"""Remembers facts about the beginning of a message list that only grows, so that each step only looks at the end.
 
-A fact about the first n messages is remembered under n and the id of the last of them. A person's message may have the same id
-in several threads (one that the caller counts up, or one made of its text), and a view that begins with a summary may be as long
-as the thread, so the ids of the first message and of the model's last answer must be the same too. Such a list has, but for edits
-in its middle, the same beginning; facts kept here must stay true of it. Shared by all threads that use a middleware, and bounded.
+A fact about the first n messages is stored under n and the id of the last of them. A person's message may have the same id in several
+threads (if the caller numbers them, or derives ids from the text), and a view that begins with a summary may be as long as the thread.
+So the ids of the first message and of the model's last answer must match too. Apart from edits in the middle, such a list has the same
+beginning; facts stored here must stay true for it. Shared by all threads that use a middleware, and limited in size.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ _Marks = tuple[str | None, str | None]
 
 
 class PrefixMemory(Generic[Fact]):
-    """Facts about beginnings of message lists."""
+    """Facts about the beginnings of message lists."""
 
     def __init__(self) -> None:
         self._facts: dict[tuple[str, int], tuple[_Marks, Fact]] = {}
 
     def at(self, messages: Sequence[AnyMessage], length: int) -> Fact | None:
-        """What is known of the first `length` messages."""
+        """What is known about the first `length` messages."""
         message_id = messages[length - 1].id
         found = None if message_id is None else self._facts.get((message_id, length))
         return found[1] if found is not None and found[0] == _marks(messages, length) else None
 
     def remember(self, messages: Sequence[AnyMessage], fact: Fact) -> None:
-        """Keep a fact about the whole list."""
+        """Store a fact about the whole list."""
         if not messages or messages[-1].id is None:
             return
         if len(self._facts) >= MAX_REMEMBERED:
-            # Forgetting everything is simpler than an order of use, and costs one full look per living thread.
+            # Forgetting everything is simpler than an LRU order, and costs one full scan per active thread.
             self._facts.clear()
         self._facts[messages[-1].id, len(messages)] = (_marks(messages, len(messages)), fact)
 

@@ -1,10 +1,10 @@
 """A thread's history in the SQLite savers of `langgraph-checkpoint-sqlite`, sync and async.
 
-The two savers differ only in how a statement is executed (the statements are in `history_sql`). All of a compaction is one
-transaction under the saver's own lock, so a process that dies at any instant leaves the old history or the new.
+The two savers differ only in how they execute a statement (the statements are in `history_sql`). A whole compaction is one transaction
+under the saver's own lock, so a process that dies at any moment leaves either the old history or the new.
 
-Deleting gives pages back to the database, not to the disk. When half of the file or more is free, it is rewritten without them
-(`VACUUM`): that costs as much as what is left, so never more than what was freed.
+Deleting frees pages inside the database file, but does not shrink the file. If at least half of it is free, it is rewritten without the
+free pages (`VACUUM`): that costs as much as what is left, so never more than what was freed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _SqliteHistory(SqlHistory):
             yield SqlStatement("VACUUM")
             yield SqlStatement("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.OperationalError:
-            return  # somebody else is using the file: the free pages stay in it and are used again
+            return  # another connection is using the file: the free pages stay in it and will be reused
 
 
 class SyncSqliteHistory(_SqliteHistory):
@@ -54,7 +54,7 @@ class SyncSqliteHistory(_SqliteHistory):
 
     def run(self, steps: Steps[Request, T]) -> T:
         connection = self._saver.conn
-        with self._saver.cursor(transaction=False) as cursor:  # takes the saver's lock, and creates the tables if need be
+        with self._saver.cursor(transaction=False) as cursor:  # takes the saver's lock, and creates the tables if necessary
             execute = executor(cursor)
             try:
                 if not connection.in_transaction:

@@ -1,12 +1,12 @@
 """LangGraph's values as JSON, in the shapes that LangGraph's SDKs read.
 
-`encode` is the hot path (every event of every run): orjson writes what it knows, and asks `known` about the rest. Nothing is ever read
-*from* the data: a dict that looks like a LangChain constructor is a dict.
+`encode` is the hot path (every event of every run): orjson writes what it knows, and calls `known` for the rest. The data is never
+interpreted: a dict that looks like a LangChain constructor stays a dict.
 
 | value | JSON |
 |---|---|
 | message | its fields, flat: `type`, `content`, `id`, `name`, `tool_calls`, ... |
-| pydantic model, dataclass, NamedTuple | object of its fields (a dataclass's names with `_` in front are left out) |
+| pydantic model, dataclass, NamedTuple | object of its fields (a dataclass's fields that begin with `_` are left out) |
 | `Interrupt` | `{value, id, response_schema}` |
 | `Send` | `{node, args}` |
 | exception | `{error, message}` |
@@ -14,17 +14,16 @@
 | `bytes` | base64 |
 | `Decimal`, `timedelta` | number (seconds) |
 | NaN, infinity | null |
-| a class, or an object nobody knows | its type's name in angle brackets: a `repr` may hold addresses and secrets |
+| a class, or an unknown object | its type's name in angle brackets: a `repr` may contain addresses and secrets |
 
-Only a value that orjson refuses as a whole (a lone surrogate, an integer beyond 64 bit, a tuple as a key, a cycle, 250 levels) is walked
-in Python, by `repair`: every part is looked at, and what cannot be said is replaced by a sentence, so that one odd value never ends a
-run.
+If orjson rejects a value as a whole (a lone surrogate, an integer beyond 64 bit, a tuple as a key, a cycle, 250 levels), `repair` walks
+it in Python: it checks every part, and replaces what cannot be encoded by a sentence, so that one odd value never ends a run.
 
 | found | becomes |
 |---|---|
 | half of a surrogate pair | U+FFFD (two halves in a row become their character) |
 | NaN, infinity | null |
-| a key that is no string | what orjson makes of it, else `str` of its parts |
+| a key that is not a string | what orjson makes of it, otherwise `str` of its parts |
 | a value that contains itself; more than `MAX_DEPTH` levels; a value that fails to describe itself | a sentence |
 """
 
@@ -63,10 +62,10 @@ from stepwell.secrets.text import hide_secrets
 _OPTIONS = orjson.OPT_NON_STR_KEYS
 
 _PLAIN_MESSAGES = frozenset({AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage, RemoveMessage})
-"""Their dump is their fields as they are; a subclass may have serializers of its own and is dumped by pydantic."""
+"""Their dump is simply their fields; a subclass may have its own serializers, so pydantic dumps it."""
 
 MAX_DEPTH = 200
-"""Levels of nesting that are sent. orjson writes at most 254, and Python's own stack is not far above."""
+"""Maximum nesting that we send. orjson writes at most 254 levels, and Python's own stack limit is not far above."""
 
 CYCLE = "Left out: this value contains itself."
 TOO_DEEP = f"Left out: nested more than {MAX_DEPTH} levels deep."
@@ -76,7 +75,7 @@ _MAX_BITS = 12_000
 
 
 def encode(value: Any) -> bytes:
-    """The value as JSON. Never raises because of what the value holds."""
+    """The value as JSON. Never raises because of what the value contains."""
     try:
         return orjson.dumps(value, known, _OPTIONS)
     except (TypeError, RecursionError):
@@ -92,11 +91,11 @@ def plain(value: Any) -> Any:
 
 
 def known(value: Any) -> Any:
-    """One step towards JSON for a value that is not JSON. What comes back may need further steps."""
+    """One step towards JSON for a value that is not JSON. The result may need further steps."""
     if type(value) in _PLAIN_MESSAGES:
         return _message(value)
     if isinstance(value, BaseModel):
-        # By the types that are there, not those declared: a `list[BaseMessage]` would lose tool calls, with a warning.
+        # By the actual types, not the declared ones: a `list[BaseMessage]` would lose tool calls, with a warning.
         return value.model_dump(serialize_as_any=True, warnings=False)
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return value._asdict()
@@ -131,7 +130,7 @@ def _scalar(value: Any) -> Any:
 
 
 def _foreign(value: Any) -> Any:
-    """Arrays and numbers of other libraries know how to become Python's; of the rest only the name is told."""
+    """Arrays and numbers of other libraries can convert themselves; for other objects we only give the name."""
     if isinstance(value, type):
         return f"<{value.__qualname__}>"
     tolist = getattr(value, "tolist", None)
@@ -139,12 +138,12 @@ def _foreign(value: Any) -> Any:
 
 
 def _encode_repaired(value: Any) -> bytes:
-    # The standard library writes integers of any size as they are.
+    # The standard library writes integers of any size.
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 def repair(value: Any) -> Any:
-    """The value as plain JSON values, with sentences in place of what cannot be sent."""
+    """The value as plain JSON values, with sentences in place of what cannot be encoded."""
     return _repair(value, 0, set())
 
 
@@ -185,13 +184,13 @@ def _container(value: Any, depth: int, above: set[int]) -> Any:
 
 
 def _describe(value: Any, depth: int, above: set[int]) -> Any:
-    """A value in its own words, which are code of whoever wrote its class and may fail in any way."""
+    """A value's own description. That is code of its class and may fail in any way."""
     try:
         described = known(value)
     except Exception as error:
-        # Whatever it raised, one value must not end the run; the kind of error is told.
+        # Whatever it raised, one value must not end the run; we report the kind of error.
         return f"Left out: a {type(value).__qualname__} could not be written as JSON ({type(error).__name__})."
-    # The description of a value stands on the same level as the value; an object that answers with ever new objects ends below.
+    # One level deeper: an object that keeps describing itself by new objects ends at `MAX_DEPTH`.
     return _repair(described, depth + 1, above)
 
 

@@ -1,6 +1,6 @@
-"""What Stepwell ships for other people's tests: a scripted model, a mint and an object store, and suites for backends and vaults.
+"""Stepwell's tools for other people's tests: a scripted model, a mint and an object store, and suites for backends and vaults.
 
-Names are loaded when they are used, so that importing one part does not import the needs of the others.
+Names are imported on first use, so that importing one part does not import the dependencies of the others.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""A mint in memory: real keys, real signatures, real bookkeeping, and faults on request. `Wallet` cannot tell it from one on the network.
+"""A mint in memory: real keys, real signatures, real accounting, and faults on request. `Wallet` cannot tell it from a network mint.
 
 ```python
 mint = MemoryMint(fee_ppk=100)
 token = mint.issue(1000)                                # a payer's token
-mint.faults = [None, "after", "before"]                 # of the next swaps: none; done, answer lost; not done, no answer
+mint.faults = [None, "after", "before"]                 # for the next swaps: none; done, answer lost; not done, no answer
 ```
 """
 
@@ -25,7 +25,7 @@ from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
 from stepwell.payments.mint import ProofState
 
 Fault = Literal["before", "after", "pending"]
-"""Of one swap: no answer and not done; no answer but done; refused because the money is pending."""
+"""For one swap: no answer and not done; no answer but done; refused because the money is pending."""
 
 _G = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 _LARGEST_POWER = 24
@@ -33,13 +33,13 @@ _LARGEST_POWER = 24
 
 @lru_cache(maxsize=64)
 def _make_keys(seed: bytes) -> tuple[dict[int, bytes], dict[int, str]]:
-    """Private and public keys by amount. A test makes many mints, and their keys are the dearest part."""
+    """Private and public keys by amount. Cached, because tests make many mints, and keys are the most expensive part."""
     private = {2**n: hmac.digest(seed, n.to_bytes(2, "big"), "sha256") for n in range(_LARGEST_POWER)}
     return private, {amount: sign(_G, key) for amount, key in private.items()}
 
 
 class MemoryMint:
-    """`Mint` without a network. `swaps` counts what it has done, `outstanding` is what it owes to holders of its money."""
+    """`Mint` without a network. `swaps` counts its swaps, `outstanding` is what it owes to holders of its money."""
 
     def __init__(self, url: str = "https://mint.test", *, fee_ppk: int = 0, seed: bytes = b"mint", version: str = "01") -> None:
         self.url = url
@@ -63,7 +63,7 @@ class MemoryMint:
         return self._issued
 
     def rotate(self, fee_ppk: int = 0) -> str:
-        """Sign with a new keyset from now on. The old ones can still be spent."""
+        """Sign with a new keyset from now on. Money of the old ones can still be spent."""
         private, keys = _make_keys(self._seed + f"{len(self._keysets)}".encode())
         keyset_id = derive_id(keys, KeysetInfo(self._version, "sat", True, fee_ppk))
         self._private[keyset_id] = private
@@ -82,7 +82,7 @@ class MemoryMint:
         return encode_token(Token(self.url, "sat", tuple(make_proofs(outputs, signatures, self._keysets))))
 
     def spend(self, text: str) -> int:
-        """Somebody swaps a token somewhere else. Gives what it was worth; `TokenInvalidError` if it was spent or is locked."""
+        """Swap a token as if someone spent it elsewhere. Returns its value; raises `TokenInvalidError` if it was spent or is locked."""
         token = decode_token(text)
         for proof in token.proofs:
             if proof.point in self._spent or not is_unlocked(proof, 0.0) or not self._is_ours(proof):
@@ -135,7 +135,7 @@ class MemoryMint:
             raise MintUnavailableError("the mint is down")
 
     def _check(self, inputs: Sequence[Proof], outputs: Sequence[BlindedMessage]) -> None:
-        """In the order and with the codes of real mints."""
+        """Checks in the order and with the codes of real mints."""
         if any(proof.point in self._spent for proof in inputs):
             raise MintRejectedError("spent", 11001)
         if any(output.blinded in self._signed for output in outputs):

@@ -4,10 +4,10 @@
 class TestMyVault(VaultConformance):
     @pytest.fixture
     def open_vault(self, tmp_path):
-        return lambda: MyVault(tmp_path)     # each call opens the same, at first empty, place anew
+        return lambda: MyVault(tmp_path)     # each call opens the same place again; it is empty at first
 ```
 
-A vault that lives in memory only gives the same object each time.
+For a vault that lives only in memory, return the same object each time.
 """
 
 from __future__ import annotations

@@ -1,25 +1,25 @@
-"""What was begun and what was done, remembered outside the process: how an effect happens at most once.
+"""A journal, kept outside the process, of effects that were begun and finished. It lets an effect happen at most once.
 
 ```
-begin(key) ── unknown key ─────▶ Begun           it is now on disk as begun: run the tool, then finish(key, result) or release(key)
-           ── begun before ────▶ Unknown         something stopped it in between; nobody knows whether it happened
-           ── finished ────────▶ Done            the result, as it was
+begin(key) ── unknown key ─────▶ Begun           now stored as begun: run the tool, then finish(key, result) or release(key)
+           ── begun before ────▶ Unknown         something stopped it in between; it may or may not have happened
+           ── finished ────────▶ Done            the stored result
            ── a person said ───▶ Settled         it happened, or it did not; it is not run either way
-           ── other arguments ─▶ OtherArguments  the call was begun before, for something else
+           ── other arguments ─▶ OtherArguments  the call was begun before, with other arguments
 ```
 
-Whoever drives a graph puts a journal into its config (`{"configurable": {JOURNAL: journal}}`); `EffectsMiddleware` acts on it.
+The code that drives a graph puts a journal into its config (`{"configurable": {JOURNAL: journal}}`); `EffectsMiddleware` uses it.
 Without one nothing is journaled: a library user's saver has no place for it.
 
-**What a key is made of.** This module is the only place that makes keys.
+**What a key consists of.** Only this module makes keys.
 
-| the effect belongs to | its key is made of | it is the same |
+| the effect belongs to | its key consists of | it is the same |
 |---|---|---|
-| a call of a model | origin, graphs around, message, call, number | wherever the call is met: after a crash, on a copy, on a branch |
-| a step without a call | origin, namespace with the task's id, number | when the task runs again from its checkpoint |
+| a call of a model | origin, graphs around, message, call, number | wherever the call appears: after a crash, on a copy, on a branch |
+| a step without a call | origin, namespace with the task's id, number | if the task runs again from its checkpoint |
 
-The origin stands for the thread without naming it, and a copy has that of its model. A run's id would not do: a resume is a new run.
-A key is only as lasting as the checkpoint it comes from: before a tool hands it to somebody outside, it waits for `settled`.
+The origin identifies the thread without naming it, and a copy keeps that of the original. A run's id would not work: a resume is a new
+run. A key lasts only as long as the checkpoint it comes from, so a tool waits for `settled` before it sends its key to another service.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ JOURNAL = "__stepwell_effects"
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """It is ours to do, and on disk as begun."""
+    """The caller may do it now; it is stored as begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,14 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """It was done before; `result` is what `finish` was given, `None` if that was deleted since."""
+    """It was done before; `result` is what `finish` stored, `None` if that was deleted since."""
 
     result: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Its outcome was unknown, and a person has looked: it happened or it did not, and what they noted."""
+    """Its outcome was unknown, and a person has checked: whether it happened, and their note."""
 
     happened: bool
     note: str
@@ -78,57 +78,57 @@ Standing = Begun | Unknown | Done | Settled | OtherArguments
 
 @dataclass(frozen=True, slots=True)
 class NotedCall:
-    """What a journal notes of a call beside its key. Nothing of what the call says: an effect outlives its thread."""
+    """What a journal stores about a call besides its key. Nothing of the call's content, because an effect outlives its thread."""
 
     tool: str
     arguments: str = ""
-    """A fingerprint, to tell the call from one that was edited."""
+    """A fingerprint, which differs if the call was edited."""
     former_key: str | None = None
-    """Under which releases before 0.2 have journaled it: an effect they began is recognised after the upgrade."""
+    """The key that releases before 0.2 used, so that an effect they began is recognised after the upgrade."""
 
 
 class EffectJournal(Protocol):
-    """Each method hands its work over at once, in order, and gives a future that is done when it is durable.
+    """Each method queues its work at once, in order, and returns a future that is done when the work is durable.
 
-    Such a future serves both kinds of callers: sync code takes its `result()`, async code wraps it.
+    Such a future serves both kinds of callers: sync code calls `result()`, async code wraps it.
     """
 
     @property
     def origin(self) -> str:
-        """What the keys of the thread begin with: the same on its copies, and of no other thread."""
+        """The prefix of the thread's keys: the same on its copies, and different on every other thread."""
         ...
 
     def begin(self, key: str, call: NotedCall | None = None) -> Future[Standing]: ...
     def finish(self, key: str, result: bytes) -> Future[None]: ...
 
     def release(self, key: str) -> Future[None]:
-        """Forget a begun effect: it turned out not to have happened (the tool paused to ask)."""
+        """Forget a begun effect that turned out not to have happened (the tool paused to ask)."""
         ...
 
     def look(self, keys: Sequence[str]) -> Future[Mapping[str, Standing]]:
-        """How those of these effects stand that were begun; nothing begins."""
+        """The standing of those effects that were begun; begins nothing."""
         ...
 
     def barrier(self) -> Future[None]:
-        """Done when everything that was handed in before is durable, checkpoints included; refused when the run was taken over."""
+        """Done when all earlier work is durable, checkpoints included; fails if another worker has taken over the run."""
         ...
 
 
 Where: TypeAlias = "RunnableConfig | ToolRuntime[Any, Any]"
-"""What a tool has of its surroundings: its `config`, or better its `runtime`, which tells one call of a step from another."""
+"""A tool's `config`, or better its `runtime`, which tells the calls of a step apart."""
 
 
 def journal_of(where: Where) -> EffectJournal | None:
-    """The journal of the run that this belongs to."""
+    """The journal of the current run."""
     journal: EffectJournal | None = _configurable(where).get(JOURNAL)
     return journal
 
 
 def effect_key(where: Where, n: int | str = 0) -> str:
-    """A key that is the same whenever this call is met again, for a service that takes an idempotency key.
+    """A key that is the same whenever this call appears again, for a service that takes an idempotency key.
 
-    A tool with several effects numbers them with `n`. Pass the tool's `runtime`: the config alone knows the step and not the call,
-    so it cannot tell two calls of one step apart, nor recognise the call in another step.
+    A tool with several effects numbers them with `n`. Pass the tool's `runtime`: the config alone identifies the step but not the call, so
+    it cannot tell two calls of one step apart, nor recognise the call in another step.
     """
     message = None if isinstance(where, dict) else _message_of(where)
     if message is None or message.id is None or isinstance(where, dict):
@@ -137,25 +137,25 @@ def effect_key(where: Where, n: int | str = 0) -> str:
 
 
 def call_key(where: Where, message_id: str, call_id: str, n: int | str = 0) -> str:
-    """The key of a call in a message of the graph that this belongs to, from any step of that graph."""
+    """The key of a call in a message of the current graph, from any step of that graph."""
     around = _namespace(where).rpartition("|")[0]
     return "/".join([_origin(where), *([around] if around else []), message_id, call_id, str(n)])
 
 
 def noted_call(runtime: ToolRuntime[Any, Any], tool: str, arguments: Mapping[str, Any]) -> NotedCall:
-    """What to note of the call that this runtime belongs to, as it will run."""
+    """What to record about this runtime's call, as it will run."""
     text = json.dumps(arguments, sort_keys=True, default=str)
     return NotedCall(tool, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), _step_key(runtime, 0))
 
 
 async def settled(where: Where) -> None:
-    """Wait until the step that this call belongs to is on disk, so that no crash can give the same work another key."""
+    """Wait until this call's step is stored durably, so that no crash can give the same work another key."""
     if journal := journal_of(where):
         await asyncio.wrap_future(journal.barrier())
 
 
 def settled_now(where: Where) -> None:
-    """The same for code that is not async; it blocks."""
+    """The same for sync code; it blocks."""
     if journal := journal_of(where):
         journal.barrier().result()
 
@@ -180,7 +180,7 @@ def _namespace(where: Where) -> str:
 
 
 def _message_of(runtime: ToolRuntime[Any, Any]) -> Any:
-    """The model's message that holds the call: the newest with its id. `None` where a graph calls tools without messages."""
+    """The model's message with this call: the newest with its id. `None` if a graph calls tools without messages."""
     state = runtime.state
     messages: Any = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", None)
     for message in reversed(messages if isinstance(messages, list) else []):

@@ -3,10 +3,10 @@
 | effect | meaning | after a crash in the middle |
 |---|---|---|
 | `read` | changes nothing | run again |
-| `idempotent` | running it twice is like running it once; what a tool is when it says nothing | run again |
+| `idempotent` | running it twice is like running it once; the default | run again |
 | `once` | a second run would do harm | not run again: the outcome is reported as unknown |
 
-This module only carries the declaration. `EffectsMiddleware` acts on it where the run has a journal (`effect_journal`).
+This module only holds the declaration. `EffectsMiddleware` enforces it if the run has a journal (`effect_journal`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from stepwell.errors import ConfigurationError
 Effect = Literal["read", "idempotent", "once"]
 
 EFFECT = "stepwell_effect"
-"""The key in a tool's metadata, and the attribute of a plain function."""
+"""The key in a tool's metadata, and the attribute name on a plain function."""
 
 T = TypeVar("T")
 
 
 def with_effect(effect: Effect) -> Callable[[T], T]:
-    """Declare the effect of a plain function (as a decorator) or of a tool: `with_effect("once")(tool)` gives a copy of it."""
+    """Declare the effect of a plain function (as a decorator) or of a tool: `with_effect("once")(tool)` returns a copy of it."""
     if effect not in get_args(Effect):
         raise ConfigurationError(f"Unknown effect '{effect}'. A tool's effect is one of: {', '.join(get_args(Effect))}.")
 
@@ -41,7 +41,7 @@ def with_effect(effect: Effect) -> Callable[[T], T]:
 
 
 def effect_of(tool: Any) -> Effect:
-    """The effect a tool declares: in its metadata, or on the function it is made of."""
+    """The effect that a tool declares, in its metadata or on its function."""
     metadata = getattr(tool, "metadata", None) or {}
     functions = (tool, getattr(tool, "func", None), getattr(tool, "coroutine", None))
     declared = (metadata.get(EFFECT), *(getattr(function, EFFECT, None) for function in functions))

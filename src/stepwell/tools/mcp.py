@@ -1,12 +1,12 @@
-"""Tools of MCP servers, beside plain functions (extra `[mcp]`).
+"""Tools of MCP servers (extra `[mcp]`).
 
 | | sessions | agents |
 |---|---|---|
-| `load_mcp_tools`, `load_mcp_tools_sync` | one for each call; a stdio server is started for each call | sync and async |
-| `async with mcp_session(...) as tools` | one for each server, open until the block ends | async |
+| `load_mcp_tools`, `load_mcp_tools_sync` | one per call; a stdio server is started for each call | sync and async |
+| `async with mcp_session(...) as tools` | one per server, open until the block ends | async |
 
-The names of all tools are checked together; a tool's effect follows from the server's annotations. The connection itself is
-langchain-mcp-adapters'.
+Tool names are checked across all servers; a tool's effect follows from the server's annotations. langchain-mcp-adapters makes the
+connection.
 """
 
 from __future__ import annotations
@@ -109,13 +109,13 @@ async def _open(connection: Connection) -> AsyncIterator[ClientSession]:
         try:
             yield session
         except Exception as error:
-            failure = error  # carried out by hand: the task groups inside would wrap it in an ExceptionGroup
+            failure = error  # raised below: the task groups inside would wrap it in an ExceptionGroup
     if failure is not None:
         raise failure
 
 
 async def _listing(connection: Connection, timeout_s: float) -> list[Tool] | Exception:
-    """A server's tools, or what kept it from telling them: one failing server must not cancel the start of the others."""
+    """A server's tools, or the error: one failing server must not cancel the start of the others."""
     try:
         async with asyncio.timeout(timeout_s), _open(connection) as session:
             return await _list_tools(session)
@@ -142,7 +142,7 @@ def _refuse_unreachable(found: Mapping[str, list[Tool] | Exception]) -> None:
 
 def _unreachable(failed: Mapping[str, Exception]) -> ConfigurationError:
     facts = " ".join(f"The MCP server '{name}' could not be started or reached: {plain_fact(e)}." for name, e in failed.items())
-    return ConfigurationError(f"{facts} Check its description, and that it runs.")
+    return ConfigurationError(f"{facts} Check its configuration, and that it is running.")
 
 
 def _without_conflicts(tools: Mapping[str, list[BaseTool]]) -> list[BaseTool]:

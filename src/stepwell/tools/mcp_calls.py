@@ -1,8 +1,8 @@
-"""One tool of an MCP server, made into a tool of ours.
+"""Turns one tool of an MCP server into a tool of ours.
 
-The adapters give a tool that is async only, answers in content blocks, loses arguments named `config` or `runtime`, and lets a
-broken connection crash the run. Here it also runs from sync code, answers in plain text where there is only text, takes
-arguments of every name, declares its effect, has a time-out, and reports every failure to the model as an error result.
+The adapters' tool is async only, answers in content blocks, loses arguments named `config` or `runtime`, and lets a broken connection
+crash the run. Ours also runs from sync code, answers in plain text if there is only text, accepts arguments of any name, declares its
+effect, has a time-out, and reports every failure to the model as an error result.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ ServerCall = Callable[..., Awaitable[tuple[Any, Any]]]
 
 
 class McpCallError(ToolException):
-    """A call that got no answer; the text is written for the model."""
+    """A call that got no answer; its text is written for the model."""
 
 
 class McpTool(BaseTool):
-    """A tool whose arguments all belong to the server: LangChain's StructuredTool would put its own in the place of some."""
+    """A tool whose arguments all belong to the server: LangChain's StructuredTool would replace some with its own."""
 
     server: str
     call: ServerCall
@@ -57,7 +57,7 @@ def tool_of(
     prefix: bool,
     call_timeout_s: float,
 ) -> BaseTool:
-    """Make a tool that opens a session for each call (`connection`) or uses one that is open (`session`)."""
+    """Make a tool that opens a session for each call (`connection`) or uses an open one (`session`)."""
     from langchain_mcp_adapters.tools import convert_mcp_tool_to_langchain_tool
 
     adapted = convert_mcp_tool_to_langchain_tool(
@@ -80,7 +80,7 @@ def tool_of(
 
 
 async def _put_runtime_back(request: MCPToolCallRequest, handler: Callable[..., Awaitable[Any]]) -> Any:
-    """The adapters keep an argument named `runtime` for themselves; a server's tool may have one too."""
+    """The adapters take an argument named `runtime` for themselves, but a server's tool may have one too."""
     if request.runtime is not None:
         request = request.override(args={**request.args, "runtime": request.runtime})
     return await handler(request)
@@ -92,12 +92,12 @@ def safe_name(name: str) -> str:
 
 
 def effect_of_hints(hints: Mapping[str, Any]) -> Effect:
-    """The effect that MCP's annotations mean. A server that contradicts itself is taken at its worst."""
+    """The effect that MCP's annotations mean. If a server contradicts itself, we assume the worst."""
     if hints.get("destructiveHint"):
         return "once"
     if hints.get("readOnlyHint"):
         return "read"
-    # Only when it is said: the protocol's default for silence is "not idempotent", ours is that of a plain function.
+    # Only an explicit False counts: the protocol's default is "not idempotent", but ours is the same as for a plain function.
     return "once" if hints.get("idempotentHint") is False else "idempotent"
 
 
@@ -116,7 +116,7 @@ def _guard(call: ServerCall, server: str, tool: str, timeout_s: float) -> Server
             ) from error
         except Exception as error:
             let_pass(error)
-            # The adapters let every fault of transport, protocol and conversion through as whatever it was.
+            # The adapters let every transport, protocol and conversion error through unchanged.
             raise McpCallError(
                 f"The tool '{tool}' of the MCP server '{server}' gave no answer: {plain_fact(error)}."
             ) from error
@@ -126,7 +126,7 @@ def _guard(call: ServerCall, server: str, tool: str, timeout_s: float) -> Server
 
 
 def plain_fact(error: BaseException) -> str:
-    """What went wrong, in words that hold no address, path or token."""
+    """What went wrong, without any address, path or token."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     response = getattr(error, "response", None)
@@ -142,7 +142,7 @@ def plain_fact(error: BaseException) -> str:
             return fact
     if type(error).__name__ in ("ConnectError", "ConnectTimeout"):
         return "it could not be reached"
-    # Which of these it is depends on whether the end is seen while something is sent, or while an answer is waited for.
+    # Which one it is depends on whether the connection closes while sending or while waiting for an answer.
     if type(error).__name__ in ("BrokenResourceError", "ClosedResourceError") or str(error) == "Connection closed":
         return "it ended without answering"
     if type(error).__name__ == "McpError":
@@ -151,7 +151,7 @@ def plain_fact(error: BaseException) -> str:
 
 
 def _plain(content: Any) -> Any:
-    """Text blocks joined into one text: shorter, and what every model and the offloading of large results take."""
+    """Join text blocks into one text: it is shorter, and works with every model and with the offloading of large results."""
     if isinstance(content, list) and all(isinstance(block, Mapping) and block.get("type") == "text" for block in content):
         return "\n".join(str(block["text"]) for block in content)
     return content

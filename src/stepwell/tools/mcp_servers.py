@@ -1,8 +1,8 @@
-"""The description of MCP servers, checked before anything is started.
+"""Checks the descriptions of MCP servers before anything is started.
 
-A server is a mapping in the form that MCP clients share: `{"command": ..., "args": [...], "env": {...}}` for a process of our
-own, `{"url": ..., "headers": {...}}` for one that runs elsewhere. `transport` (or `type`) may be left out. Whatever is wrong is
-a `ConfigurationError` that names the server and never repeats a value: values hold tokens.
+A server is a mapping in the usual form of MCP clients: `{"command": ..., "args": [...], "env": {...}}` for a process that we start,
+`{"url": ..., "headers": {...}}` for a server that runs elsewhere. `transport` (or `type`) is optional. Any mistake raises a
+`ConfigurationError` that names the server and never repeats a value, because values may contain tokens.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TRANSPORTS = {
 
 
 def connection_of(name: str, server: object) -> dict[str, Any]:
-    """A server's description in the complete form that langchain-mcp-adapters takes."""
+    """A server's description in the complete form that langchain-mcp-adapters expects."""
     if not isinstance(server, Mapping):
         raise _wrong(name, f"its description is a {type(server).__name__}, not a mapping")
     given = dict(server)
@@ -30,7 +30,7 @@ def connection_of(name: str, server: object) -> dict[str, Any]:
     checks = _STDIO if transport == "stdio" else _HTTP
     for key, value in given.items():
         if key not in checks:
-            raise _wrong(name, f"'{key}' is not a setting of the transport '{transport}'; known are {_list(checks)}")
+            raise _wrong(name, f"'{key}' is not a setting of the transport '{transport}'; known settings: {_list(checks)}")
         if not checks[key](value):
             raise _wrong(name, f"the value of '{key}' does not fit")
     if transport == "stdio":
@@ -39,7 +39,7 @@ def connection_of(name: str, server: object) -> dict[str, Any]:
 
 
 def _transport(name: str, given: dict[str, Any]) -> str:
-    """Take the transport out of the description, or tell it from what is there."""
+    """Take the transport out of the description, or infer it from the other keys."""
     stated = given.pop("transport", None) or given.pop("type", None)
     given.pop("type", None)
     if stated is None:
@@ -47,7 +47,7 @@ def _transport(name: str, given: dict[str, Any]) -> str:
             raise _wrong(name, "it needs either a 'command' to start or a 'url' to call")
         stated = "stdio" if "command" in given else "http"
     if stated not in _TRANSPORTS:
-        raise _wrong(name, f"the transport '{stated}' is unknown; known are {_list(_TRANSPORTS)}")
+        raise _wrong(name, f"the transport '{stated}' is unknown; known transports: {_list(_TRANSPORTS)}")
     transport = _TRANSPORTS[stated]
     needed = "command" if transport == "stdio" else "url"
     if needed not in given:

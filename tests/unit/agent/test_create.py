@@ -256,7 +256,10 @@ def test_thread_keeps_files_and_todos_between_runs():
         ({"backend": "/data"}, r"backend is a str\. Pass a backend, such as FilesystemBackend"),
         ({"system_prompt": 3}, "system_prompt is a int"),
         ({"interrupt_on": {"ls": "yes"}}, "interrupt_on of the agent says 'yes' for 'ls'. Write True"),
-        ({"interrupt_on": {"ls": {"allowed_decisions": ["aprove"]}}}, "unknown decisions for 'ls': aprove. Known are: approve"),
+        (
+            {"interrupt_on": {"ls": {"allowed_decisions": ["aprove"]}}},
+            "unknown decisions for 'ls': aprove. Known decisions: approve",
+        ),
         ({"interrupt_on": {"ls": {"allowed": ["approve"]}}}, "Write True, False or"),
     ],
 )
@@ -267,7 +270,7 @@ def test_a_slip_in_an_argument_is_named_while_building(arguments: dict[str, Any]
 
 def test_a_subagent_s_misspelt_model_is_refused_while_building():
     critic = {"name": "critic", "description": "Finds faults.", "system_prompt": "Find faults.", "model": "antropic:claude"}
-    with pytest.raises(ConfigurationError, match=r"Subagent 'critic' cannot have its model.*Did you mean 'anthropic'"):
+    with pytest.raises(ConfigurationError, match=r"Subagent 'critic' cannot use its model.*Did you mean 'anthropic'"):
         create_deep_agent(ScriptedModel(), subagents=[critic])
 
 

@@ -152,9 +152,9 @@ async def test_two_subagents_wait_at_once_and_are_answered_one_by_one():
 
 def test_a_misspelt_tool_is_refused_when_built():
     """A name that nobody has would let the real tool run without approval."""
-    with pytest.raises(ConfigurationError, match="names tools that nobody has: write_fil"):
+    with pytest.raises(ConfigurationError, match="names unknown tools: write_fil"):
         create_deep_agent(ScriptedModel(), interrupt_on={"write_fil": True})
-    with pytest.raises(ConfigurationError, match="subagent 'a' names tools that nobody has: x"):
+    with pytest.raises(ConfigurationError, match="subagent 'a' names unknown tools: x"):
         create_deep_agent(ScriptedModel(), subagents=[spec("a", interrupt_on={"x": True})])
 
 

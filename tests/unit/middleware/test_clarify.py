@@ -103,7 +103,7 @@ WRONG = [
     (IN_WORDS, {"selected": ["essay"]}, "not null"),
     (IN_WORDS, {"response": "x" * 100_001}, "at most 100,000"),
     (CHOICE, {"selected": ["novel"]}, "that the question does not have"),
-    (CHOICE, {"selected": ["essay", "seminar"]}, "takes one"),
+    (CHOICE, {"selected": ["essay", "seminar"]}, "allows only one"),
     (CHOICE, {"selected": ["essay", "essay"]}, "twice"),
     (CHOICE, {"selected": "essay"}, "a list of option ids"),
     (CHOICE, {"selected": [], "freeform": ""}, "Nothing is selected"),
@@ -111,7 +111,7 @@ WRONG = [
     (CHOICE, ["essay"], "is an object, not a list"),
     (CHOICE, {"selected": [], "freeform": "  "}, "'freeform' is empty"),
     (CHOICE, {"selected": ["essay"], "freeform": 7}, "where a text is needed"),
-    ({**CHOICE, "allow_freeform": False}, {"selected": ["essay"], "freeform": "or so"}, "no words of one's own"),
+    ({**CHOICE, "allow_freeform": False}, {"selected": ["essay"], "freeform": "or so"}, "does not allow free text"),
 ]
 
 

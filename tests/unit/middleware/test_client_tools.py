@@ -286,7 +286,7 @@ WRONG = [
     ("read_file", {"tool_results": {}}, "a list of 'tool_results'"),
     ("read_file", {"tool_results": []}, "are missing: c1"),
     ("read_file", {"tool_results": ["text"]}, "which call"),
-    ("read_file", {"tool_results": [{"tool_call_id": "c2", "content": {"text": ""}}]}, "not asked for"),
+    ("read_file", {"tool_results": [{"tool_call_id": "c2", "content": {"text": ""}}]}, "not requested"),
     ("read_file", {"tool_results": results_of({"text": ""})["tool_results"] * 2}, "two results"),
     ("read_file", results_of(), "has neither"),
     ("read_file", results_of({"text": ""}, error={"code": "failed"}), "has both"),

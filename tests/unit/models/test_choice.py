@@ -102,7 +102,7 @@ def test_a_provider_without_a_model_name_asks_for_its_variable(provider: str, va
 
 @pytest.mark.parametrize("name", ["llama3.2", "gpt-oss"])
 def test_a_bare_name_nobody_knows_is_refused_with_the_providers(name: str):
-    with pytest.raises(ModelUnavailableError, match=f"'{name}' in the model argument cannot be told.*anthropic, .*ollama"):
+    with pytest.raises(ModelUnavailableError, match=f"'{name}' in the model argument is not clear.*anthropic, .*ollama"):
         chosen(name)
 
 

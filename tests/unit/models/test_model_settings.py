@@ -68,9 +68,7 @@ def test_a_named_model_takes_connection_settings():
 
 
 def test_a_value_that_does_not_fit_is_refused_and_not_shown():
-    with pytest.raises(
-        ConfigurationError, match="'temperature' of the model ChatOllama has a value that does not fit"
-    ) as caught:
+    with pytest.raises(ConfigurationError, match="'temperature' of the model ChatOllama has an invalid value") as caught:
         resolve_model(ChatOllama(model="m"), settings=SETTINGS, model_settings={"temperature": "sk-hot"})
     assert "sk-hot" not in str(caught.value)
     with pytest.raises(ModelUnavailableError, match="'ollama:m' cannot be built: temperature") as caught:

@@ -1,1 +1,1 @@
-"""What `FilesystemBackend` stands on: a folder that nothing leaves, opened, walked, searched and written safely."""
+"""The parts of `FilesystemBackend`: opening, walking, searching and writing a folder safely, without ever leaving it."""

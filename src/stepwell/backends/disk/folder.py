@@ -1,15 +1,15 @@
-"""An open folder on disk, and what may be done to the names directly in it.
+"""An open folder on disk, and the operations on names directly in it.
 
-`Folder` is the seam between the verbs and the host. Whoever holds one has already been led to a folder inside the root; from
-there every method takes one name, never a path, and never follows a link. Two forms exist:
+`Folder` is the seam between the verbs and the host. An open `Folder` is always inside the root; from there every method takes one name,
+never a path, and never follows a link. There are two implementations:
 
-| form | held by | strength |
+| form | identified by | strength |
 |---|---|---|
-| `HeldFolder` | a file descriptor | moving or swapping any folder above it changes nothing |
-| `portable.NamedFolder` | its path | checked before and after each step; for systems without descriptors of folders |
+| `HeldFolder` | a file descriptor | unaffected if any folder above it is moved or swapped |
+| `portable.NamedFolder` | its path | checked before and after each step; for systems without folder descriptors |
 
-Failures are `OSError`s, so one place (`filesystem.explain`) can put them into words: `PermissionError` for what is refused on
-principle, `InTheWayError` for a file where a folder should be, `TooLargeError`, `ChangedError`.
+Failures are `OSError`s, so that one place (`filesystem.explain`) can put them into words: `PermissionError` for what is never allowed,
+`InTheWayError` for a file where a folder should be, `TooLargeError`, `ChangedError`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from functools import lru_cache
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-# O_NONBLOCK: opening a pipe must not wait for its other end. Absent flags are those that the system does not need.
+# O_NONBLOCK: opening a pipe must not wait for its other end. If a flag is missing, the system does not need it.
 READ_FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_NOFOLLOW", 0)
@@ -38,12 +38,12 @@ _CHUNK = 1 << 20
 
 
 class InTheWayError(NotADirectoryError):
-    """A file stands where the path needs a folder."""
+    """A file is where the path needs a folder."""
 
     def __init__(self, depth: int) -> None:
         super().__init__(errno.ENOTDIR, "a file is in the way")
         self.depth = depth
-        """How many segments of the path name that file."""
+        """The number of path segments that lead to that file."""
 
 
 class TooLargeError(OSError):
@@ -55,38 +55,38 @@ class TooLargeError(OSError):
 
 
 class ChangedError(OSError):
-    """A file is no longer what was read a moment ago."""
+    """A file has changed since it was read."""
 
 
 def file_mode(folder: os.stat_result) -> int:
-    """Of a new file: who may not look into its folder may not read it either. The umask takes away more."""
+    """The mode of a new file: users who may not look into its folder may not read it either. The umask removes more."""
     return folder.st_mode & 0o666
 
 
 def folder_mode(above: os.stat_result) -> int:
-    """Of a new folder, by the same rule."""
+    """The mode of a new folder, by the same rule."""
     return above.st_mode & 0o777
 
 
 class Folder(Protocol):
-    """A folder that is open until `close`, and its direct children."""
+    """A folder, open until `close`, and its direct children."""
 
     def scan(self) -> list[os.DirEntry[str]]: ...
 
     def stat(self, name: str) -> os.stat_result: ...
 
     def open(self, name: str) -> int:
-        """A descriptor to read from. The caller checks what it opened: see `check_regular`."""
+        """A descriptor for reading. The caller checks what it opened: see `check_regular`."""
         ...
 
     def create(self, name: str) -> int:
-        """A descriptor of a new, empty file to write to."""
+        """A descriptor for writing to a new, empty file."""
         ...
 
     def replace(self, source: str, target: str) -> None: ...
 
     def place(self, source: str, target: str) -> None:
-        """Rename onto a name that must be free; `FileExistsError` if somebody was faster."""
+        """Rename to a name that must be free; raises `FileExistsError` if another writer was faster."""
         ...
 
     def remove(self, name: str) -> None: ...
@@ -94,13 +94,13 @@ class Folder(Protocol):
     def writable(self, name: str) -> bool: ...
 
     def sync(self) -> None:
-        """Make the folder's own entries survive a power cut, where the system can."""
+        """Make the folder's own entries survive a power cut, if the system can."""
         ...
 
     def identity(self) -> tuple[int, int]: ...
 
     def descriptor(self) -> int | None:
-        """What an advisory lock can be put on."""
+        """A descriptor for an advisory lock, if there is one."""
         ...
 
     def close(self) -> None: ...
@@ -119,8 +119,8 @@ def check_regular(status: os.stat_result) -> None:
 
 
 def read_bytes(folder: Folder, name: str, limit: int) -> bytes:
-    """A file's bytes, all of them or an error."""
-    check_regular(folder.stat(name))  # first, because opening a device can already set it going
+    """All bytes of a file, or an error."""
+    check_regular(folder.stat(name))  # first, because merely opening a device can trigger it
     descriptor = folder.open(name)
     try:
         status = os.fstat(descriptor)
@@ -167,7 +167,7 @@ class HeldFolder:
         rename = _renameat2()
         if rename is not None and rename(self._fd, os.fsencode(source), self._fd, os.fsencode(target), _RENAME_NOREPLACE) == 0:
             return
-        # Also where the file system lacks that call. The file has two names for a moment, and readers refuse it so long.
+        # Also used if the file system lacks that call. The file has two names for a moment, and readers refuse it meanwhile.
         os.link(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd, follow_symlinks=False)
         os.unlink(source, dir_fd=self._fd)
 
@@ -200,7 +200,7 @@ class HeldFolder:
 
 @lru_cache(maxsize=1)
 def _renameat2() -> Any:
-    """Linux's rename that never replaces, or None."""
+    """Linux's rename that never overwrites, or None."""
     if sys.platform != "linux":
         return None
     import ctypes

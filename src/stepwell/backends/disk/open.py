@@ -1,16 +1,16 @@
-"""The way from a root to a folder below it, such that nothing on the way can lead outside.
+"""Opens folders below a root in such a way that nothing on the path can lead outside.
 
-Looking first and opening afterwards loses against somebody who swaps a folder for a link in between. So the kernel decides
-while it opens:
+Checking first and opening afterwards is a race: an attacker can swap a folder for a link in between. So the kernel decides while it
+opens:
 
 ```
 openat2(root, "a/b", BENEATH | NO_SYMLINKS | NO_MAGICLINKS)        Linux 5.6 and later: one call
-└─ refused or missing: step by step, each open relative to the last,  every POSIX system; also says *what* was wrong
+└─ refused or missing: step by step, each open relative to the last,  every POSIX system; also finds *what* was wrong
    with O_NOFOLLOW | O_DIRECTORY
-   └─ no such means: `portable`                                      checked before and after; weaker
+   └─ not available: `portable`                                      checked before and after; weaker
 ```
 
-Links are refused wherever they point. A root given through links is the host's own choice and is resolved once, when built.
+Links are refused wherever they point. If the root itself is given through links, that is the host's choice; they are resolved once.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Tree(Protocol):
     """The folders below one root."""
 
     def enter(self, segments: Sequence[str], *, create: bool = False) -> Folder:
-        """Open the folder that the segments name from the root; with `create`, make what is missing."""
+        """Open the folder that the segments name from the root; with `create`, make missing folders."""
         ...
 
 
 def tree_at(root: str, containment: Containment = "auto") -> Tree:
-    """The strongest means that this system has, or the one that was asked for."""
+    """The strongest method that this system has, or the requested one."""
     if containment == "portable" or (containment == "auto" and not _has_descriptors()):
         return NamedTree(root)
     return HeldTree(root, beneath=containment != "walk")
@@ -76,12 +76,12 @@ class HeldTree:
             return open_beneath(root, "/".join(segments))
         except OSError as error:
             if error.errno in (errno.ENOSYS, errno.EPERM):
-                self._beneath = False  # an old kernel, or a sandbox that forbids the call: do not ask again
+                self._beneath = False  # an old kernel, or a sandbox that forbids the call: do not try again
             raise
 
 
 def _walk(here: int, segments: Sequence[str], create: bool) -> int:
-    """The last folder's descriptor; `here` and those in between are closed."""
+    """Returns the last folder's descriptor, and closes `here` and those in between."""
     for depth, name in enumerate(segments, 1):
         try:
             there = _step(here, name, depth, create)
@@ -97,13 +97,13 @@ def _step(here: int, name: str, depth: int, create: bool) -> int:
     except FileNotFoundError:
         if not create:
             raise
-        with suppress(FileExistsError):  # somebody else may be faster; the next step sees what it is
+        with suppress(FileExistsError):  # another process may be faster; the next step checks what it made
             os.mkdir(name, folder_mode(os.fstat(here)), dir_fd=here)
         return _step(here, name, depth, create=False)
     except OSError as error:
         if error.errno not in (errno.ENOTDIR, errno.ELOOP, errno.EMLINK):
             raise
-    # Systems differ in how they refuse a link here, so look at what it is.
+    # Systems report a link here with different errors, so check what it is.
     if stat.S_ISREG(os.stat(name, dir_fd=here, follow_symlinks=False).st_mode):
         raise InTheWayError(depth)
     raise PermissionError(errno.EPERM, "a link or a special file on the way")
@@ -121,7 +121,7 @@ def _has_descriptors() -> bool:
 
 @lru_cache(maxsize=1)
 def _openat2() -> Callable[[int, str], int] | None:
-    """A function that opens a folder strictly below another one, or None where there is no such call."""
+    """A function that opens a folder strictly below another one, or None if the system has no such call."""
     if sys.platform != "linux":
         return None
     import ctypes

@@ -1,8 +1,8 @@
 """Containment for systems that cannot open a file relative to a folder (Windows).
 
-Weaker than `open.HeldTree`, and only used where that cannot be: a path is checked, used, and checked again. Somebody
-who can swap folders of the host between two checks may get one step through, which is then reported as refused. Links that
-simply lie in the tree never get through.
+Weaker than `open.HeldTree`, and only used where that is not available: a path is checked, used, and checked again. An attacker who can
+swap folders of the host between two checks may get one step through, which is then reported as refused. Links that are simply in the
+tree never get through.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class NamedTree:
 
 
 class NamedFolder:
-    """A folder known by its path; nothing is really held open."""
+    """A folder known by its path; nothing is kept open."""
 
     __slots__ = ("_path",)
 
@@ -45,7 +45,7 @@ class NamedFolder:
         self._path = path
 
     def check(self) -> None:
-        """Raise if a link has taken the place of any folder on the way here."""
+        """Raise if a link has replaced any folder on the way here."""
         if os.path.normcase(os.path.realpath(self._path)) != os.path.normcase(self._path):
             raise PermissionError(errno.EPERM, "a link on the way")
 
@@ -76,7 +76,7 @@ class NamedFolder:
     def place(self, source: str, target: str) -> None:
         self.check()
         if os.name == "nt":
-            os.rename(self._at(source), self._at(target))  # refuses an existing target there
+            os.rename(self._at(source), self._at(target))  # on Windows this fails if the target exists
         else:
             os.link(self._at(source), self._at(target), follow_symlinks=False)
             os.unlink(self._at(source))
@@ -90,7 +90,7 @@ class NamedFolder:
         return os.access(self._at(name), os.W_OK)
 
     def sync(self) -> None:
-        """Such systems have no way to ask for it."""
+        """These systems have no way to do it."""
 
     def identity(self) -> tuple[int, int]:
         status = os.lstat(self._path)
@@ -112,7 +112,7 @@ class NamedFolder:
         return os.path.join(self._path, name)
 
     def _check_descriptor(self, descriptor: int, name: str) -> int:
-        """The descriptor, once it is certain that it belongs to the name in this folder."""
+        """Return the descriptor if it really belongs to the name in this folder."""
         try:
             self.check()
             if not os.path.samestat(os.fstat(descriptor), os.lstat(self._at(name))):
@@ -124,7 +124,7 @@ class NamedFolder:
 
 
 def _make(path: str) -> None:
-    with suppress(FileExistsError):  # somebody else may be faster; what it is gets checked next
+    with suppress(FileExistsError):  # another process may be faster; the result is checked next
         os.mkdir(path, folder_mode(os.stat(os.path.dirname(path))))
 
 

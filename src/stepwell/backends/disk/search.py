@@ -1,7 +1,7 @@
 """grep and glob over a tree on disk.
 
-Bytes are searched first, and only files with a hit are decoded: most files have none. What is opened is checked before it is
-read: links, files with several names and special files are passed over, as are files that are not text.
+We search bytes first and decode only files with a hit, because most files have none. Every opened file is checked before it is read:
+links, files with several names, special files and files that are not text are skipped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from stepwell.backends.protocol import FileInfo, GrepMatch, Listing, Matches
 from stepwell.backends.tree import MAX_FOUND, MAX_MATCHES, found_note, matches_note
 
 _BLOCK = 4 << 20
-_KIND = 0o170000  # the bits of a mode that say what it is, the same everywhere Python runs
+_KIND = 0o170000  # the file-type bits of a mode, the same everywhere Python runs
 _LONGEST_LINE = 64 << 20
 
 
@@ -28,12 +28,12 @@ def file_row(path: str, status: os.stat_result) -> FileInfo:
     return {"path": path, "is_dir": False, "size": status.st_size, "modified_at": _moment(status.st_mtime_ns)}
 
 
-# Writing out a time costs as much as asking the disk for it, and most files keep theirs from one search to the next.
+# Formatting a time costs as much as reading it from the disk, and most files keep theirs from one search to the next.
 @lru_cache(maxsize=2 * MAX_FOUND)
 def _moment(nanoseconds: int) -> str:
     try:
         whole = datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC)
-    except (OverflowError, ValueError, OSError):  # a file may claim any time at all
+    except (OverflowError, ValueError, OSError):  # a file may claim any time
         return ""
     return whole.replace(microsecond=nanoseconds // 1_000 % 1_000_000).isoformat()
 
@@ -44,7 +44,7 @@ def is_single(status: os.stat_result) -> bool:
 
 
 def find_files(walk: Walk, matches: Callable[[str], bool], shown: str, deadline: Deadline) -> Listing:
-    """The files whose path below the start matches; `shown` is put before each."""
+    """The files whose path below the start matches; `shown` is prepended to each."""
     rows: list[FileInfo] = []
     for folder, below, names in walk:
         for name in names:
@@ -62,7 +62,7 @@ def find_files(walk: Walk, matches: Callable[[str], bool], shown: str, deadline:
 
 
 def grep_tree(walk: Walk, wanted: TextPattern, passes: Callable[[str], bool] | None, shown: str, deadline: Deadline) -> Matches:
-    """The matching lines in the files below the start that pass a glob."""
+    """The matching lines in the files below the start that match a glob."""
     finder = byte_finder(wanted)
     rows: list[GrepMatch] = []
     for folder, below, names in walk:
@@ -80,7 +80,7 @@ def grep_tree(walk: Walk, wanted: TextPattern, passes: Callable[[str], bool] | N
 def grep_one(
     folder: Folder, name: str, path: str, wanted: TextPattern, passes: Callable[[str], bool] | None, deadline: Deadline
 ) -> Matches:
-    """The matching lines in one file that was named itself, if it passes the glob."""
+    """The matching lines of one file that was named directly, if it matches the glob."""
     if passes is not None and not passes(name):
         return Matches()
     rows = grep_file(folder, name, path, wanted, byte_finder(wanted), deadline)
@@ -92,7 +92,7 @@ def grep_one(
 def grep_file(
     folder: Folder, name: str, path: str, wanted: TextPattern, finder: ByteFinder, deadline: Deadline
 ) -> Sequence[GrepMatch]:
-    """One file's matching lines, at most one more than are shown; none if it is not a text file that may be read."""
+    """One file's matching lines, at most one more than are shown; empty if it is not a readable text file."""
     try:
         descriptor = folder.open(name)
     except OSError:
@@ -114,8 +114,8 @@ def grep_file(
 def _rows(
     data: bytes, first_line: int, path: str, wanted: TextPattern, finder: ByteFinder, deadline: Deadline
 ) -> list[GrepMatch]:
-    """Rows for the matching lines of some whole lines."""
-    data.decode()  # a file with a hit must be text altogether
+    """Rows for the matching lines in a block of whole lines."""
+    data.decode()  # a file with a hit must be text throughout
     rows: list[GrepMatch] = []
     number, counted, start = first_line, 0, 0
     while start < len(data) and len(rows) <= MAX_MATCHES:
@@ -123,7 +123,7 @@ def _rows(
         if hit < 0:
             break
         line_start = max(start, data.rfind(b"\n", start, hit) + 1)
-        if line_start >= len(data):  # what follows the last newline is no line
+        if line_start >= len(data):  # nothing follows the last newline
             break
         end = data.find(b"\n", hit)
         end = len(data) if end < 0 else end
@@ -153,7 +153,7 @@ def _rows_of_large(descriptor: int, path: str, wanted: TextPattern, finder: Byte
 
 
 def _blocks_of_lines(descriptor: int) -> Iterator[bytes]:
-    """A file in blocks that end where lines end, so that memory stays bounded; only a giant line is cut."""
+    """A file in blocks that end at line ends, so that memory stays limited; only a giant line is cut."""
     rest = b""
     while block := os.read(descriptor, _BLOCK):
         data = rest + block

@@ -1,12 +1,12 @@
-"""Which spot on disk a path means, and how that spot is shown.
+"""Maps a path to a spot on disk, and to how that spot is shown.
 
-`paths` judges the text; this module adds what only a tree on disk has: a root, the mode in which paths are the host's own, and
-the names that unfinished writes use. Nothing here looks at a disk except to find, once, that the root is a folder.
+`paths` checks the text; this module adds what only a tree on disk has: a root, the mode that uses the host's own paths, and the names
+of unfinished writes. It touches the disk only once, to check that the root is a folder.
 
 | | `/notes/a.md` means | is shown as |
 |---|---|---|
 | `virtual_mode=True` | `notes/a.md` below the root | `/notes/a.md` |
-| `virtual_mode=False` | refused, unless the root is `/` or `/notes` | as typed; `a.md` and `/` are taken from the root |
+| `virtual_mode=False` | refused, unless the root is `/` or `/notes` | as typed; `a.md` and `/` are relative to the root |
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from stepwell.errors import ConfigurationError
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A path that passed: how it is shown, and its segments from the root."""
+    """A valid path: how it is shown, and its segments from the root."""
 
     shown: str
     segments: tuple[str, ...]
@@ -39,12 +39,12 @@ class Spot:
 
     @property
     def below(self) -> str:
-        """What stands before the names of its children when they are shown."""
+        """The prefix for the names of its children when they are shown."""
         return self.shown.rstrip("/") + "/"
 
     @property
     def inner(self) -> str:
-        """The same as seen from the root, in either mode."""
+        """The path as seen from the root, in either mode."""
         return "/" + "".join(f"{segment}/" for segment in self.segments)
 
     def shown_at(self, depth: int) -> str:
@@ -62,14 +62,14 @@ class Spots:
             raise ConfigurationError(
                 f"FilesystemBackend: root_dir {str(root_dir)!r} is not a folder. Create it first, or pass one that exists."
             )
-        # Empty in virtual mode: then nothing stands before a path.
+        # Empty in virtual mode: paths are shown without a prefix.
         self._prefix = "" if virtual_mode else _host_prefix(given)
         self._real_prefix = "" if virtual_mode else self.root.rstrip("/")
         self._virtual = virtual_mode
         self._allowed = tuple(_checked_prefix(prefix) for prefix in allowed_prefixes)
 
     def resolve(self, raw: object) -> Spot | ErrorText:
-        """The spot that a path means, or why it means none."""
+        """The spot for a path, or an error."""
         checked = paths.resolve(raw)
         shown = checked if self._virtual or isinstance(checked, ErrorText) else self._below_root(raw, checked)
         if isinstance(shown, ErrorText):
@@ -100,13 +100,13 @@ class Spots:
             return self._prefix + path
         if paths.is_within(path, root):
             return path
-        if paths.is_within(path, self._real_prefix):  # the root was given through a link; both names are right
+        if paths.is_within(path, self._real_prefix):  # the root was given through a link; both names are valid
             return self._prefix + path[len(self._real_prefix) :]
         return paths.check_prefixes(path, (root,)) or path
 
 
 def _host_prefix(given: str) -> str:
-    """The root as the host writes it, without a last slash."""
+    """The root as the host writes it, without a trailing slash."""
     if os.name == "nt" or paths.resolve(given) != given:
         raise ConfigurationError(
             "FilesystemBackend: this root_dir cannot be shown with virtual_mode=False, because its own path is not one that "

@@ -1,10 +1,9 @@
-"""The files below a folder, in the order of their paths, for searches.
+"""Walks the files below a folder, in the order of their paths, for searches.
 
-The walk holds two descriptors however deep the tree is, enters each folder through `Tree.enter` (so a link that appears
-meanwhile is not followed), and leaves out what cannot be used: links, special files, unfinished writes, and names that
-`paths` refuses.
-Folders that cannot be opened are passed over, except the one it starts in: that is the caller's error to explain.
-It stops where it is once its time is up.
+The walk keeps two descriptors open however deep the tree is, and enters each folder through `Tree.enter`, so it does not follow a link
+that appears meanwhile. It leaves out what cannot be used: links, special files, unfinished writes, and names that `paths` refuses.
+Folders that cannot be opened are skipped, except the one it starts in: the caller must explain that error.
+It stops when its time is up.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from stepwell.backends.paths import MAX_PATH_BYTES, MAX_SEGMENT_BYTES, resolve
 
 SEARCH_TIMEOUT_S = 10.0
 
-# Names joined by slashes; possessive, so that a long odd name costs no second look.
+# Names joined by slashes; possessive, so that a long odd name is not scanned twice.
 _PLAIN_NAMES = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*+/++)*+", re.ASCII)
 
 
 class Deadline:
-    """When a search has to stop."""
+    """When a search must stop."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic, seconds: float = SEARCH_TIMEOUT_S) -> None:
         self._monotonic = monotonic
@@ -35,7 +34,7 @@ class Deadline:
         self.hit = False
 
     def passed(self) -> bool:
-        """Whether time is up; once it is, `hit` stays set."""
+        """Whether the time is up; once it is, `hit` stays set."""
         self.hit = self.hit or self._monotonic() >= self._end
         return self.hit
 
@@ -44,7 +43,7 @@ class Deadline:
 
 
 def usable_names(entries: Iterable[os.DirEntry[str]], above: str) -> list[str]:
-    """What lies in a folder, sorted by path; folders end with a slash. `above` is the folder's own path with its slash."""
+    """The usable names in a folder, sorted by path; folders end with a slash. `above` is the folder's own path with its slash."""
     names: list[str] = []
     for entry in entries:
         if entry.is_file(follow_symlinks=False):
@@ -63,7 +62,7 @@ def _usable(name: str, above: str) -> bool:
 
 
 class _Level:
-    """A folder on the way down, and how far its names have been used."""
+    """A folder on the way down, and how many of its names are done."""
 
     __slots__ = ("below", "names", "used")
 
@@ -113,7 +112,7 @@ class Walk:
                 levels += self._descend(child)
 
     def _descend(self, below: str) -> list[_Level]:
-        """The level for a folder; none if it cannot be read."""
+        """The level for a folder; empty if it cannot be read."""
         folder = self._hold(below)
         above = "/".join(("", *self._start, below))
         try:
@@ -124,7 +123,7 @@ class Walk:
             return []
 
     def _hold(self, below: str) -> Folder | None:
-        """The folder, which stays open until the next one is asked for; coming back to one opens it anew."""
+        """The folder, which stays open until the next one is requested; returning to one opens it again."""
         if self._folder_below != below:
             self._leave()
             try:

@@ -1,6 +1,6 @@
-"""Whole files in a folder of this machine: a root is a folder below it. The version is the file's own number, size and time.
+"""Whole files in a folder of this machine; each root is a folder below it. A file's version is its inode, size and modification time.
 
-Every open goes through a `Tree`, as for the backend of this place: no link leads out.
+Every open goes through a `Tree`, like in the disk backend: no link leads outside.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class FolderFiles:
         try:
             while start < end:
                 piece = await asyncio.to_thread(os.pread, descriptor, min(PIECE_BYTES, end - start), start)
-                # Who writes into the file in place shortens it, or leaves us with bytes of two versions.
+                # A writer that changes the file in place shortens it, or leaves us with bytes of two versions.
                 if not piece or _facts(os.fstat(descriptor), file.path).version != file.version:
                     raise VersionConflictError("The file was changed while it was read. Read it again.")
                 start += len(piece)
@@ -71,7 +71,7 @@ class FolderFiles:
                     if limit is not None and len(found) >= limit:
                         return found
         except (FileNotFoundError, NotADirectoryError):
-            return found  # no such folder, which is a folder without files
+            return found  # a missing folder counts as a folder without files
         return found
 
     def _look(self, root: str, path: str) -> FileFacts | None:
@@ -109,13 +109,13 @@ class FolderFiles:
                 )
                 return _facts(folder.stat(name), path)
         except (InTheWayError, IsADirectoryError):
-            raise InvalidRequestError(f"'{path}' cannot be a file: a folder is there, or a file stands above it.") from None
+            raise InvalidRequestError(f"'{path}' cannot be a file: it is a folder, or something above it is a file.") from None
         except (FileExistsError, ChangedError):
-            raise VersionConflictError("Somebody else was faster. Read the file again, then decide.") from None
+            raise VersionConflictError("Someone else changed the file first. Read it again, then decide.") from None
         except PermissionError:
             raise InvalidRequestError(messages.forbidden(path).removeprefix("Error: ")) from None
         except OSError as error:
-            raise BackendError(f"the disk did not take the file ({os.strerror(error.errno or 0).lower()})") from None
+            raise BackendError(f"the disk did not accept the file ({os.strerror(error.errno or 0).lower()})") from None
 
     def _delete(self, root: str, path: str, base: Base) -> bool:
         *above, name = path[1:].split("/")

@@ -1,13 +1,13 @@
-"""Changing files on disk so that each change happens whole or not at all, and none undoes another.
+"""Changes files on disk so that each change happens completely or not at all, and none undoes another.
 
 ```
-hold(folder)    one writer to a folder: threads by a lock in memory, processes by flock on the folder itself
-put(...)        new file beside the old one -> is the old one still what was read? -> rename over it
+hold(folder)    one writer per folder: threads by a lock in memory, processes by flock on the folder itself
+put(...)        write a new file beside the old one -> check that the old one is still what was read -> rename over it
 ```
 
-The lock is put on the folder's own descriptor: no lock files, and it ends with the process that holds it. Programs that know
-nothing of it (an editor, say) are caught by the comparison just before the rename. A new file is renamed by a call that never
-replaces, so of two creators one wins.
+The lock is on the folder's own descriptor: there are no lock files, and it ends with the process that holds it. The comparison just
+before the rename catches programs that do not use the lock (an editor, for example). A new file is renamed by a call that never
+overwrites, so of two creators one wins.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _RESERVED = re.compile(r"\.stepwell-[0-9a-f]{16}\.tmp")
 
 
 def is_reserved(name: str) -> bool:
-    """Whether a name is one that unfinished writes have. Such names are not shown and cannot be used."""
+    """Whether unfinished writes use a name like this. Such names are not shown and cannot be used."""
     return _RESERVED.fullmatch(name) is not None
 
 
 def existing(folder: Folder, name: str) -> os.stat_result | None:
-    """The file of that name if it may be changed, None if there is none; anything else is refused."""
+    """The file of that name if it may be changed, None if it does not exist; raises for anything else."""
     try:
         status = folder.stat(name)
     except FileNotFoundError:
@@ -45,7 +45,7 @@ def existing(folder: Folder, name: str) -> os.stat_result | None:
 
 
 class FolderLocks:
-    """One writer at a time to each folder, within the time allowed."""
+    """One writer at a time per folder, within a time limit."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         # A fixed number of locks serves any number of folders; two folders that share one only wait a little longer.
@@ -54,7 +54,7 @@ class FolderLocks:
 
     @contextmanager
     def hold(self, folder: Folder) -> Iterator[None]:
-        """`TimeoutError` if others keep the folder busy."""
+        """Raises `TimeoutError` if others keep the folder busy."""
         stripe = self._stripes[hash(folder.identity()) % _STRIPES]
         if not stripe.acquire(timeout=LOCK_TIMEOUT_S):
             raise TimeoutError("others keep writing to this folder")
@@ -68,7 +68,7 @@ class FolderLocks:
     def _alone_among_processes(self, descriptor: int | None) -> Iterator[None]:
         try:
             import fcntl
-        except ImportError:  # no such lock on this system: the comparison before the rename remains
+        except ImportError:  # no such lock on this system; only the comparison before the rename remains
             descriptor = None
         if descriptor is None:
             yield
@@ -77,7 +77,7 @@ class FolderLocks:
         try:
             yield
         finally:
-            # Not left to closing: a child process forked meanwhile would hold on to it.
+            # Not left to closing: a child process that was forked meanwhile would keep the lock.
             with suppress(OSError):
                 fcntl.flock(descriptor, fcntl.LOCK_UN)
 
@@ -110,7 +110,7 @@ def put(
     modified_ns: int,
     fsync: bool,
 ) -> None:
-    """Store a file whole. `before` is the file it replaces, `read` what was in it; `ChangedError` if that is no longer so."""
+    """Store a whole file. `before` is the file it replaces, `read` its content; raises `ChangedError` if that has changed."""
     temporary = f".stepwell-{secrets.token_hex(8)}.tmp"
     descriptor = folder.create(temporary)
     try:
@@ -142,7 +142,7 @@ def _fill(descriptor: int, data: bytes, before: os.stat_result | None, modified_
 
 
 def _keep_ownership(descriptor: int, before: os.stat_result) -> None:
-    """Mode and owner of the file that is replaced, as far as this process may set them; never set-uid bits."""
+    """Copy mode and owner of the replaced file, as far as this process may set them; never set-uid bits."""
     mine = os.fstat(descriptor)
     if hasattr(os, "fchown") and (mine.st_uid, mine.st_gid) != (before.st_uid, before.st_gid):
         with suppress(OSError):

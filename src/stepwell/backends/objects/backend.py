@@ -1,10 +1,10 @@
 """Files of one tenant in a bucket: the six verbs below a root.
 
-Reading and changing ask the store for the very object, and are never fooled by a listing that lags behind. What an object store cannot
-do: keep a file and a folder of one name apart when two processes make them in the same moment; then both are there, and both can be
-read. Folders exist because objects lie below them.
+Reading and changing request the object itself, so a listing that lags behind does not matter. An object store cannot prevent two
+processes from creating a file and a folder of the same name at the same moment; then both exist, and both can be read. Folders exist
+because there are objects below them.
 
-`ls` joins the pages of one folder, which obstore collects, and cuts them; `search` has `glob` and `grep`.
+`ls` joins and cuts the pages of one folder, which obstore collects; `search` has `glob` and `grep`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from stepwell.errors import VersionConflictError
 
 
 class _Refusal(Exception):
-    """Ends a change with a result for the model."""
+    """Ends a change with an error for the model."""
 
     def __init__(self, error: ErrorText) -> None:
         self.error = error
@@ -42,8 +42,8 @@ class _Refusal(Exception):
 
 
 class ObjectBackend(AsyncBackend):
-    """Keeps files in `bucket` below `root`, a tenant's own (`/company/workspace/`), or a function that gives it for each call; without
-    one, that of the running request (`get_gcs_root_path`). `max_file_bytes` is the most that is read or written at once.
+    """Stores files in `bucket` below `root`: a tenant's own root (`/company/workspace/`), or a function that returns it for each call;
+    default: the root of the running request (`get_gcs_root_path`). `max_file_bytes` is the maximum that is read or written at once.
     """
 
     remote = True
@@ -166,7 +166,7 @@ class ObjectBackend(AsyncBackend):
         return EditResult(path=path, occurrences=count, version=text.version_of(outcome.decode()))
 
     async def _change(self, path: str, make: Callable[[Held | None], Awaitable[bytes]], *, whole: bool) -> bytes | ErrorText:
-        """Change a file; `whole` means that what it holds must be read first."""
+        """Change a file; `whole` means that its content must be read first."""
         if is_read_only():
             return messages.read_only(path)
         key = object_key(self._bucket.kind, self._root(), path)
@@ -195,7 +195,7 @@ class ObjectBackend(AsyncBackend):
             lock.release()
 
     async def _check_write(self, path: str, held: Held | None, overwrite: bool, expected_version: str | None) -> None:
-        """Whether a file may be put over what is there."""
+        """Raise if the file must not be written over the current one."""
         if held is not None and not overwrite:
             raise _Refusal(messages.exists(path))
         if held is None and (problem := await self._placement_problem(path)):
@@ -216,7 +216,7 @@ class ObjectBackend(AsyncBackend):
         return content
 
     async def _placement_problem(self, path: str) -> ErrorText | None:
-        """Why no file can be put at a path where none is: something above it is a file, or it is a folder."""
+        """Why a new file cannot be created at a path: something above it is a file, or it is a folder."""
         above = list(paths.parents(path))
         keys = [self._root()[1:] + parent[1:] for parent in above]
         *found, below = await asyncio.gather(*(self._bucket.look(key) for key in keys), self._has_below(path))
@@ -255,7 +255,7 @@ class ObjectBackend(AsyncBackend):
         return Listing(found[: tree.MAX_FOUND], note=tree.found_note() if len(found) > tree.MAX_FOUND else None)
 
     async def _list_lone(self, path: str) -> Listing:
-        """A file lists as itself."""
+        """A file is listed as itself."""
         row = await self._lone(path)
         if row is None and path != paths.ROOT:
             return Listing(error=messages.no_folder(path))
@@ -296,7 +296,7 @@ def outcome_unknown(path: str) -> ErrorText:
 
 
 def _version_of(held: Held | None) -> str | None:
-    """The version of a file's text; None if it is none."""
+    """The version of a file's text; None if it is not text."""
     if held is None or held.data is None:
         return None
     try:

@@ -1,9 +1,9 @@
-"""One bucket: the five requests we make of an object store, bounded in number and time, their failures in words that leak nothing.
+"""One bucket: the requests we send to an object store, limited in number and time, with errors that leak nothing.
 
-Reading is tried again by obstore, with a growing, jittered pause. Writing is not: after a failed write only `changes` knows whether it
-was carried out, so every write here is one request with a precondition.
+obstore retries reads, with a growing, jittered pause. Writes are not retried here: after a failed write only `changes` can find out
+whether it happened, so every write here is one request with a precondition.
 
-obstore's own messages quote addresses, which may hold an account or a signature. They are neither shown nor logged: the log gets the
+obstore's own messages quote URLs, which may contain an account or a signature. They are neither shown nor logged: the log gets the
 status and the store's code.
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 LINEAGE = "stepwellwrites"
-"""The metadata field with the ids of the last writes. Letters only: Azure takes nothing else."""
+"""The metadata field with the ids of the last writes. Letters only: Azure accepts nothing else."""
 
 _STATUS = re.compile(r"status code: (\d{3})")
 _CODE = re.compile(r"<Code>(\w{1,60})</Code>")
@@ -47,22 +47,22 @@ _ENCODING = "Content-Encoding"
 
 @dataclass(frozen=True)
 class Patience:
-    """How long to wait for a store, and how often to ask again."""
+    """How long to wait for a store, and how often to retry."""
 
     at_once: int = 32
-    """Requests under way at a time, for each event loop."""
+    """Concurrent requests per event loop."""
     request_s: float = 30.0
     connect_s: float = 5.0
     retries: int = 4
     first_pause_s: float = 0.1
     longest_pause_s: float = 2.0
     total_s: float = 60.0
-    """For one request with all its retries."""
+    """For one request including all its retries."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """An object as a listing shows it."""
+    """An object in a listing."""
 
     key: str
     size: int
@@ -71,26 +71,26 @@ class Row:
 
 @dataclass(frozen=True)
 class Held:
-    """What an object holds, and what a write over exactly this needs."""
+    """An object's content and what is needed to overwrite exactly this version."""
 
     size: int
     modified: datetime
     mark: UpdateVersion
     attributes: Mapping[str, str] = field(hash=False)
     data: bytes | None = field(default=None, repr=False)
-    """None if it was not asked for, or is larger than asked for."""
+    """None if it was not requested, or is larger than the limit."""
 
     @property
     def lineage(self) -> tuple[str, ...]:
-        """The ids of the last writes, oldest first. What another program wrote has an id made of its ETag and generation."""
+        """The ids of the last writes, oldest first. A write by another program gets an id derived from its ETag and generation."""
         ids = tuple(part for part in self.attributes.get(LINEAGE, "").split(",") if part)
         return ids or (f"o{blake2b(repr(sorted(self.mark.items())).encode(), digest_size=5).hexdigest()}",)
 
 
 class ObjectsUnavailable(BackendError):
-    """The store gave no usable answer. The text is for the model: it names the kind of failure only.
+    """The store gave no usable answer. The text is for the model: it names only the kind of failure.
 
-    `refused` means that the store has said no: nothing was carried out, and asking again does not help.
+    `refused` means that the store rejected the request: nothing was done, and a retry does not help.
     """
 
     retryable = True
@@ -101,7 +101,7 @@ class ObjectsUnavailable(BackendError):
 
 
 class NameIsNoPath(ObjectsUnavailable):
-    """Another program has stored a name in this folder that is no path, and the client gives up the whole listing for it."""
+    """Another program has stored an invalid name in this folder, and obstore fails the whole listing because of it."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -110,11 +110,11 @@ class NameIsNoPath(ObjectsUnavailable):
 
 
 class Changed(Exception):
-    """The object is not the one that the write was meant for. Nothing was written."""
+    """The object is not the version that the write was meant for. Nothing was written."""
 
 
 class Bucket:
-    """A bucket of an object store, shared by all its tenants. `reader` tries again by itself, `writer` must not."""
+    """A bucket of an object store, shared by all its tenants. `reader` retries by itself, `writer` must not."""
 
     def __init__(
         self,
@@ -135,16 +135,16 @@ class Bucket:
         self.kind = kind
         self.patience = patience or Patience()
         self.new_id = new_id
-        """Names a write, among the last ones of its object."""
+        """Makes the id of a write, unique among the last writes of its object."""
         self.jitter = jitter
-        """A pause, from the longest it may be."""
+        """Returns a pause, given the longest one allowed."""
         self.locks = LockTable(256)
-        """Who changes an object here waits for the others here, and does not meet them as conflicts."""
+        """Changes of one object within this process wait for one another instead of conflicting."""
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
         self._guard = threading.Lock()
 
     async def fetch(self, key: str, limit: int) -> Held | None:
-        """An object with its bytes, unless there are more than `limit`; None if there is none."""
+        """An object with its bytes, unless there are more than `limit`; None if it does not exist."""
         async with self._request():
             try:
                 found = await self._api.get_async(self._reader, key)
@@ -155,7 +155,7 @@ class Bucket:
             return _unzipped(_held(found.meta, found.attributes, data), limit)
 
     async def fetch_piece(self, key: str, start: int, end: int, mark: UpdateVersion) -> bytes:
-        """Some bytes of exactly the object that `mark` names. `Changed` if it is another one by now."""
+        """Some bytes of exactly the version that `mark` names. Raises `Changed` if there is another version by now."""
         options: dict[str, Any] = {"range": (start, end), **({"if_match": mark["e_tag"]} if "e_tag" in mark else {})}
         async with self._request():
             try:
@@ -165,7 +165,7 @@ class Bucket:
                 raise Changed from error
 
     async def delete(self, key: str) -> None:
-        """Delete an object; nothing happens if there is none."""
+        """Delete an object, if it exists."""
         async with self._request():
             try:
                 await self._api.delete_async(self._writer, key)
@@ -173,7 +173,7 @@ class Bucket:
                 self._check_bucket(error)
 
     async def look(self, key: str) -> Held | None:
-        """An object without its bytes; None if there is none."""
+        """An object without its bytes; None if it does not exist."""
         async with self._request():
             try:
                 found = await self._api.get_async(self._reader, key, options=cast("Any", {"head": True}))
@@ -183,7 +183,7 @@ class Bucket:
             return _held(found.meta, found.attributes, None)
 
     async def put(self, key: str, data: bytes, attributes: Mapping[str, str], over: Held | None) -> None:
-        """Write an object over exactly what is `held`, or where there is none. `Changed` means that nothing was written."""
+        """Overwrite exactly the version in `over`, or create the object if that is None. `Changed` means that nothing was written."""
         mode: Any = "create" if over is None else over.mark
         async with self._request():
             try:
@@ -194,9 +194,9 @@ class Bucket:
                 raise Changed from error
             except FileNotFoundError as error:
                 self._check_bucket(error)
-                raise Changed from error  # it was deleted, and the store says so before it looks at the precondition
+                raise Changed from error  # it was deleted, and the store reports that before it checks the precondition
             except self._errors.BaseError as error:
-                if _find(_STATUS, error) == "409":  # S3's way to say that two writes met; neither was made
+                if _find(_STATUS, error) == "409":  # S3's answer to two conflicting writes; neither was made
                     raise Changed from error
                 raise
 
@@ -214,11 +214,10 @@ class Bucket:
     async def list_below(
         self, prefix: str, page: int = 1_000, after: str | None = None, unlisted: list[str] | None = None
     ) -> AsyncIterator[list[Row]]:
-        """All objects below a prefix (which ends with a slash), page by page; a page is fetched when it is asked for. `after` leaves
-        out the names up to it.
+        """All objects below a prefix (which ends with a slash), page by page; each page is fetched on demand. `after` skips names up to it.
 
-        obstore gives up a whole page for one name that is no path, such as `a//b`. Then the rest is listed folder by folder, and folders
-        with such a name are added to `unlisted`; where that is None, the listing fails."""
+        obstore fails a whole page because of one invalid name, such as `a//b`. Then we list the rest folder by folder, and add folders with
+        such a name to `unlisted`; if that is None, the listing fails."""
         pages = self._api.list(self._reader, prefix.rstrip("/"), offset=after, chunk_size=page)
         while True:
             async with self._request():
@@ -252,13 +251,13 @@ class Bucket:
             yield rows
 
     def _check_bucket(self, error: FileNotFoundError) -> None:
-        """A missing object is an answer; a missing bucket is not."""
+        """A missing object is a normal answer; a missing bucket is an error."""
         if _find(_CODE, error) in _NO_BUCKET:
             raise error
 
     @asynccontextmanager
     async def _request(self) -> AsyncIterator[None]:
-        """Around one request: its turn, its time, and its failures."""
+        """Wraps one request: its turn, its time-out, and its errors."""
         with self._explain():
             async with self._turns(), asyncio.timeout(self.patience.total_s):
                 yield
@@ -270,7 +269,7 @@ class Bucket:
 
     @contextmanager
     def _explain(self) -> Iterator[None]:
-        """A failure in words for the model. The cause is not chained: its text holds addresses."""
+        """Turn a failure into words for the model. The cause is not chained, because its text contains URLs."""
         try:
             yield
         except (self._errors.BaseError, OSError, ValueError) as error:
@@ -278,13 +277,13 @@ class Bucket:
 
 
 def explain(error: Exception) -> ObjectsUnavailable:
-    """What the store said, by status and code, which alone are logged."""
+    """The error for the store's status and code; only those are logged."""
     status, code = _find(_STATUS, error), _find(_CODE, error)
     _log.warning("A request to the object store failed: %s, status %s, code %s", type(error).__name__, status, code)
     refused = status.startswith("4") and status not in _MAY_PASS
     if isinstance(error, TimeoutError):
         why = "the storage did not answer in time"
-    elif status in ("401", "403"):  # the stores draw the line between the two in different places
+    elif status in ("401", "403"):  # stores use these two differently
         why = "the storage refuses access with these credentials"
     elif status == "404":
         why = "its bucket does not exist"
@@ -294,26 +293,26 @@ def explain(error: Exception) -> ObjectsUnavailable:
 
 
 def _find(what: re.Pattern[str], error: Exception) -> str:
-    """A status or a code in what obstore says."""
+    """A status or a code in obstore's message."""
     found = what.search(str(error))
     return found[1] if found else "none"
 
 
 def _held(meta: ObjectMeta, attributes: Attributes, data: bytes | None) -> Held:
-    # Without what the store does not have: obstore takes no None here.
+    # Only the fields that the store has: obstore does not accept None here.
     mark = cast("UpdateVersion", {name: value for name in ("e_tag", "version") if (value := meta.get(name))})
     return Held(meta["size"], meta["last_modified"], mark, dict(attributes), data)
 
 
 def _unzipped(held: Held, limit: int) -> Held:
-    """An object that another program has stored compressed, as what it holds. Written back, it is stored as it reads."""
+    """An object that another program stored compressed, decompressed. Written back, it is stored uncompressed."""
     if held.data is None or held.attributes.get(_ENCODING) != "gzip":
         return held
     unzip = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         data = unzip.decompress(held.data, limit + 1)
     except zlib.error:
-        return held  # the store has unpacked it already, or the header lies
+        return held  # the store has already decompressed it, or the header is wrong
     attributes = {name: value for name, value in held.attributes.items() if name != _ENCODING}
     return replace(held, attributes=attributes, data=data if len(data) <= limit else None)
 

@@ -1,20 +1,20 @@
-"""A change of one object that is carried out once or not at all, however many write at a time and whatever becomes of the answers.
+"""Changes one object exactly once or not at all, however many writers there are and even if answers are lost.
 
 ```
-read what is there ──> make the new content of it ──> write it over exactly that
+read what is there ──> make the new content from it ──> write it over exactly that version
    ^                                                     │ written: done
-   ├── somebody else was faster: rebase, at most 5 times ┤ changed: start again from what is there now
-   └── no answer: it may have been written ──────────────┘ look whether our id is in the object's lineage
+   ├── another writer was faster: rebase, at most 5 times ┤ changed: start again from the current version
+   └── no answer: it may have been written ──────────────┘ check whether our id is in the object's lineage
 ```
 
-A write carries an id, and an object the ids of its last writes (its lineage, in its metadata). After a lost answer we look again:
+Each write has an id, and each object stores the ids of its last writes (its lineage, in its metadata). After a lost answer we read again:
 
 | what is there now | then our write |
 |---|---|
-| a lineage with our id | was carried out, also if others have written since |
-| what we had read | was not (yet); the same write is sent again, and its precondition lets only one of the two through |
-| a lineage with the id before ours, and not ours | was not, and cannot be any more |
-| anything else (more writes since than a lineage remembers, or another program's) | nobody can say: a conflict that says so |
+| a lineage with our id | happened, even if others have written since |
+| what we had read | has not happened (yet); we send the same write again, and its precondition lets only one of the two through |
+| a lineage with the id before ours, and not ours | did not happen, and no longer can |
+| anything else (more writes since than a lineage stores, or another program's) | is unknown: a conflict that says so |
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ MAX_REBASES = 5
 MAX_REPEATS = 5
 """How often a write is sent again after no answer."""
 REMEMBERED = 48
-"""Ids in a lineage: about 500 bytes of the 2 kB that the tightest store (S3) allows for metadata."""
+"""Ids in a lineage: about 500 bytes of the 2 kB that the strictest store (S3) allows for metadata."""
 
 Read = Callable[[], Awaitable[Held | None]]
 Make = Callable[[Held | None], Awaitable[bytes]]
-"""Makes the new content from what is there; whatever it raises ends the change before anything is written."""
+"""Makes the new content from the current one; if it raises, the change ends before anything is written."""
 
 
 class OutcomeUnknown(VersionConflictError):
-    """No answer came, and what is there now does not tell whether the change is part of it."""
+    """No answer came, and the current version does not show whether it contains our change."""
 
     retryable = False
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """A write that was sent and not answered."""
+    """A write that was sent but not answered."""
 
     over: Held | None
 
 
 async def change_object(bucket: Bucket, key: str, read: Read, make: Make, write_id: str | None = None) -> bytes:
-    """Change an object; gives the content that was written. `VersionConflictError` after too many rebases."""
+    """Change an object; returns the content that was written. Raises `VersionConflictError` after too many rebases."""
     write_id = write_id or bucket.new_id()
     unanswered: Attempt | None = None
     rebases = repeats = 0
@@ -87,14 +87,14 @@ async def change_object(bucket: Bucket, key: str, read: Read, make: Make, write_
 
 
 def judge(unanswered: Attempt, held: Held | None, write_id: str) -> Literal["written", "pending", "not written", "unknown"]:
-    """What became of a write that was not answered, by what is there now; see the table above."""
+    """What happened to an unanswered write, judged by the current version; see the table above."""
     before = unanswered.over
     if held is not None and write_id in held.lineage:
         return "written"
     if (before.mark if before else None) == (held.mark if held else None):
         return "pending"
     if before is None or held is None:
-        return "not written"  # no longer possible: others have created the object, or deleted it
+        return "not written"  # and no longer possible: others have created the object, or deleted it
     return "not written" if before.lineage[-1] in held.lineage else "unknown"
 
 
@@ -108,7 +108,7 @@ async def _read_again(read: Read, unanswered: Attempt | None) -> Held | None:
 
 
 async def _settle(read: Read, unanswered: Attempt | None, write_id: str, written: bytes) -> bytes:
-    """The last look, when it has been tried often enough."""
+    """Check one last time, after too many attempts."""
     fate = judge(unanswered, await _read_again(read, unanswered), write_id) if unanswered else "not written"
     if fate == "written":
         return written
@@ -118,7 +118,7 @@ async def _settle(read: Read, unanswered: Attempt | None, write_id: str, written
 
 
 def _attributes(key: str, held: Held | None, write_id: str) -> dict[str, str]:
-    """What stands beside the content: as it was, with one id more."""
+    """The object's attributes as they were, with one more id in the lineage."""
     lineage = [*(held.lineage if held else ()), write_id][-REMEMBERED:]
     kind = mimetypes.guess_type(key)[0] or "text/plain; charset=utf-8"
     return {"Content-Type": kind, **(held.attributes if held else {}), LINEAGE: ",".join(lineage)}

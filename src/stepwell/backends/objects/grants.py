@@ -1,10 +1,10 @@
-"""Which roots a caller may use, by who they are, and the one that a run is tied to.
+"""Which roots a caller may use, and the one that a run is tied to.
 
 ```
 key or token ──> Grants ──open_root(what the request asks for)──> OpenedRoot ──pinned into the run──> the tools of its graph
 ```
-A root in a request may only narrow: `/acme/main/sub/` is open below `/acme/main/`, and `t1` never opens `t10`, since roots end with a
-slash. Whether a root exists plays no part, so another tenant's reads like one that nobody has.
+A root in a request may only narrow the grant: with `/acme/main/`, `/acme/main/sub/` is allowed too, and `t1` never opens `t10`, since
+roots end with a slash. We do not check whether a root exists, so another tenant's root gives the same error as one that does not exist.
 """
 
 from __future__ import annotations
@@ -17,65 +17,65 @@ from stepwell.backends.objects.root import check_root
 from stepwell.errors import AccessError, InvalidRequestError
 
 ROOT_KEY = "gcs_root_path"
-"""Where a request names its root, in `configurable`."""
+"""The key in `configurable` with which a request names its root."""
 
 PINNED_ROOT = "langgraph_auth_workspace"
-"""Where a run carries the root that was opened for it, in `configurable`. A server takes no name that begins so from a caller."""
+"""The key in `configurable` for the root that a run is tied to. Servers reject caller-supplied keys with this prefix."""
 
 MAX_GRANTED = 100
 
 
 @dataclass(frozen=True)
 class OpenedRoot:
-    """The root of one request, in its normal form."""
+    """The root of one request, normalised."""
 
     root: str
     read_only: bool = False
 
     @property
     def tenant(self) -> str:
-        """Whose it is: the first part of the root."""
+        """The owner: the first part of the root."""
         return tenant_of(self.root)
 
 
 @dataclass(frozen=True)
 class Grants:
-    """Roots to work in, and roots to read only, in their normal form. Of two that hold, the one that allows more counts."""
+    """Roots with write access, and read-only roots, normalised. If both cover a path, write access wins."""
 
     roots: tuple[str, ...] = ()
     read_roots: tuple[str, ...] = ()
     unlimited: bool = False
-    """Every root, as on a laptop, where nobody is asked who they are."""
+    """Every root, as on a laptop without authentication."""
 
     @property
     def all_roots(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.roots, *self.read_roots)))
 
     def with_more(self, more: Grants) -> Grants:
-        """These and those."""
+        """Both grants combined."""
         return Grants((*self.roots, *more.roots), (*self.read_roots, *more.read_roots), self.unlimited or more.unlimited)
 
     def open(self, root: str) -> OpenedRoot | None:
-        """A root if it is open to this caller."""
+        """Open a root, if this caller may use it."""
         if self.unlimited or _covers(self.roots, root):
             return OpenedRoot(root)
         return OpenedRoot(root, read_only=True) if _covers(self.read_roots, root) else None
 
 
 Granted = Callable[[str], Grants]
-"""What an owner was given beside what their key or token says, such as in an operator's table."""
+"""What an owner was granted in addition to their key or token, for example in an operator's table."""
 
 NO_ROOTS = Grants()
 ANY_ROOT = Grants(unlimited=True)
 
 
 def nothing_more(owner: str) -> Grants:
-    """`Granted` where keys and tokens say all."""
+    """`Granted` for setups where keys and tokens say everything."""
     return NO_ROOTS
 
 
 def make_grants(roots: Iterable[object], read_roots: Iterable[object]) -> Grants:
-    """Grants of texts from outside. `InvalidRequestError` for what is no root, or for too many."""
+    """Grants from external texts. Raises `InvalidRequestError` for an invalid root, or for too many."""
     made = Grants(_check_all(roots), _check_all(read_roots))
     if len(made.all_roots) > MAX_GRANTED:
         raise InvalidRequestError(f"More than {MAX_GRANTED} workspace roots are granted. Grant a folder that holds several.")
@@ -87,11 +87,11 @@ def _check_all(given: Iterable[object]) -> tuple[str, ...]:
 
 
 def open_root(grants: Grants, asked: object, default: str | None = None) -> OpenedRoot:
-    """The root of a request: the one it asks for, or `default`, or the caller's only one.
+    """The root of a request: the requested one, or `default`, or the caller's only one.
 
     Raises:
-        AccessError: It is not open to the caller, whether it exists or not.
-        InvalidRequestError: It is no root, or none is named where there is a choice.
+        AccessError: The caller may not use it, whether it exists or not.
+        InvalidRequestError: It is invalid, or none is named although there are several.
     """
     if not asked and default is None and not grants.unlimited:
         return _open_only(grants)
@@ -113,15 +113,15 @@ def _open_only(grants: Grants) -> OpenedRoot:
 
 
 def pin(opened: OpenedRoot | None) -> dict[str, Any]:
-    """What a run carries for its graph; None stands for no root at all."""
+    """What a run carries for its graph; None means no root at all."""
     return {PINNED_ROOT: {"root": opened.root, "read_only": opened.read_only} if opened else {"root": None}}
 
 
 def pinned_root(configurable: Mapping[str, Any]) -> OpenedRoot | None:
-    """The root that a run is tied to; None where no server has tied it to one.
+    """The root that a run is tied to; None if no server has tied it to one.
 
     Raises:
-        AccessError: The caller of the run has none.
+        AccessError: The run's caller has none.
     """
     pinned = configurable.get(PINNED_ROOT)
     if not isinstance(pinned, Mapping):
@@ -132,7 +132,7 @@ def pinned_root(configurable: Mapping[str, Any]) -> OpenedRoot | None:
 
 
 def tenant_of(root: str) -> str:
-    """The first part of a root in its normal form."""
+    """The first part of a normalised root."""
     return root.split("/", 2)[1]
 
 

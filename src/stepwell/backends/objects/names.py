@@ -1,11 +1,11 @@
-"""Which object a path is, by the rules of the stores for names. Pure functions.
+"""Maps paths to object names, by the stores' rules for names. Pure functions.
 
-Roots and paths are judged by `paths.resolve` like every other path, so no name holds `..`, an empty part or a control character: what
-is written below a root stays below it. What the stores ask on top:
+Roots and paths are checked by `paths.resolve` like every other path, so no name contains `..`, an empty part or a control character:
+what is written below a root stays below it. Additional rules of the stores:
 
 | rule | whose |
 |---|---|
-| a name has at most 1,024 bytes, the root included | Google, S3; Azure counts characters |
+| a name has at most 1,024 bytes, including the root | Google, S3; Azure counts characters |
 | nothing below `.well-known/acme-challenge/` | Google |
 | no part ends with a full stop | Azure, which drops it |
 """
@@ -24,12 +24,12 @@ MAX_NAME_BYTES = 1_024
 
 
 def folder_key(root: str, path: str) -> str:
-    """The beginning of the names of everything below a folder; `root` and `path` are in normal form."""
+    """The prefix of everything below a folder; `root` and `path` are normalised."""
     return root[1:] if path == paths.ROOT else f"{root[1:]}{path[1:]}/"
 
 
 def object_key(kind: StoreKind, root: str, path: str) -> str | ErrorText:
-    """The name of the object that a file is, or why no object can be named so."""
+    """The object name of a file, or why no object can have this name."""
     key = root[1:] + path[1:]
     if len(key.encode()) > MAX_NAME_BYTES:
         room = MAX_NAME_BYTES - len(root.encode())
@@ -42,6 +42,6 @@ def object_key(kind: StoreKind, root: str, path: str) -> str | ErrorText:
 
 
 def path_of(root: str, key: str) -> str | None:
-    """The path of an object below a root; None if its name is no path (another program wrote it)."""
+    """The path of an object below a root; None if its name is not a valid path (another program wrote it)."""
     path = paths.ROOT + key.removeprefix(root[1:])
     return path if paths.resolve(path) == path else None

@@ -1,9 +1,9 @@
-"""A tenant's root: what it may be, and which one holds for the call that is being made.
+"""A tenant's root: which roots are valid, and which one applies to the current call.
 
-A root is the beginning of every name that a tenant can reach. It ends with a slash, so that `t1` is not the beginning of `t10/a.md`.
+A root is the prefix of every name that a tenant can reach. It ends with a slash, so that `t1` is not a prefix of `t10/a.md`.
 
-Tools find the root of their request in a context variable: each call of a tool has its own, and requests that run at the same time in
-one process share nothing. `middleware.workspace` sets it around each call; code outside of an agent may set it for itself.
+Tools find the root of their request in a context variable: each tool call has its own, and concurrent requests in one process share
+nothing. `middleware.workspace` sets it around each call; code outside of an agent may set it itself.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from stepwell.backends.protocol import ErrorText
 from stepwell.errors import ConfigurationError, InvalidRequestError
 
 MAX_ROOT_BYTES = 512
-"""Half of the longest name a store takes, so that every tenant has room for paths."""
+"""Half of the longest name that a store accepts, so that every tenant has room for paths."""
 
 _root: ContextVar[str] = ContextVar("gcs_root_path")
 _read_only: ContextVar[bool] = ContextVar("gcs_read_only", default=False)
 
 
 def check_root(raw: object) -> str:
-    """A tenant's root in its normal form, `/company/workspace/`. Slashes at the ends may be left out."""
+    """A tenant's root, normalised: `/company/workspace/`. The first and last slash are optional."""
     if not isinstance(raw, str) or not raw.strip("/ ."):
         raise InvalidRequestError(
             "The workspace root is missing. Send it as config.configurable.gcs_root_path, such as '/company/workspace/'."
         )
-    if "\\" in raw:  # a root is a name of a grant, so it has one spelling only
+    if "\\" in raw:  # grants name roots, so each root must have only one spelling
         raise InvalidRequestError(f"The workspace root {paths.show(raw)} holds a backslash. Separate its parts with '/'.")
     root = paths.resolve(raw)
     if isinstance(root, ErrorText):
@@ -44,12 +44,12 @@ def check_root(raw: object) -> str:
 
 
 def set_gcs_root_path(root: str) -> Token[str]:
-    """Make a root the one that holds from here on, in this task or thread; the token gives the one before back."""
+    """Set the root from here on, in this task or thread; resetting the token restores the previous one."""
     return _root.set(check_root(root))
 
 
 def get_gcs_root_path() -> str:
-    """The root that holds here, `/company/workspace/`."""
+    """The current root, `/company/workspace/`."""
     try:
         return _root.get()
     except LookupError:
@@ -60,13 +60,13 @@ def get_gcs_root_path() -> str:
 
 
 def is_read_only() -> bool:
-    """Whether the files of the root that holds here may only be read."""
+    """Whether the files of the current root may only be read."""
     return _read_only.get()
 
 
 @contextmanager
 def gcs_root_path(root: str, *, read_only: bool = False) -> Iterator[None]:
-    """A root that holds within a `with`; with `read_only`, every write below it is refused there."""
+    """Set the root for a `with` block; with `read_only`, every write below it is refused there."""
     token, before = set_gcs_root_path(root), _read_only.set(read_only)
     try:
         yield

@@ -1,7 +1,7 @@
-"""`glob` and `grep` over the objects below a folder, in bounded memory and for a bounded price.
+"""`glob` and `grep` over the objects below a folder, with limited memory and cost.
 
-Names come in pages. `grep` first decides by name and size which objects can hold a match at all, then fetches those, a window at a time
-and as many at once as the bucket allows, in the order of their paths, and stops when it has enough. What was left out is said in a note.
+Names come in pages. `grep` first decides by name and size which objects can contain a match, then fetches those, a window at a time
+and as many at once as the bucket allows, in the order of their paths, and stops when it has enough. A note says what was left out.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from stepwell.backends.patterns import TextPattern
 from stepwell.backends.protocol import ErrorText, FileInfo, GrepMatch, Listing, Matches
 
 MAX_SCANNED = 200_000
-"""Names that one search looks at."""
+"""Maximum number of names per search."""
 MAX_SEARCHED_BYTES = 100_000_000
-"""Bytes that one grep fetches."""
+"""Maximum number of bytes that one grep fetches."""
 WINDOW = 64
-"""Files that a grep holds in memory at a time."""
+"""How many files a grep holds in memory at a time."""
 
 Passes = Callable[[str], bool]
 
@@ -32,7 +32,7 @@ _SHOWN_FOLDERS = 5
 
 @dataclass(frozen=True)
 class Search:
-    """Looks below one root."""
+    """Searches below one root."""
 
     bucket: Bucket
     root: str
@@ -54,7 +54,7 @@ class Search:
         return Listing(rows[: tree.MAX_FOUND], note=cut or _scan_note(scanned) or self._unlisted_note(unlisted))
 
     async def grep(self, folder: str, lone: Row | None, wanted: TextPattern, passes: Passes | None) -> Matches | ErrorText:
-        """The lines that match, in the files below a folder that pass a glob; `lone` is the file at the folder's own path, if any."""
+        """The matching lines in the files below a folder that match a glob; `lone` is the file at the folder's own path, if any."""
         if lone is not None:
             candidates = [(folder, lone)] if passes is None or passes(folder.rpartition("/")[2]) else []
             return await self._look_into(candidates, wanted, None)
@@ -67,7 +67,7 @@ class Search:
         return await self._look_into(candidates, wanted, _scan_note(len(below)) or self._unlisted_note(unlisted))
 
     async def _files_below(self, folder: str, unlisted: list[str]) -> AsyncIterator[tuple[str, Row]]:
-        """Paths and rows of everything below a folder, as far as one search goes; folders that cannot be listed are added to `unlisted`."""
+        """Paths and rows of everything below a folder, up to the limit; adds folders that cannot be listed to `unlisted`."""
         scanned = 0
         async for page in self.bucket.list_below(folder_key(self.root, folder), unlisted=unlisted):
             for row in page:
@@ -78,7 +78,7 @@ class Search:
                 return
 
     def _unlisted_note(self, unlisted: list[str]) -> str | None:
-        """Which folders were left out, because another program has stored something in them whose name is no path."""
+        """Which folders were left out, because another program has stored an invalid name in them."""
         if not unlisted:
             return None
         shown = ", ".join(paths.show(paths.ROOT + key.removeprefix(self.root[1:])) for key in unlisted[:_SHOWN_FOLDERS])
@@ -105,7 +105,7 @@ class Search:
 
 
 def decode(path: str, data: bytes) -> str | ErrorText:
-    """A file's text; a file that is none is described."""
+    """A file's text; if it is not text, an error that describes the file."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -118,7 +118,7 @@ def file_row(path: str, row: Row) -> FileInfo:
 
 
 def _lines(content: str) -> list[str]:
-    """Lines as a reader counts them: the empty string behind a last newline is not a line."""
+    """Lines as a reader counts them: the empty string after a final newline is not a line."""
     lines = content.split("\n")
     return lines if lines[-1] else lines[:-1]
 

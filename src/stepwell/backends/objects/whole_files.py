@@ -1,7 +1,6 @@
 """Whole files in a bucket. The version is the id of the last write (see `changes`), so that the writer knows it without asking again.
 
-The stores have no conditional delete that all of them share: a delete that names a version looks first, and other servers may write
-in between.
+The stores have no common conditional delete: a delete that names a version checks first, and other servers may write in between.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from stepwell.clock import Clock, SystemClock
 from stepwell.errors import InvalidRequestError, VersionConflictError
 
 _PIECE = 4 * PIECE_BYTES
-"""One request each: few enough of them, and little is held."""
+"""Bytes per request: large enough to need few requests, small enough to hold in memory."""
 
 
 @dataclass(frozen=True)

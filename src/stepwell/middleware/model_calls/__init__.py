@@ -1,3 +1,3 @@
-"""What `RobustCallsMiddleware` makes of one model call: how long it may take (`deadlines`), whether its stream came to its end
-(`stream_watch`), what went wrong with it (`faults`), and threads for calls that may never come back (`side_threads`).
+"""The parts of `RobustCallsMiddleware`: how long a model call may take (`deadlines`), whether its stream was complete (`stream_watch`),
+what went wrong (`faults`), and threads for calls that may never return (`side_threads`).
 """

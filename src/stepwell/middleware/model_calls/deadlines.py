@@ -1,16 +1,17 @@
-"""Four times that one model call may take: to connect, to its first token, between two tokens, in all.
+"""Four time limits for one model call: to connect, to the first token, between two tokens, in total.
 
 ```
 start ──connect──▶ connected ──────────▶ first token ──idle──▶ token ──idle──▶ … ──▶ answer
   └───────────── first token ────────────────┘                                        │
   └────────────────────────────────── total ───────────────────────────────────────────┘
 ```
-First token and idle count where the answer is streamed; an answer that comes in one piece has the total only.
+The first-token and idle limits apply only to streamed answers; an answer in one piece has only the total limit.
 
-Connecting happens inside the SDK: it is told its limit where it takes one with a request, and elsewhere the first token's covers it.
+Connecting happens inside the SDK. If the SDK takes a time-out with each request, we pass the limit; otherwise the first-token limit
+covers connecting.
 
-An async call is cancelled. A sync call runs in a thread of its own, and a thread cannot be stopped from outside: it is left alone,
-ends at its next token or at the SDK's own time-out, and nothing it still says is heard.
+An async call is cancelled. A sync call runs in its own thread, which cannot be stopped from outside: we abandon it, it ends at its next
+token or at the SDK's own time-out, and its output is ignored.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from stepwell.middleware.model_calls.side_threads import SideThreads
 from stepwell.middleware.model_calls.stream_watch import StreamWatch, came_to_its_end, watching, will_stream
 from stepwell.middleware.request import AsyncHandler, Handler
 
-# Integrations whose SDK takes a time-out with each request, and the module that has its class of time-outs.
+# Integrations whose SDK takes a time-out with each request, and the module that contains its `Timeout` class.
 _TAKE_A_TIMEOUT: Mapping[str, str] = {
     "langchain_openai": "openai",
     "langchain_anthropic": "anthropic",
@@ -43,7 +44,7 @@ _TAKE_A_TIMEOUT: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """Seconds; None is no limit."""
+    """In seconds; None means no limit."""
 
     connect_s: float | None
     first_token_s: float | None
@@ -57,7 +58,7 @@ class Deadlines:
                 raise ConfigurationError(f"{name} is {value!r}. Give a number of seconds above 0, or None for no limit.")
 
     def tell_sdk(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        """The request with the limits that only the SDK can keep."""
+        """The request with the limits that only the SDK can enforce."""
         if self.connect_s is None or "timeout" in request.model_settings:
             return request
         make = _timeout_class(type(request.model))
@@ -69,7 +70,7 @@ class Deadlines:
 
 @lru_cache(maxsize=64)
 def _timeout_class(model: type[Any]) -> Callable[..., Any] | None:
-    """The class of time-outs of the SDK behind a model, if requests take one. The SDK is loaded, since a model of its kind exists."""
+    """The `Timeout` class of the SDK behind a model, if its requests take one. The SDK is already loaded, since the model exists."""
     packages = {kind.__module__.partition(".")[0] for kind in model.__mro__}
     sdk = next((sys.modules.get(module) for package, module in _TAKE_A_TIMEOUT.items() if package in packages), None)
     return getattr(sdk, "Timeout", None)
@@ -90,10 +91,10 @@ class TimedCall:
         self._tokens = 0
 
     async def acall(self, handler: AsyncHandler) -> ModelResponse[Any]:
-        """The model's answer, or the error that it became."""
+        """The model's answer. Raises if a deadline passes or the stream is cut."""
         self._start(asyncio.get_running_loop().time)
         timer = asyncio.timeout_at(self._due())
-        # A token may still come between the end of time and the cancelling that it causes.
+        # A token may still arrive between the time-out and the cancellation that it causes.
         self._tell_waiter = lambda: None if timer.expired() else timer.reschedule(self._due())
         try:
             async with timer:
@@ -105,12 +106,12 @@ class TimedCall:
             raise self._passed_error() from None
 
     def call(self, handler: Handler, threads: SideThreads) -> ModelResponse[Any]:
-        """The same for a sync caller, who waits for another thread."""
+        """The same for a sync caller, which waits for another thread."""
         self._start(time.monotonic)
         if not self._is_limited():
             return self._whole(self._call_watched(handler))
         outcome = threads.run(lambda: self._call_watched(handler))
-        # The first token may bring the deadline nearer; the others only put it off, which is seen when time is up.
+        # The first token may bring the deadline forward; later tokens only postpone it, which we notice when the time is up.
         self._tell_waiter = lambda: outcome.wake() if self._tokens == 1 else None
         while True:
             try:
@@ -147,7 +148,7 @@ class TimedCall:
         return response
 
     def _limits_now(self) -> list[tuple[float, str, float]]:
-        """When each deadline that counts now is due, its name, its length."""
+        """For each deadline that applies now: when it is due, its name and its length."""
         limits = [(self._started, "total", self._limits.total_s)]
         if self._streams and not self.watch.begun:
             limits.append((self._started, "first token", self._limits.first_token_s))

@@ -1,7 +1,7 @@
-"""Threads to call something in that may never come back.
+"""Threads for calls that may never return.
 
-A call that returns gives its thread back for the next one; a call that nobody waits for any more keeps its thread until it ends, and
-the next call gets another. The threads are daemons: one that hangs does not keep the program from ending.
+A call that returns frees its thread for the next one. A call that was abandoned keeps its thread until it ends, and the next call gets
+another. The threads are daemons: one that hangs does not keep the program from exiting.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 MOST_IDLE = 8
-"""Threads kept for later; more are let go."""
+"""How many idle threads are kept for reuse."""
 
 
 class SideThreads:
-    """Runs functions beside the caller, each in the caller's context."""
+    """Runs functions in other threads, each in the caller's context."""
 
     def __init__(self) -> None:
         self._idle: list[_Thread] = []
         self._lock = threading.Lock()
 
     def run(self, work: Callable[[], T]) -> SideResult[T]:
-        """Begin; the outcome is waited for apart."""
+        """Start the work; wait for it with `SideResult.get`."""
         outcome: SideResult[T] = SideResult()
         context = contextvars.copy_context()
 
@@ -47,7 +47,7 @@ class SideThreads:
 
 
 class SideResult(Generic[T]):
-    """What a function beside us will have returned or raised."""
+    """The future result or error of a function in another thread."""
 
     def __init__(self) -> None:
         self._settled: queue.SimpleQueue[tuple[T | None, BaseException | None] | None] = queue.SimpleQueue()
@@ -55,15 +55,15 @@ class SideResult(Generic[T]):
     def settle(self, work: Callable[[], T]) -> None:
         try:
             self._settled.put((work(), None))
-        except BaseException as error:  # the caller's to judge, whatever it is
+        except BaseException as error:  # the caller decides what to do with it
             self._settled.put((None, error))
 
     def wake(self) -> None:
-        """Let `get` end early, because there is a reason to wait for another time."""
+        """Let `get` return early, because the deadline has changed."""
         self._settled.put(None)
 
     def get(self, timeout_s: float | None) -> T:
-        """The value; the function's own error; or `queue.Empty` if it is not there in time, or somebody called `wake`."""
+        """The function's value, or its error; `queue.Empty` if there is no result in time or after `wake`."""
         settled = self._settled.get(timeout=timeout_s)
         if settled is None:
             raise queue.Empty

@@ -1,8 +1,8 @@
-"""Seeing an answer come: whether a call streams, when its tokens arrive, whether it came to its end.
+"""Watches a streamed answer: whether a call streams, when its tokens arrive, whether it is complete.
 
-LangChain's loop calls the model itself, so tokens are seen by a callback that is put into the call's own configuration. Whether a call
-streams is LangChain's decision (somebody follows the tokens, or the model was made so); it is asked the same question here. This
-module is the only one that uses those parts of LangChain, and tests/unit/middleware/test_robust_calls.py pins them.
+LangChain's loop calls the model itself, so we see tokens through a callback that we add to the call's configuration. LangChain decides
+whether a call streams (a client follows the tokens, or the model is set to stream); we ask it with the same functions. Only this
+module uses those parts of LangChain, and tests/unit/middleware/test_robust_calls.py pins them.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from langchain_core.runnables.config import RunnableConfig, var_child_runnable_c
 
 from stepwell.models.facts import describe
 
-# Who says at the end of a stream that it is the end. From another provider the lack of it proves nothing.
+# Providers that mark the end of a stream. For others, a missing end marker proves nothing.
 _SAY_WHEN_DONE = frozenset({"openai", "azure", "anthropic", "ollama", "google_genai", "mistral", "groq", "deepseek", "xai"})
 _ENDINGS = ("finish_reason", "stop_reason", "stopReason", "done_reason", "done", "status")
 
 
 class AbandonedError(BaseException):
-    """Ends a call in a thread that nobody waits for any more. A BaseException, so that no SDK takes it for a fault and retries."""
+    """Ends an abandoned call in its thread. A BaseException, so that no SDK treats it as a fault and retries."""
 
 
 class StreamWatch(BaseCallbackHandler):
-    """Hears the tokens of one call."""
+    """Receives the tokens of one call."""
 
-    run_inline = True  # on the event loop itself: a thread hop for each token would cost more than the token
+    run_inline = True  # on the event loop itself: a thread hop per token would cost more than the token
     raise_error = True
-    # Without this LangChain writes out the whole conversation as text, for handlers of the old kind.
+    # Without this LangChain converts the whole conversation to text, for old-style handlers.
     ignore_chat_model = True
 
     def __init__(self, on_token: Callable[[], None]) -> None:
         self._on_token = on_token
         self.message_id: str | None = None
-        """Of the answer that has begun to come, as the client sees it."""
+        """The id of the streamed answer, as the client sees it."""
         self.begun = False
         self.abandoned = False
 
@@ -65,7 +65,7 @@ class StreamWatch(BaseCallbackHandler):
 
 @contextmanager
 def watching(watch: StreamWatch) -> Iterator[None]:
-    """Let the model that is called inside be heard. The watch comes first, so that an abandoned call tells nobody anything more."""
+    """Watch the model that is called inside. The watch is the first callback, so that an abandoned call sends nothing to the others."""
     config = var_child_runnable_config.get() or RunnableConfig()
     watched = cast("RunnableConfig", {**config, "callbacks": _with_first(config.get("callbacks"), watch)})
     token = var_child_runnable_config.set(watched)
@@ -85,18 +85,18 @@ def _with_first(callbacks: Any, watch: StreamWatch) -> Any:
 
 
 def will_stream(request: ModelRequest[Any], *, is_async: bool) -> bool:
-    """Whether LangChain will fetch this answer token by token."""
+    """Whether LangChain will stream this answer."""
     callbacks = (var_child_runnable_config.get() or {}).get("callbacks")
     manager = callbacks if isinstance(callbacks, BaseCallbackManager) else None
     asked = ("_should_stream", "_should_use_protocol_streaming")
-    # A model that is chosen by configuration at run time has neither: it is then taken not to stream.
+    # A model that is chosen by configuration at run time has neither method; we assume that it does not stream.
     deciders = [decide for name in asked if callable(decide := getattr(request.model, name, None))]
     settings = {**request.model_settings, **({"tools": request.tools} if request.tools else {})}
     return any(decide(async_api=is_async, run_manager=manager, **settings) for decide in deciders)
 
 
 def came_to_its_end(request: ModelRequest[Any], response: ModelResponse[Any]) -> bool:
-    """Whether a streamed answer says that it is whole, or comes from somebody who never says so."""
+    """Whether a streamed answer has an end marker, or comes from a provider that sends none."""
     message = next((message for message in response.result if isinstance(message, AIMessage)), None)
     if message is None or any(message.response_metadata.get(key) for key in _ENDINGS):
         return True

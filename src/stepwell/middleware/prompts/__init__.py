@@ -1,4 +1,4 @@
-"""Prompts are Markdown files beside their user; this reads them."""
+"""Reads prompts, which are Markdown files beside the code that uses them."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""What `BudgetMiddleware` counts with: the sums of a run and its ceilings (`sums`), the callback that hears every model call
-(`meter`), and what calls that run side by side hold of a ceiling (`reservations`).
+"""The parts of `BudgetMiddleware`: a run's totals and limits (`sums`), the callback that sees every model call (`meter`), and what
+concurrent calls reserve of a limit (`reservations`).
 """

@@ -1,10 +1,10 @@
-"""Counts the model calls within one step of an agent, by a callback, so that nothing is missed: those of the agent, a summary, a
-subagent of any kind, a tool that asks a model by itself. What each call used is counted by `stepwell.models.usage`; the meter of a tool
-call also refuses calls at the run's ceilings.
+"""Counts the model calls within one step of an agent, by a callback, so that none is missed: the agent's own, a summary's, those of any
+kind of subagent, and those of a tool that calls a model itself. `stepwell.models.usage` counts what each call used; the meter of a tool
+call also refuses calls at the run's limits.
 
 ```
-BudgetMiddleware, around a model step     holds a part of every account around it: what is called inside is covered
-a callback, at any other model call       holds it by itself: a `ToolMeter` blocks its thread, a `_Gate` awaits on the event loop
+BudgetMiddleware, around a model step     reserves from every account around it, which covers the calls inside
+a callback, at any other model call       makes its own reservation: a `ToolMeter` blocks its thread, a `_Gate` awaits on the event loop
 ```
 """
 
@@ -32,7 +32,7 @@ from stepwell.models.usage import CallListener, CallUsage
 
 
 class Sizes:
-    """How much the largest call of each kind has needed, as far as this process has seen. A kind is a tool, or a subagent."""
+    """What the largest call of each kind has used, as far as this process has seen. A kind is a tool, or a subagent."""
 
     def __init__(self) -> None:
         self._largest: dict[str, Spending] = {}
@@ -42,14 +42,14 @@ class Sizes:
         self._largest[kind] = Spending(tokens=max(tokens, known.get("tokens", 0)), usd=max(usd, known.get("usd", 0.0)), calls=1)
 
     def expecting(self, kind: str, messages: Sequence[BaseMessage], find_price: Callable[[], Price | None]) -> Measure:
-        """What a call with these messages will probably need."""
+        """What a call with these messages will probably use."""
         asked: int | None = None
 
         def measure() -> Spending | None:
             nonlocal asked
             if (known := self._largest.get(kind)) is None:
                 return None
-            if asked is None:  # a long conversation is counted once, and only if somebody else is under way
+            if asked is None:  # a long conversation is counted once, and only if other calls are in progress
                 asked = estimate([*messages])  # type: ignore[list-item]  # messages of any kind have what it looks at
             if asked <= known["tokens"]:
                 return known
@@ -61,41 +61,41 @@ class Sizes:
 
 
 class Meter(CallListener):
-    """Counts the model calls within one step of an agent. Whoever makes it has taken care that they may be made."""
+    """Counts the model calls within one step of an agent. Its creator has made sure that they may be made."""
 
     raise_error = True
     covered = True
-    """Whoever made this meter holds what its calls need."""
+    """Whether the creator of this meter has already reserved what its calls need."""
     kind = ""
-    """What sort of calls these are, for `Sizes`."""
+    """The kind of these calls, for `Sizes`."""
     gate: _Gate | None = None
 
     def __init__(self, together: Account, prices: Mapping[str, Price], around: Meter | None = None) -> None:
         super().__init__(prices)
         self.own = Account(Spending())
-        """This step's part."""
+        """What this step spends."""
         self.together = together
-        """The run's, with the steps that run beside this one."""
+        """What the run spends, including the steps that run in parallel with this one."""
         self._around = around
 
     @property
     def accounts(self) -> tuple[Account, ...]:
-        """Those that a call within this step spends from, the outermost first."""
+        """The accounts that a call within this step spends from, outermost first."""
         return self._around.accounts if self._around else ()
 
     def ceiling(self) -> str | None:
-        """The ceiling that the run around this step has reached."""
+        """The limit that the run around this step has reached, in words; None if it has not reached any."""
         return None
 
     def of_step(self, turn: str, step: str, seconds: float) -> Spending:
-        """What this step adds to the run, when it has ended."""
+        """Close the step, and return what it adds to the run."""
         self.close()
         more: Spending = {**self.own.spent}
         more["turn"], more["step"], more["step_seconds"] = turn, step, seconds
         return more
 
     def close(self) -> None:
-        """Count the calls whose end nobody heard: they were cancelled."""
+        """Count the calls that reported no end: they were cancelled."""
         for run_id in list(self.open_calls):
             if call := self.open_calls.pop(run_id, None):
                 self.add(run_id, self.usage_so_far(call))
@@ -108,8 +108,8 @@ class Meter(CallListener):
 
 
 class ToolMeter(Meter):
-    """Counts the model calls within a tool call. It also holds a part of the run's account for each of them, and refuses them once a
-    ceiling is reached; that ends a subagent which has no budget itself."""
+    """Counts the model calls within a tool call. It also reserves a part of the run's account for each of them, and refuses them once a
+    limit is reached; that ends a subagent which has no budget of its own."""
 
     covered = False
 
@@ -124,7 +124,7 @@ class ToolMeter(Meter):
         on_loop: asyncio.AbstractEventLoop | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`on_loop` is the event loop that the tool runs on, if it is async."""
+        """`on_loop` is the event loop that the tool runs on, if the tool is async."""
         super().__init__(together, prices, around)
         self.kind = kind
         self.gate = _Gate(self, on_loop) if on_loop else None
@@ -176,7 +176,7 @@ class ToolMeter(Meter):
         return run_id in self.open_calls
 
     async def hold(self, run_id: UUID) -> None:
-        """Hold a part of the account for a call, from the event loop."""
+        """Reserve a part of the account for a call, from the event loop."""
         if not self.is_asking(run_id) or run_id in self._holds or _is_covered():
             return
         self._holds[run_id] = hold = Hold(self._expecting(run_id))
@@ -184,8 +184,8 @@ class ToolMeter(Meter):
             raise self._refuse(run_id, refusal)
 
     def _hold_in_thread(self, run_id: UUID, parent_run_id: UUID | None) -> None:
-        """The same from a thread, which waits meanwhile."""
-        nested = self.is_asking(parent_run_id)  # a model that asks another one: waiting for its own end would take for ever
+        """The same from a thread, which blocks meanwhile."""
+        nested = self.is_asking(parent_run_id)  # a model that calls another one: waiting for its own end would take for ever
         if nested or _is_covered() or (self.gate and self.gate.here()):
             return
         self._holds[run_id] = hold = Hold(self._expecting(run_id))
@@ -197,7 +197,7 @@ class ToolMeter(Meter):
             raise _refusal(used_up(ceiling))
 
     def _refuse(self, run_id: UUID, reason: str) -> ToolUseError:
-        """A call that may not be made is not counted."""
+        """Drop a call that may not be made, so that it is not counted."""
         self.open_calls.pop(run_id, None)
         self._leave(run_id)
         return _refusal(reason)
@@ -212,8 +212,8 @@ class ToolMeter(Meter):
 
 
 class _Gate(BaseCallbackHandler):
-    """Waits on the event loop for what a meter's call needs. A handler of its own, since LangChain awaits a method only if it is `async`,
-    and would not hear its refusal where the model is called from a thread."""
+    """Waits on the event loop for what a meter's call needs. It is a separate handler because LangChain awaits a method only if it is
+    `async`, and would ignore the refusal of an async method if the model is called from a thread."""
 
     run_inline = True
     raise_error = True
@@ -261,13 +261,13 @@ _GATE: ContextVar[_Gate | None] = ContextVar("stepwell_gate", default=None)
 
 @cache
 def _hear_every_model() -> None:
-    """Let LangChain give the meter of the context to every model and tool. Once in a process, and only if a budget is made."""
+    """Let LangChain pass the context's meter to every model and tool. Done once per process, and only if a budget is used."""
     register_configure_hook(_METER, inheritable=True)
     register_configure_hook(_GATE, inheritable=True)
 
 
 def current_meter() -> Meter | None:
-    """The meter of the step that this agent runs in: that of the tool call which started it, if it is a subagent."""
+    """The meter of the step that this agent runs in. For a subagent, that is the meter of the tool call that started it."""
     return _METER.get()
 
 

@@ -1,17 +1,17 @@
-"""What model calls that run side by side may still spend: each holds its part of a ceiling before it begins, and gives it back at its end.
+"""What concurrent model calls may still spend: each reserves its part of a limit before it begins, and gives it back at its end.
 
 ```
-enter ──┬─ the ceiling is reached ────────────────────────────> refused
-        ├─ nobody else is under way, or all fit together ─────> held ── leave ──> the next in line is looked at
+enter ──┬─ the limit is reached ──────────────────────────────> refused
+        ├─ no other call in progress, or all fit together ────> held ── leave ──> the next in line is considered
         └─ otherwise ──> in line, until others leave ──┬──────> held
-                                                       └──────> refused: the ceiling is reached, or it took too long
+                                                       └──────> refused: the limit is reached, or it took too long
 ```
-How much a call will need is an estimate: as much as the largest of its kind so far, or its own input if that is more. The first of a kind
-runs alone, since nobody knows. A call that is alone may begin below the ceiling whatever it needs, so a run passes its ceiling by one
-call, and calls that are held together by no more than their estimates were wrong.
+What a call will need is an estimate: as much as the largest of its kind so far, or its own input if that is more. The first of a kind
+runs alone, since there is nothing to estimate from. A call that is alone may begin below the limit whatever it needs, so a run can
+exceed its limit by one call. Concurrent calls exceed it by no more than the error of their estimates.
 
-Rules to keep: first come, first served, or a large call would wait for ever behind small ones. Nothing is measured while a call is
-alone. Whoever enters several accounts takes the outermost first; so nobody waits for somebody who waits for them.
+Rules to keep: first come, first served; otherwise a large call would wait for ever behind small ones. A call that is alone is not
+measured. To enter several accounts, start with the outermost; this prevents deadlocks.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ PATIENCE_S = 300.0
 _OTHERS = "calls under way hold the rest of the budget, and did not end in time"
 
 Measure = Callable[[], Spending | None]
-"""What a call will probably spend; None if nobody knows."""
+"""What a call will probably spend; None if unknown."""
 
 
 @dataclass(eq=False, slots=True)
 class Hold:
-    """A call's part of a ceiling."""
+    """A call's share of a limit."""
 
     measure: Measure
     decided: Future[str | None] = field(default_factory=Future)
-    """None once it is held; otherwise why it is not, in words."""
+    """None once it is reserved; otherwise the reason for the refusal."""
 
 
 class Account:
-    """Spending that several steps at once add to, and what calls under way hold of its ceilings. Safe from any thread."""
+    """Spending that several concurrent steps add to, and what calls in progress have reserved. Safe from any thread."""
 
     def __init__(self, spent: Spending, ceilings: Ceilings | None = None, *, patience_s: float = PATIENCE_S) -> None:
         self.patience_s = patience_s
@@ -63,14 +63,14 @@ class Account:
             self._spent = add_spending(self._spent, {**more, "turn": self._spent.get("turn", "")})
 
     def enter(self, hold: Hold) -> None:
-        """Hold a part, or stand in line for it; `hold.decided` tells."""
+        """Reserve a share, or wait in line for it; `hold.decided` has the outcome."""
         with self._lock:
             self._line.append(hold)
             settled = self._look()
         _tell(settled)
 
     def leave(self, hold: Hold) -> None:
-        """Give it back, or leave the line."""
+        """Give the share back, or leave the line."""
         with self._lock:
             for place in (self._held, self._line):
                 if hold in place:
@@ -79,7 +79,7 @@ class Account:
         _tell(settled)
 
     def _look(self) -> list[tuple[Hold, str | None]]:
-        """Decide about those at the head of the line, as far as that is possible now."""
+        """Decide on the calls at the head of the line, as far as possible now."""
         settled: list[tuple[Hold, str | None]] = []
         while self._line:
             ceiling = self.ceilings.reached(self._spent)
@@ -92,7 +92,7 @@ class Account:
         return settled
 
     def _fits(self, hold: Hold) -> bool:
-        """Beside those that are held. Asked anew each time: what the others of its kind have needed meanwhile counts."""
+        """Whether it fits beside the current holds. Measured each time, because other calls of its kind may have used more meanwhile."""
         together = self._spent
         for each in (*self._held, hold):
             if (expected := each.measure()) is None:
@@ -102,14 +102,14 @@ class Account:
 
 
 def _tell(settled: Sequence[tuple[Hold, str | None]]) -> None:
-    """Outside of the lock: whoever waits may go on at once."""
+    """Called outside the lock, because waiting threads may continue at once."""
     for hold, refusal in settled:
         hold.decided.set_result(refusal)
 
 
 @contextmanager
 def holding(accounts: Sequence[Account], measure: Measure) -> Iterator[str | None]:
-    """A part of each account for the body, outermost first; or why there is none, in words. Blocks while it waits."""
+    """Reserve a share of each account for the body, outermost first. Yields the reason if refused. Blocks while it waits."""
     held: list[tuple[Account, Hold]] = []
     try:
         refusal = None
@@ -140,7 +140,7 @@ async def aholding(accounts: Sequence[Account], measure: Measure) -> AsyncIterat
 
 
 def wait_for(account: Account, hold: Hold) -> str | None:
-    """Enter, and wait for the decision in this thread. Whatever comes of it, the caller leaves in the end."""
+    """Enter, and block until the decision. In any case the caller must leave afterwards."""
     account.enter(hold)
     try:
         return hold.decided.result(account.patience_s)
@@ -154,7 +154,7 @@ async def await_for(account: Account, hold: Hold) -> str | None:
     if hold.decided.done():
         return hold.decided.result()
     try:
-        # Shielded: whoever decides later must still be able to say so.
+        # Shielded: a later decision must still be able to set the result.
         return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(hold.decided)), account.patience_s)
     except TimeoutError:
         return _OTHERS

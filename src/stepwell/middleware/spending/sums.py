@@ -1,8 +1,8 @@
-"""What a run has spent: kept in the agent's state, so that it outlives the process, and added up by the channel's reducer, since several
-tools of one turn finish side by side.
+"""What a run has spent. It is stored in the agent's state, so that it outlives the process, and added up by the channel's reducer, since
+several tools of one turn may finish at the same time.
 
-Seconds are those of the agent's steps. Tools of one turn run at the same time, so the longest of them counts; waiting for a person
-counts nothing.
+Seconds are those of the agent's steps. Tools of one turn run in parallel, so only the longest counts; time spent waiting for a person
+does not count.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from stepwell.models.usage import UNNAMED
 
 
 class Spending(TypedDict, total=False):
-    """The sums of one run, or what one step adds to them."""
+    """The totals of one run, or what one step adds to them."""
 
     turn: str
-    """Which run: what belongs to another one starts from nothing."""
+    """Which run. Totals of another run start from zero."""
     tokens: int
     usd: float
     calls: int
     seconds: float
     step: str
-    """The latest step, and how long it took; `seconds` holds those before it."""
+    """The latest step, and how long it took; `seconds` is the total before it."""
     step_seconds: float
     unpriced: list[str]
-    """Models whose price nobody knows."""
+    """Models without a known price."""
     warned: bool
 
 
@@ -53,7 +53,7 @@ def add_spending(sums: Spending, more: Spending) -> Spending:
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
-    """Ceilings of a run; None is no ceiling."""
+    """Limits of a run; None means no limit."""
 
     tokens: int | None = None
     usd: float | None = None
@@ -61,7 +61,7 @@ class Ceilings:
     calls: int | None = None
 
     def shares(self, spent: Spending) -> dict[str, float]:
-        """How much of each ceiling is used, 1.0 being all of it."""
+        """The used share of each limit; 1.0 is all of it."""
         used = {
             "tokens": (spent.get("tokens", 0), self.tokens),
             "usd": (spent.get("usd", 0.0), self.usd),
@@ -71,14 +71,14 @@ class Ceilings:
         return {name: amount / limit for name, (amount, limit) in used.items() if limit is not None}
 
     def reached(self, spent: Spending) -> str | None:
-        """The ceiling that is reached, in words."""
+        """The limit that is reached, in words."""
         for name, share in self.shares(spent).items():
             if share >= 1.0:
                 return self.in_words(name)
         return None
 
     def in_words(self, name: str) -> str:
-        """A ceiling as a person reads it."""
+        """A limit in words."""
         limit = getattr(self, name)
         match name:
             case "usd":
@@ -92,7 +92,7 @@ class Ceilings:
 
 
 def used_up(ceiling: str) -> str:
-    """Why a run stops at a ceiling."""
+    """Why a run stops at a limit."""
     return f"the budget of {ceiling} is used up"
 
 
@@ -101,7 +101,7 @@ def total_seconds(spent: Spending) -> float:
 
 
 def in_words(spent: Spending) -> str:
-    """Sums as a person reads them."""
+    """Totals in words."""
     parts = [f"{spent.get('tokens', 0):,} tokens in {spent.get('calls', 0):,} model calls"]
     if spent.get("usd"):
         parts.append(f"about ${spent['usd']:.4f}")
@@ -112,5 +112,5 @@ def in_words(spent: Spending) -> str:
 
 
 def name_models(labels: Iterable[str]) -> str:
-    """Models as a person reads them."""
+    """Model labels in words."""
     return ", ".join("a model without a name" if label == UNNAMED else label for label in labels)

@@ -1,3 +1,3 @@
-"""Subagents: how one is described (`specs`), the `task` tool that hands work to it (`task`), and one call of it from beginning to
-end (`call`).
+"""Subagents: how to describe one (`specs`), the `task` tool that delegates work to it (`task`), and one call from beginning to end
+(`call`).
 """

@@ -30,12 +30,12 @@ from stepwell.errors import ToolUseError
 from stepwell.state.channels import is_incremental
 
 ISOLATED = frozenset({"messages", "todos", CHANNEL, "structured_response", "jump_to", "summary", "shell_session_resources"})
-"""State that stays with the agent it belongs to."""
+"""State that is not shared between an agent and its subagents."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubAgentCall:
-    """A description handed to a subagent within a running parent."""
+    """A task given to a subagent within a running parent."""
 
     name: str
     agent: Runnable[Any, Any]
@@ -44,7 +44,7 @@ class SubAgentCall:
     timeout_s: float | None = None
 
     def run(self) -> Mapping[str, Any]:
-        """The subagent's final state."""
+        """Run the subagent and return its final state."""
         with inherited_files(self._parent_files()):
             if self.timeout_s is None:
                 return cast("Mapping[str, Any]", self.agent.invoke(self._input(), self._config()))
@@ -62,7 +62,7 @@ class SubAgentCall:
                 raise self.timed_out() from None
 
     def step(self, stop: threading.Event) -> Mapping[str, Any]:
-        """Run in steps, so that a caller who has gone can stop it between two of them."""
+        """Run step by step, so that it can be stopped between two steps once the caller has given up."""
         if not isinstance(self.agent, Pregel):
             return cast("Mapping[str, Any]", self.agent.invoke(self._input(), self._config()))
         state: Mapping[str, Any] = {}
@@ -90,7 +90,7 @@ class SubAgentCall:
         return update
 
     def _version_in_own_state(self, path: str) -> str | None:
-        """The version that the parent's own channel holds; a file that the parent itself inherited is not in it."""
+        """The version in the parent's own channel. A file that the parent itself inherited is not there."""
         own = (self.runtime.state.get(CHANNEL) or {}).get(path)
         return None if own is None else text.version_of(changes.text_of(own))
 
@@ -106,15 +106,15 @@ class SubAgentCall:
     def _config(self) -> RunnableConfig:
         # Everything else (configurable, callbacks, checkpointer, context) comes from the running parent through LangGraph.
         names = {"subagent": self.name, "subagent_call_id": self.runtime.tool_call_id or ""}
-        # LangChain's name for the speaker. A graph that was compiled elsewhere has another or none, and would pass for its parent.
+        # LangChain's name for the speaker. A graph compiled elsewhere has another name or none, and would look like its parent.
         return {"metadata": {**names, "lc_agent_name": self.name}}
 
 
 def final_text(name: str, final: Mapping[str, Any]) -> str:
-    """What a subagent has to say at its end."""
+    """The subagent's answer."""
     structured = final.get("structured_response")
     if structured is not None:
-        return to_json(structured, fallback=str).decode()  # a model's class of any kind: pydantic, dataclass, TypedDict
+        return to_json(structured, fallback=str).decode()  # any kind of class: pydantic, dataclass, TypedDict
     messages = final.get("messages") or []
     if messages and isinstance(messages[-1], ToolMessage) and messages[-1].text.strip():
         return messages[-1].text  # a tool whose result is the answer (`return_direct`)
@@ -125,13 +125,13 @@ def final_text(name: str, final: Mapping[str, Any]) -> str:
 
 
 def is_stuck(final: Mapping[str, Any]) -> bool:
-    """Whether a subagent was stopped because it got nowhere."""
+    """Whether a subagent was stopped because it made no progress."""
     messages = final.get("messages") or []
     return bool(messages) and messages[-1].response_metadata.get("finish_reason") == "stubborn"
 
 
 def _sees_inherited_files(agent: Runnable[Any, Any]) -> bool:
-    """Whether the agent's files channel is ours, so that its backend finds the parent's files by itself."""
+    """Whether the agent's files channel is ours, so that its backend finds the parent's files itself."""
     if not isinstance(agent, Pregel):
         return False
     channel = agent.channels.get(CHANNEL)
@@ -139,14 +139,14 @@ def _sees_inherited_files(agent: Runnable[Any, Any]) -> bool:
 
 
 def _within(timeout_s: float, call: SubAgentCall, context: contextvars.Context) -> Mapping[str, Any]:
-    """Run in a thread of its own and stop waiting when time is up; the thread ends at its next step."""
+    """Run in a separate thread and stop waiting when the time is up; the thread ends at its next step."""
     outcome: list[Mapping[str, Any] | BaseException] = []
     stop = threading.Event()
 
     def work() -> None:
         try:
             outcome.append(context.run(call.step, stop))
-        except BaseException as error:  # handed to the caller below, bubble-ups included
+        except BaseException as error:  # raised in the caller below, bubble-ups included
             outcome.append(error)
 
     worker = threading.Thread(target=work, name=f"subagent-{call.name}", daemon=True)

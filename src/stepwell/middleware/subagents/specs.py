@@ -1,4 +1,4 @@
-"""How a subagent is described, and the checks that a description passes before anything is built."""
+"""How a subagent is described, and the checks of a description before anything is built."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ GENERAL_PURPOSE = "general-purpose"
 
 
 class SubAgent(TypedDict):
-    """A subagent that Stepwell builds when it is first called. What is left out is taken from the main agent."""
+    """A subagent, built when it is first called. Without its own `model`, `tools` or `interrupt_on` it uses the main agent's."""
 
     name: str
-    """What the `task` tool calls it: letters, digits, `-` and `_`."""
+    """Its name in the `task` tool: letters, digits, `-` and `_`."""
     description: str
     """When to use it; shown to the main agent."""
     system_prompt: NotRequired[str]
@@ -31,16 +31,16 @@ class SubAgent(TypedDict):
     tools: NotRequired[Sequence[BaseTool | Callable[..., Any] | dict[str, Any]]]
     model: NotRequired[str | BaseChatModel]
     model_settings: NotRequired[Mapping[str, Any]]
-    """Settings of the model for this subagent alone, such as `temperature`."""
+    """Model settings for this subagent only, such as `temperature`."""
     middleware: NotRequired[Sequence[AgentMiddleware[Any, Any, Any]]]
     interrupt_on: NotRequired[Mapping[str, bool | InterruptOnConfig]]
     response_format: NotRequired[Any]
     timeout_s: NotRequired[float]
-    """How long one call may work. Waiting for a person does not count."""
+    """How long one call may take. Time spent waiting for a person does not count."""
 
 
 class CompiledSubAgent(TypedDict):
-    """A subagent that is a graph (or any runnable over `messages`) already."""
+    """A subagent that is already a graph (or any runnable over `messages`)."""
 
     name: str
     description: str
@@ -55,10 +55,10 @@ _KNOWN_KEYS = SubAgent.__annotations__.keys() | CompiledSubAgent.__annotations__
 
 
 def check_specs(specs: Sequence[SubAgentSpec]) -> list[SubAgentSpec]:
-    """The descriptions, if all of them can be built; otherwise an error that names the first that cannot."""
+    """Return the descriptions if all are valid; otherwise raise an error that names the first invalid one."""
     given: object = specs
     if not isinstance(given, Sequence) or isinstance(given, str):
-        raise SubAgentSpecError("subagents must be a list of subagents. Put the single one into a list.")
+        raise SubAgentSpecError("subagents must be a list of subagents. Wrap a single one in a list.")
     checked: list[SubAgentSpec] = []
     names: set[str] = set()
     for position, spec in enumerate(specs):
@@ -71,12 +71,12 @@ def check_specs(specs: Sequence[SubAgentSpec]) -> list[SubAgentSpec]:
 
 
 def is_compiled(spec: SubAgentSpec) -> TypeIs[CompiledSubAgent]:
-    """Whether a subagent is a graph already."""
+    """Whether a subagent is already a graph."""
     return "runnable" in spec
 
 
 def prompt_of(spec: SubAgent) -> str:
-    """The subagent's own instructions, under their present or their older name."""
+    """The subagent's own instructions, under their current or older name."""
     return spec.get("system_prompt") or spec.get("prompt") or ""
 
 
@@ -93,7 +93,7 @@ def _check(spec: SubAgentSpec, position: int) -> None:
         raise SubAgentSpecError(f"Subagent '{name}' has no description. Say when the main agent should call it.")
     if unknown := sorted(given.keys() - _KNOWN_KEYS):
         raise SubAgentSpecError(
-            f"Subagent '{name}' has unknown keys: {', '.join(unknown)}. Known are: {', '.join(sorted(_KNOWN_KEYS))}."
+            f"Subagent '{name}' has unknown keys: {', '.join(unknown)}. Known keys: {', '.join(sorted(_KNOWN_KEYS))}."
         )
     if "runnable" in given:
         _check_compiled(name, given)

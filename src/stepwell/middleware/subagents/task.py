@@ -1,8 +1,8 @@
-"""The `task` tool: work handed to a subagent with a context of its own.
+"""The `task` tool: delegates work to a subagent with its own context.
 
-Subagents are compiled when they are first called. One that fails or takes too long gives an error result and leaves its siblings
-alone; one that asks a person pauses the run and goes on where it stopped, because the graph it runs in is nested in its parent's.
-One that loses the database or its lease has no result (`control_flow`): the run is driven again, and the subagent goes on too.
+Subagents are compiled when they are first called. If one fails or takes too long, it returns an error result and its siblings continue.
+If one asks a person, the run pauses and the subagent later resumes where it stopped, because its graph is nested in its parent's. If
+one loses the database or its lease, there is no result (`control_flow`): the run is driven again, and the subagent resumes too.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ class TaskArgs(BaseModel):
 class SubAgentMiddleware(RequestMiddleware):
     """Offers the given subagents through `task`.
 
-    `build` turns a description into an agent; `create_deep_agent` gives one that shares its own model, tools and backend. Without
-    it, a description must name its model, or `default_model` is used: deepagents' way, with `default_tools`, `default_middleware`,
-    `default_interrupt_on`, and a general-purpose subagent unless `general_purpose_agent` is False. `task_description` replaces what
-    the model is told of `task`; `{available_agents}` in it stands for the list of subagents.
+    `build` turns a description into an agent; `create_deep_agent` passes one that shares its own model, tools and backend. Without it, each
+    description must name its model, or there must be a `default_model`. That is deepagents' way, with `default_tools`,
+    `default_middleware`, `default_interrupt_on`, and a general-purpose subagent unless `general_purpose_agent` is False.
+    `task_description` replaces the model's description of `task`; `{available_agents}` in it becomes the list of subagents.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class SubAgentMiddleware(RequestMiddleware):
         return SubAgentCall(name, agent, description, runtime, timeout_s)
 
 
-# The classes themselves: LangChain resolves annotations anew for every agent, and names cost more than classes.
+# We set the classes themselves: LangChain resolves annotations for every new agent, and names cost more than classes.
 _ANNOTATIONS = {"runtime": ToolRuntime, "description": str, "subagent_type": str}
 SubAgentMiddleware._task.__annotations__ = SubAgentMiddleware._atask.__annotations__ = _ANNOTATIONS
 
@@ -184,7 +184,7 @@ def _check_defaults(given: Mapping[str, Any], build: BuildSubAgent | None) -> No
 
 
 def _build_plain(defaults: Mapping[str, Any], spec: SubAgent) -> Runnable[Any, Any]:
-    """A subagent without a deep agent around it: its own model, tools and middleware, over the given defaults."""
+    """A subagent without a deep agent around it: its own model, tools and middleware, on top of the defaults."""
     model = spec.get("model", defaults.get("model"))
     if model is None:
         raise SubAgentSpecError(

@@ -1,14 +1,14 @@
-"""Texts as vectors: what an embedder promises, and which one this machine gets.
+"""Texts as vectors: the embedder protocol, and which embedder this machine gets.
 
 ```
-choose_embedder = MiniLM    where its runtime is installed and its files are here, or may be fetched
+choose_embedder = MiniLM    if its runtime is installed and its files are here, or may be fetched
                   lexical   otherwise; `describe()` says that it is the fallback, and why
 ```
 
-Nothing is loaded or fetched here: an embedder does that at its first use. Searching and storing vectors is not here either.
+Nothing is loaded or fetched here: an embedder does that on first use. Searching and storing vectors is done elsewhere.
 
-Rule to keep: a vector is stored with the `id` of its embedder, and vectors of different ids are never compared. Whatever
-changes the numbers (weights, tokenizer, length, pooling, hashing) changes the id.
+Rule to keep: a vector is stored with the `id` of its embedder, and vectors of different ids are never compared. Any change of the numbers
+(weights, tokenizer, length, pooling, hashing) changes the id.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ EmbedderKind = Literal["auto", "minilm", "lexical"]
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of one length. Safe from several threads at once."""
+    """Turns texts into vectors of one length. Thread-safe."""
 
     @property
     def id(self) -> str:
-        """Names the numbers: vectors are comparable only under the same id."""
+        """Vectors are comparable only under the same id."""
 
     @property
     def dimensions(self) -> int:
@@ -38,22 +38,22 @@ class Embedder(Protocol):
 
     @property
     def is_semantic(self) -> bool:
-        """Near means alike in meaning. False: near means that words are shared."""
+        """True if close vectors mean similar meaning; False if they mean shared words."""
 
     def describe(self) -> str:
         """For a person: what this embedder compares, and why it was chosen if it is the fallback."""
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector of length 1 for each text, in their order. A text's vector does not depend on its neighbours."""
+        """One vector of length 1 per text, in order. A text's vector does not depend on the other texts."""
 
     async def aembed(self, texts: Sequence[str]) -> list[list[float]]:
         """The same off the event loop."""
 
 
 def choose_embedder(settings: Settings, *, kind: EmbedderKind = "auto", fetch: Fetch | None = None) -> Embedder:
-    """The best embedder this machine can run; a `kind` that is named is had, or is an error.
+    """The best embedder this machine can run. A specific `kind` is used, or raises an error.
 
-    `fetch` (see `fetch_into`) may download MiniLM's files when they are first needed; without it nothing is downloaded.
+    `fetch` (see `fetch_into`) may download MiniLM's files on first use; without it nothing is downloaded.
     """
     if kind not in get_args(EmbedderKind):
         raise ConfigurationError(f"Unknown embedder '{kind}'. Choose one of: {', '.join(get_args(EmbedderKind))}.")

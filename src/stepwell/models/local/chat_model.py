@@ -1,8 +1,8 @@
 """A LangChain chat model that runs in this process: no server, no key.
 
-`EmbeddedChatModel(model="smollm2-135m")` or `model="/path/to/file.gguf"`. Constructing it opens nothing; the first call fetches the
-file if need be and loads it (see `models`). Tools and structured output are done by JSON schema, because small models do not
-follow tool templates: one tool or an answer at a time, checked, asked again when wrong (see `forms`, `reply`).
+`EmbeddedChatModel(model="smollm2-135m")` or `model="/path/to/file.gguf"`. Constructing it opens nothing; the first call fetches the file
+if necessary and loads it (see `models`). Tools and structured output use a JSON schema, because small models do not follow tool
+templates: one tool call or an answer at a time, checked, and asked again if it is wrong (see `forms`, `reply`).
 
 An answer that reaches `max_tokens` is an `AnswerCutError`, never a short answer.
 """
@@ -37,26 +37,26 @@ from stepwell.settings import Settings
 FORM = "embedded_form"
 """The bound argument that carries the form of an answer."""
 _AGAINST_LOOPS = {"dry_multiplier": 0.8, "dry_allowed_length": 3}
-"""The tiny model repeats itself without end at low temperatures. Better ones do not, and this would spoil tables and code."""
+"""The tiny model repeats itself endlessly at low temperatures. Better models do not, and this would spoil their tables and code."""
 
 
 class EmbeddedChatModel(BaseChatModel):
     """llama.cpp as a chat model."""
 
     model: str = DEFAULT_LOCAL_MODEL
-    """An id of the catalogue, or a path to a GGUF file."""
+    """A catalogue id, or a path to a GGUF file."""
     temperature: float = Field(default=0.2, ge=0)
     max_tokens: int = Field(default=1024, gt=0)
     top_p: float = Field(default=0.9, gt=0, le=1)
     seed: int | None = None
     stop: list[str] | None = None
     local_models: LocalModels | None = Field(default=None, exclude=True, repr=False)
-    """Where the model is fetched and loaded; without one, the process's own."""
+    """Fetches and loads the model; default: the process's own."""
     _runtime: LlamaRuntime | None = PrivateAttr(default=None)
 
     @property
     def capabilities(self) -> Capabilities:
-        """What this model can be trusted with."""
+        """What this model is able to do."""
         known = find_local_model(self.model)
         return known.capabilities if known else OWN_FILE
 
@@ -72,7 +72,7 @@ class EmbeddedChatModel(BaseChatModel):
         return LangSmithParams(ls_provider="local", ls_model_name=self.model, ls_model_type="chat")
 
     def get_num_tokens(self, text: str) -> int:
-        """An estimate; the base class would download a tokenizer for it."""
+        """An estimate; the base class would download a tokenizer for this."""
         return (len(text) + 3) // 4
 
     def _stream(
@@ -134,14 +134,14 @@ class EmbeddedChatModel(BaseChatModel):
         tool_choice: str | dict[str, Any] | bool | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """A model that answers with at most one call of a tool. `tool_choice` is "auto", "any", "none" or a tool's name."""
+        """A model that answers with at most one tool call. `tool_choice` is "auto", "any", "none" or a tool's name."""
         functions = [convert_to_openai_tool(tool)["function"] for tool in tools]
         return self.bind(**{FORM: tool_form(functions, tool_choice)}, **kwargs)
 
     def with_structured_output(
         self, schema: dict[str, Any] | type, *, include_raw: bool = False, **kwargs: Any
     ) -> Runnable[LanguageModelInput, Any]:
-        """A runnable that gives a value of the schema: an instance of a pydantic class, a dict otherwise."""
+        """A runnable that returns a value of the schema: an instance of a pydantic class, otherwise a dict."""
         return structured_output(partial(self.bind, **kwargs), FORM, schema, include_raw)
 
     def _asking(self, messages: list[BaseMessage], stop: list[str] | None, given: dict[str, Any]) -> Asking:

@@ -1,9 +1,9 @@
-"""The forms in which the embedded model can be made to answer: free text, JSON of a schema, or one call of a tool.
+"""The forms of an answer that the embedded model can be made to give: free text, JSON of a schema, or one tool call.
 
-A form says what to add to the prompt, which schema the runtime must keep to, and what a finished answer means. It knows nothing of
-the runtime. An answer that does not fit is an `Unfit` with a reason that the model can be told.
+A form defines what to add to the prompt, which schema the runtime must enforce, and what a finished answer means. It knows nothing about
+the runtime. An invalid answer raises `Unfit`, with a reason that the model can be told.
 
-Callers choose a form as everywhere in LangChain: by tools and `tool_choice` (`tool_form`), or by `with_structured_output`
+Callers choose a form as usual in LangChain: by tools and `tool_choice` (`tool_form`), or by `with_structured_output`
 (`structured_output`).
 """
 
@@ -27,11 +27,11 @@ Json = dict[str, Any]
 
 
 class Unfit(Exception):
-    """The answer does not have the form; the text is for the model."""
+    """The answer does not have the required form; the text is for the model."""
 
 
 class FreeText:
-    """Whatever the model writes."""
+    """Anything that the model writes."""
 
     instructions = ""
     checked = False
@@ -40,17 +40,17 @@ class FreeText:
         return None
 
     def visible(self, text: str) -> str:
-        """How much of an unfinished answer can be shown already."""
+        """The part of an unfinished answer that can already be shown."""
         return text
 
     def finish(self, text: str, call_id: str) -> AIMessageChunk:
-        """What follows after the visible part."""
+        """What follows the visible part."""
         return AIMessageChunk(content="")
 
 
 @dataclass(frozen=True)
 class JsonForm:
-    """One JSON value of a schema; `check` raises `Unfit` for a value that is not good enough."""
+    """One JSON value of a schema; `check` raises `Unfit` for an invalid value."""
 
     wanted: Json
     check: Callable[[Any], object]
@@ -79,7 +79,7 @@ class ToolForm:
     """Functions in OpenAI's form: name, description, parameters."""
     must_call: bool
     check: Callable[[Any, Json], object]
-    """Raises `Unfit` for arguments that do not fit a schema."""
+    """Raises `Unfit` for arguments that do not match a schema."""
     checked = True
 
     @property
@@ -95,7 +95,7 @@ class ToolForm:
         return bound_schema({"anyOf": [*calls, *answer]}, attempt, max_tokens)
 
     def visible(self, text: str) -> str:
-        """The answer's own text, as far as it has come."""
+        """The answer's own text so far."""
         try:
             value = parse_partial_json(text)
         except ValueError:
@@ -140,7 +140,7 @@ def _closed_object(properties: Mapping[str, Any]) -> Json:
 
 
 def _signature(tool: Json) -> str:
-    """A tool in one line. A full schema says the same in three times the tokens, which a small model pays for dearly."""
+    """A tool in one line. A full schema says the same in three times the tokens, which are expensive for a small model."""
     parameters = _parameters(tool)
     required = parameters.get("required", ())
     parts = [
@@ -166,7 +166,7 @@ def _compact(value: Any) -> str:
 
 
 def tool_form(functions: list[Json], choice: str | Json | bool | None) -> Form:
-    """The form that lets the model use these tools as `tool_choice` says."""
+    """The form that lets the model use these tools according to `tool_choice`."""
     if isinstance(choice, dict):  # OpenAI's {"type": "function", "function": {"name": ...}}, Anthropic's {"name": ...}
         choice = (choice.get("function") or choice).get("name") or choice.get("type")
     if not functions or choice == "none":
@@ -178,7 +178,9 @@ def tool_form(functions: list[Json], choice: str | Json | bool | None) -> Form:
     chosen = [function for function in functions if function["name"] == choice]
     if not chosen:
         names = ", ".join(function["name"] for function in functions)
-        raise ConfigurationError(f"tool_choice is '{choice}', which is none of the tools: {names}. Name one of them, or 'any'.")
+        raise ConfigurationError(
+            f"tool_choice is '{choice}', which is not one of the tools: {names}. Name one of them, or 'any'."
+        )
     return ToolForm(chosen, must_call=True, check=_check)
 
 
@@ -191,13 +193,13 @@ def _check(arguments: Any, schema: Json) -> None:
 def structured_output(
     bind: Callable[..., Runnable[Any, Any]], argument: str, wanted: dict[str, Any] | type, include_raw: bool
 ) -> Runnable[Any, Any]:
-    """`with_structured_output`: the model held to a schema, followed by a step that reads its text."""
+    """`with_structured_output`: a model bound to a schema, followed by a step that parses its text."""
     kind = wanted if isinstance(wanted, type) and issubclass(wanted, BaseModel) else None
     schema = schema_of(wanted)
     fault_of = checker(schema)
 
     def check(value: Any) -> None:
-        # The class knows more than its schema does: validators of its own.
+        # The class may check more than its schema, with validators of its own.
         fault = fault_of(value) or (pydantic_fault(kind, value) if kind else None)
         if fault:
             raise Unfit(fault)

@@ -1,7 +1,7 @@
-"""Conversations as the embedded model reads them: roles and plain text, nothing else.
+"""Conversations in the form that the embedded model reads: only roles and plain text.
 
-Chat templates differ between models; what all of them take is one system message first, then user and assistant by turns. Calls
-of tools become the JSON that the model is asked to write for them, results of tools become messages of the user.
+Chat templates differ between models; all of them accept one system message first, then alternating user and assistant messages. Tool
+calls become the JSON that the model is asked to write for them, tool results become user messages.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def chat_lines(messages: Sequence[BaseMessage], instructions: str = "") -> list[
 
 
 def call_text(name: str, arguments: Mapping[str, Any]) -> str:
-    """A call of a tool as the model writes it."""
+    """A tool call as the model writes it."""
     return json.dumps({"tool": name, "arguments": arguments}, ensure_ascii=False)
 
 
 def _append(lines: list[Line], role: str, content: str) -> None:
-    # Some templates refuse two messages of one role in a row.
+    # Some templates reject two messages of the same role in a row.
     if lines and lines[-1]["role"] == role:
         lines[-1]["content"] += f"\n\n{content}"
     else:
@@ -65,7 +65,7 @@ def _text(message: BaseMessage) -> str:
     for block in message.content:
         if isinstance(block, dict) and block.get("type") in ("image", "image_url", "audio", "video", "file", "input_audio"):
             raise ConfigurationError(
-                f"The embedded model reads text only, and a message holds a block of type '{block['type']}'. Leave it out, or "
-                "use a model that takes it."
+                f"The embedded model reads only text, but a message contains a block of type '{block['type']}'. Leave it out, or "
+                "use a model that supports it."
             )
     return str(message.text)

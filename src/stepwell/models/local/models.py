@@ -1,8 +1,7 @@
 """The local models of one process: where their files are, which are in memory, what they are doing.
 
-One object holds all of it, because weights are big: a file is loaded once, whoever asks. `process_local_models` gives the one
-that chat models share unless they are handed another; that cache is the only process-wide state of this package, and holds what
-is process-wide by nature.
+One object manages all of them, because weights are big: a file is loaded once, however many callers use it. `process_local_models`
+returns the object that chat models share unless they get another; that cache is the only process-wide state of this package.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from stepwell.models.status import ModelEvent, StatusBoard
 from stepwell.settings import Settings
 
 _REPORT_EVERY = 1 << 18
-"""Bytes between two progress events: enough for a smooth bar, not enough to flood a browser."""
+"""Bytes between two progress events: often enough for a smooth bar, rarely enough not to flood a browser."""
 
 
 class LocalModels:
-    """Fetch, load, unload and remove models by id or path. Safe from any thread."""
+    """Fetch, load, unload and remove models by id or path. Thread-safe."""
 
     def __init__(self, folder: Path, *, threads: int | None = None, board: StatusBoard | None = None) -> None:
         self.board = board or StatusBoard()
@@ -36,7 +35,7 @@ class LocalModels:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> LocalModels:
-        """As the environment says: STEPWELL_DATA_DIR and STEPWELL_LOCAL_THREADS."""
+        """From the environment: STEPWELL_DATA_DIR and STEPWELL_LOCAL_THREADS."""
         return cls(settings.data_folder / "models", threads=settings.count_local_threads())
 
     def is_downloaded(self, name: str) -> bool:
@@ -45,7 +44,7 @@ class LocalModels:
         return is_in_place(model, self._folder) if model else Path(name).expanduser().is_file()
 
     def pull(self, name: str, stop: threading.Event | None = None) -> Path:
-        """The file of a model, downloaded if need be; progress goes to the board. A path is given back as it is."""
+        """The file of a model, downloaded if necessary; progress goes to the board. A path is returned unchanged."""
         model = find_local_model(name)
         if model is None:
             return Path(name).expanduser()
@@ -76,9 +75,9 @@ class LocalModels:
             raise done[0]
 
     def unload(self, name: str) -> None:
-        """Give back the memory of a model; nothing happens if it is not loaded."""
+        """Free the memory of a model, if it is loaded."""
         with self._guard:
-            runtime = self._runtimes.get(_key(name))  # kept: chat models hold on to it, and a second one would load twice
+            runtime = self._runtimes.get(_key(name))  # not removed: chat models still use it; a second one would load twice
         if runtime:
             runtime.unload()
 
@@ -87,7 +86,7 @@ class LocalModels:
         return self.board.latest(_public_id(name))
 
     def remove(self, name: str) -> bool:
-        """Unload a model of the catalogue and delete its file; True if there was one. A file of the user's is never deleted."""
+        """Unload a catalogue model and delete its file; True if there was one. A user's own file is never deleted."""
         model = find_local_model(name)
         if model is None:
             raise ConfigurationError(
@@ -98,7 +97,7 @@ class LocalModels:
             return remove_model(model, self._folder)
 
     def runtime(self, name: str) -> LlamaRuntime:
-        """The one runtime of a model's file. Nothing is loaded before it is asked something."""
+        """The single runtime of a model's file. Nothing is loaded before its first request."""
         with self._guard:
             key = _key(name)
             if key not in self._runtimes:
@@ -116,7 +115,7 @@ class LocalModels:
 
 
 class _Progress:
-    """Turns byte counts into events, not more of them than anybody can see."""
+    """Turns byte counts into events, at a limited rate."""
 
     def __init__(self, model: LocalModel, board: StatusBoard) -> None:
         self._model = model
@@ -133,7 +132,7 @@ class _Progress:
 
 
 def process_local_models(settings: Settings) -> LocalModels:
-    """The local models that everybody in this process shares, as far as the folder and the threads are the same."""
+    """The local models that everything in this process shares, as long as the folder and the threads are the same."""
     return _shared(settings.data_folder / "models", settings.count_local_threads())
 
 
@@ -143,12 +142,12 @@ def _shared(folder: Path, threads: int | None) -> LocalModels:
 
 
 def _key(name: str) -> str:
-    """A model's id, or for a path its real place: two spellings of one file share its memory."""
+    """A model's id, or for a path its real path: two spellings of one file share its memory."""
     model = find_local_model(name)
     return model.id if model else str(Path(name).expanduser().resolve())
 
 
 def _public_id(name: str) -> str:
-    """What events call it: never a place on this machine."""
+    """The model's name in events: never a path on this machine."""
     model = find_local_model(name)
     return model.id if model else Path(name).name

@@ -1,10 +1,10 @@
-"""One answer of the embedded model in the making: chunks of the runtime go in, LangChain's chunks come out.
+"""Builds one answer of the embedded model: the runtime's chunks go in, LangChain's chunks come out.
 
 ```
-Asking -> begin() -> feed(chunk) ... -> end() -> done | again (told what was wrong) | an error
+Asking -> begin() -> feed(chunk) ... -> end() -> done | again (the model learns what was wrong) | an error
 ```
-Pure: it starts nothing and waits for nothing, so that the sync and the async model share all of it. An answer that was partly
-shown is not asked for again, because the reader has seen it.
+Pure: it starts nothing and waits for nothing, so that the sync and the async model share all of it. If a part of an answer was already
+shown, we do not ask again, because the reader has seen it.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class Asking:
         self._reason: str | None = None
 
     def begin(self) -> dict[str, Any]:
-        """The request of the next attempt."""
+        """The request for the next attempt."""
         self._attempt += 1
         self._text = self._shown = ""
         self._reason = None
         options = dict(self._options)
         if self._attempt and options.get("seed") is not None:
-            options["seed"] += self._attempt  # the same seed would bring the same mistake
+            options["seed"] += self._attempt  # the same seed would repeat the mistake
         schema = self._form.schema(self._attempt, options["max_tokens"])
         guided = {"json_schema": schema} if schema else {}
         return {**options, **guided, "messages": self._lines}
@@ -54,13 +54,13 @@ class Asking:
     def feed(self, chunk: Mapping[str, Any]) -> Iterator[ChatGenerationChunk]:
         """What a chunk of the runtime adds to the answer."""
         if usage := chunk.get("usage"):
-            # Of the last attempt only: the sum is read as the length of the conversation, when to summarise is decided by it.
+            # Of the last attempt only: the sum is used as the length of the conversation, to decide when to summarise.
             self._input, self._output = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
         for choice in chunk.get("choices", ()):
             self._text += (choice.get("delta") or {}).get("content") or ""
             self._reason = choice.get("finish_reason") or self._reason
         if self._reason == "length" and self._form.checked:
-            return  # what has not been shown yet is not worth showing
+            return  # the rest of a cut answer is not worth showing
         fresh = self._form.visible(self._text)[len(self._shown) :]
         if fresh:
             self._shown += fresh
@@ -95,7 +95,7 @@ class Asking:
             raise failure from cause
         told = f"That does not do: {reason}. Answer again, in the form that was asked for."
         wrong = self._text.strip()[:400] or "(nothing)"
-        # Only the last mistake is kept: a row of them would fill a small context.
+        # Only the last mistake is kept: several would fill a small context.
         base = self._lines[:-2] if self._attempt else self._lines
         self._lines = [*base, {"role": "assistant", "content": wrong}, {"role": "user", "content": told}]
 
@@ -108,6 +108,6 @@ class Asking:
 
     def _unfit(self, reason: str) -> str:
         return (
-            f"The embedded model did not give an answer of the form that was asked for in {self._attempt + 1} attempts: {reason}. "
+            f"The embedded model did not give an answer in the required form in {self._attempt + 1} attempts: {reason}. "
             "Simplify what is asked, or choose a more capable model."
         )

@@ -1,8 +1,8 @@
-"""JSON schemas for the embedded model: made from what callers give, bounded for generation, checked afterwards.
+"""JSON schemas for the embedded model: made from what callers pass, limited for generation, and checked afterwards.
 
-A grammar keeps every token valid, but cannot make a small model come to an end: it lists steps until the tokens run out, and what
-is cut is no JSON. So the schema that guides generation gets upper bounds where the caller's has none; the answer is checked
-against the caller's own.
+A grammar keeps every token valid, but cannot make a small model finish: it lists steps until the tokens run out, and a cut answer is not
+JSON. So the schema that guides generation gets upper limits where the caller's has none; the answer is checked against the caller's own
+schema.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _TIERS = (
     *((12, 8000), (12, 4000), (12, 2000), (12, 1000), (8, 500), (6, 250), (5, 150), (5, 100), (4, 60), (3, 40)),
     *((3, 30), (2, 30), (2, 20), (1, 20), (1, 10)),
 )
-"""The most items of a list and characters of a string, from generous to tight."""
+"""Maximum items of a list and characters of a string, from generous to tight."""
 _CHARACTERS_PER_TOKEN = 2
-"""Of JSON, cautiously. Digits take a token each; an answer full of them is caught by the next, tighter attempt."""
+"""A cautious estimate for JSON. Digits take a token each; if an answer is full of them, the next, tighter attempt handles it."""
 _TIGHTER = 3
-"""Tiers down for each attempt: an answer that was cut is asked for again, shorter."""
+"""Tiers to go down per attempt: an answer that was cut is requested again, shorter."""
 
 
 def bound_schema(schema: Json, attempt: int, max_tokens: int) -> Json:
@@ -48,14 +48,14 @@ def _limit(value: Any, items: int, characters: int) -> Any:
     if value.get("type") == "array" and "maxItems" not in value:
         copy["maxItems"] = max(items, value.get("minItems", 0))
     if value.get("type") == "object" and value.get("properties"):
-        copy.setdefault("additionalProperties", False)  # what nobody asked for only makes an answer longer
+        copy.setdefault("additionalProperties", False)  # extra properties only make an answer longer
     if value.get("type") == "string" and not value.keys() & {"maxLength", "enum", "const", "pattern", "format"}:
         copy["maxLength"] = max(characters, value.get("minLength", 0))
     return copy
 
 
 def _longest(schema: Any) -> int:
-    """About how many characters the longest value has. What a schema leaves open counts little: it cannot be helped."""
+    """About how many characters the longest value has. What a schema leaves open counts little, because we cannot limit it."""
     if not isinstance(schema, dict):
         return 20
     options = schema.get("anyOf") or schema.get("oneOf")
@@ -69,7 +69,7 @@ def _longest(schema: Any) -> int:
 
 
 def schema_of(wanted: Json | type) -> Json:
-    """The JSON schema of a pydantic class, a TypedDict, a function of OpenAI's form, or a JSON schema."""
+    """The JSON schema for a pydantic class, a TypedDict, a function in OpenAI's form, or a JSON schema."""
     from langchain_core.utils.function_calling import convert_to_openai_tool
 
     if isinstance(wanted, dict) and "function" not in wanted and "parameters" not in wanted:
@@ -84,13 +84,13 @@ def schema_of(wanted: Json | type) -> Json:
 
 
 def checker(schema: Json) -> Callable[[Any], str | None]:
-    """A function that tells what is wrong with a value, or None."""
+    """A function that returns what is wrong with a value, or None."""
     with needs_extra("Checking JSON of the embedded model", "local"):
         from jsonschema import Draft202012Validator, SchemaError  # type: ignore[import-untyped]  # its stubs are a package apart
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
-        raise ConfigurationError(f"That is not a JSON schema: {error.message}") from error
+        raise ConfigurationError(f"This is not a valid JSON schema: {error.message}") from error
     validator = Draft202012Validator(schema)
 
     def fault(value: Any) -> str | None:
@@ -101,7 +101,7 @@ def checker(schema: Json) -> Callable[[Any], str | None]:
 
 
 def pydantic_fault(kind: type[BaseModel], value: Any) -> str | None:
-    """What a pydantic class has against a value, or None."""
+    """Why a pydantic class rejects a value, or None."""
     from pydantic import ValidationError
 
     try:

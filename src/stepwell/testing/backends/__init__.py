@@ -1,6 +1,6 @@
 """What every backend must do, as tests.
 
-`conformance` says how a suite for your backend is made; `case` has the hooks it may override; the other modules hold the tests, by verb.
+`conformance` says how to make a suite for your backend; `case` has the hooks it may override; the other modules have the tests, by verb.
 """
 
 from stepwell.testing.backends.case import BackendCase, Verbs

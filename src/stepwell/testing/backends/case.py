@@ -1,4 +1,4 @@
-"""What every test of the backend suite stands on: a fresh backend, and its verbs, sync or async.
+"""The base of every test in the backend suite: a fresh backend, and its verbs, sync or async.
 
 The suite runs each test twice, once through the sync verbs and once through the async ones.
 """
@@ -15,23 +15,23 @@ from stepwell.backends.protocol import BackendProtocol, EditResult, FileInfo, Gr
 
 
 class BackendCase:
-    """Override `make_backend`, and the hooks below it where the defaults do not fit."""
+    """Override `make_backend`, and the hooks below it if the defaults do not fit."""
 
     base: str = ""
-    """The folder that the suite works in, without a last slash. A mount's path runs the suite behind that mount."""
+    """The folder that the suite works in, without a trailing slash. Set it to a mount's path to run the suite behind that mount."""
 
     never_shown: tuple[str, ...] = ()
-    """Text that no answer may hold, such as the real path of a root folder. Set it in `make_backend` if it is known only there."""
+    """Text that no answer may contain, such as the real path of a root folder. Set it in `make_backend` if it is known only there."""
 
     creates_are_exclusive: bool = True
-    """Whether of several writers who create one file at once, all but one are told. False where losers are kept beside the file."""
+    """Whether, of several writers that create one file at once, all but one get an error. False if losers are stored beside the file."""
 
     def make_backend(self) -> BackendProtocol:
-        """A backend without files."""
+        """An empty backend."""
         raise NotImplementedError
 
     def run(self, backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) -> Any:
-        """Call a verb. Override it for a backend that only works in some surroundings, such as a running graph."""
+        """Call a verb. Override this for a backend that only works in certain surroundings, such as a running graph."""
         return getattr(backend, verb)(*args, **kwargs)
 
     async def arun(self, backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) -> Any:
@@ -62,11 +62,11 @@ class Verbs:
         self.form = form
 
     def at(self, path: str) -> str:
-        """A path as the backend is told it."""
+        """A path as passed to the backend."""
         return self.case.base + path
 
     def call(self, verb: str, *args: Any, **kwargs: Any) -> Any:
-        """Call the sync or the async verb, with arguments as they are."""
+        """Call the sync or the async verb, with the arguments unchanged."""
         if self.form == "sync":
             answer = self.case.run(self.backend, verb, *args, **kwargs)
         else:
@@ -99,7 +99,7 @@ class Verbs:
         return result
 
     def put(self, **contents: str) -> None:
-        """Write files, by names in which a double underscore stands for a slash and a single one for a full stop."""
+        """Write files, by names in which a double underscore means a slash and a single one a full stop."""
         for name, content in contents.items():
             result = self.write("/" + name.replace("__", "/").replace("_", "."), content)
             assert result.error is None, result.error

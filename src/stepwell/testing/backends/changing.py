@@ -1,4 +1,4 @@
-"""The part of the backend suite about `write` and `edit`: whole or not at all, and nobody's work is lost in silence."""
+"""The part of the backend suite about `write` and `edit`: completely or not at all, and no work is silently lost."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class RacingCases(BackendCase):
             assert (f"[{number}]" in shown) == (error is None), f"edit {number} got lost"
 
     def test_one_of_many_creators_wins(self, backend: BackendProtocol, runner: asyncio.Runner) -> None:
-        """D13: the others are told that the file exists."""
+        """D13: the others get an error that the file exists."""
         if not self.creates_are_exclusive:
             pytest.skip("this backend keeps the losers' versions beside the file")
         files = Verbs(self, backend, runner, "sync")
@@ -156,7 +156,7 @@ class RacingCases(BackendCase):
         assert files.holds("/a.md", f"by {winners[0]}")
 
     def test_readers_never_see_half_a_write(self, backend: BackendProtocol, runner: asyncio.Runner) -> None:
-        """D13: a write happens whole or not at all."""
+        """D13: a write happens completely or not at all."""
         files = Verbs(self, backend, runner, "sync")
         whole = ["a\n" * 2_000, "b\n" * 1_500]
         files.put(a_md=whole[0])

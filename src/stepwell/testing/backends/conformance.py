@@ -9,9 +9,9 @@ class TestMyBackend(BackendConformance):
         return MyBackend(...)
 ```
 
-pytest finds the tests in the subclass. Each runs through the sync verbs and through the async ones. `BackendCase` lists the hooks for
-backends that need more: a base folder, surroundings to run in, text that must never show. A test that cannot apply is switched off by
-name in the subclass (`test_names_differ_by_case_and_form = None`, say, on a disk that folds case).
+pytest finds the tests in the subclass. Each runs with the sync verbs and with the async ones. `BackendCase` lists the hooks for backends
+that need more: a base folder, surroundings to run in, text that must never be shown. If a test cannot apply, switch it off by name in
+the subclass (`test_names_differ_by_case_and_form = None`, for example, on a disk that ignores case).
 """
 
 from __future__ import annotations
@@ -25,4 +25,4 @@ __all__ = ["NASTY_PATHS", "BackendCase", "BackendConformance", "Verbs"]
 
 
 class BackendConformance(ReadingCases, SearchingCases, ChangingCases, RacingCases, PathCases):
-    """All of it."""
+    """The whole suite."""

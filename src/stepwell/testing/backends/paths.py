@@ -1,4 +1,4 @@
-"""The part of the backend suite about paths: one verdict for all verbs, and never an exception."""
+"""The part of the backend suite about paths: the same verdict from all verbs, and never an exception."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ NASTY_PATHS: tuple[Any, ...] = (
     b"/a.md",
     ["/a.md"],
 )
-"""Paths that every backend refuses with the same words."""
+"""Paths that every backend refuses with the same message."""
 
 CALLS: dict[str, tuple[Any, ...]] = {
     "ls_info": (),
@@ -94,7 +94,7 @@ class PathCases(BackendCase):
         assert files.names(files.glob("**")) == [f"/{name}"]
 
     def test_names_differ_by_case_and_form(self, files: Verbs) -> None:
-        """D12: no silent joining of names that only look alike."""
+        """D12: names that only look alike stay different files."""
         files.write("/\u00e9.md", "composed")
         files.write("/e\u0301.md", "decomposed")
         assert len(files.ls("/")) == 2
@@ -107,5 +107,5 @@ class PathCases(BackendCase):
 
     @staticmethod
     def error_in(answer: Any) -> object:
-        """The error in what a verb answered, if it failed."""
+        """The error in a verb's answer, if it failed."""
         return answer if isinstance(answer, str) else getattr(answer, "error", None)

@@ -15,7 +15,7 @@ from stepwell.testing.backends.case import BackendCase, Verbs
 
 
 class ReadingCases(BackendCase):
-    """What is read is what was written, line by line, and listings tell the truth about it."""
+    """Reading returns what was written, line by line, and listings are correct."""
 
     def test_read_numbers_lines_from_one(self, files: Verbs) -> None:
         files.put(a_md="first\nsecond\n")
@@ -130,7 +130,7 @@ class ReadingCases(BackendCase):
 
 
 class SearchingCases(BackendCase):
-    """Searches find what is there, in order, and no pattern can hurt."""
+    """Searches find everything, in order, and no pattern can do harm."""
 
     def test_grep_shows_path_line_and_position(self, files: Verbs) -> None:
         files.put(docs__a_md="first\nein Stück Käse\nlast\n")

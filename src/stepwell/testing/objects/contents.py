@@ -1,7 +1,7 @@
 """The objects of the fake store, and its rules: generations, preconditions, listings in pages.
 
-Every change gets the next generation, one at a time. `commits` lists them all: it is the oracle of a race, whatever its clients were
-told. Names are kept as they come, also those no client of ours would write.
+Every change gets the next generation, one at a time. `commits` lists them all: it is the truth about a race, whatever the clients were
+told. Names are stored unchanged, even those that our clients would never write.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hashlib import md5
 from types import MappingProxyType
 
 PAGE = 1_000
-"""The most rows of a page, as in the real store."""
+"""The maximum number of rows per page, as in the real store."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class StoredObject:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of a listing; `next_token` leads to the one after it."""
+    """A page of a listing; `next_token` leads to the next one."""
 
     objects: list[StoredObject]
     prefixes: list[str]
@@ -44,7 +44,7 @@ class Page:
 
 
 class Refused(Exception):
-    """A request that the store does not carry out."""
+    """A request that the store rejects."""
 
     def __init__(self, status: int, code: str) -> None:
         self.status = status
@@ -102,7 +102,7 @@ class Contents:
             del objects[name]
 
     def list_page(self, bucket: str, prefix: str, delimiter: str, after: str, limit: int) -> Page:
-        """The rows whose names (or common prefixes) come behind `after`."""
+        """The rows whose names (or common prefixes) come after `after`."""
         with self._guard:
             objects = dict(self._objects(bucket) if self._frozen is None else self._frozen.get(bucket, {}))
         found: list[StoredObject] = []
@@ -123,12 +123,12 @@ class Contents:
         return Page(found, prefixes, None)
 
     def names(self, bucket: str) -> list[str]:
-        """All names of a bucket, as they are now."""
+        """All current names in a bucket."""
         with self._guard:
             return sorted(self._objects(bucket))
 
     def freeze_listings(self) -> None:
-        """From now on listings show what is there now, whatever is written or deleted."""
+        """From now on listings show the current state, whatever is written or deleted later."""
         with self._guard:
             self._frozen = {bucket: dict(objects) for bucket, objects in self._buckets.items()}
 
@@ -145,7 +145,7 @@ class Contents:
 
 
 def check_name(name: str) -> None:
-    """What Google Cloud Storage asks of a name."""
+    """Google Cloud Storage's rules for names."""
     too_long = not 1 <= len(name.encode()) <= 1_024
     if too_long or name in (".", "..") or "\r" in name or "\n" in name or name.startswith(".well-known/acme-challenge/"):
         raise Refused(400, "InvalidObjectName")
@@ -157,5 +157,5 @@ def check_generation(found: StoredObject | None, wanted: int | None) -> None:
 
 
 def _is_listed(name: str, last: str, prefix: str, delimiter: str) -> bool:
-    """Whether a name is part of a common prefix that was listed already."""
+    """Whether a name is part of a common prefix that was already listed."""
     return bool(delimiter) and last != prefix and last.endswith(delimiter) and name.startswith(last)

@@ -1,15 +1,15 @@
-"""What goes wrong in the fake object store, and when: by hand, one fault for the next request that fits, or by a seeded die.
+"""What goes wrong in the fake object store, and when: by hand, for the next matching request, or at random with a seed.
 
-| kind | what the client meets |
+| kind | what the client sees |
 |---|---|
 | `unavailable` | 503, nothing done |
 | `busy` | 429, nothing done |
-| `collision` | 409, nothing done: how S3 answers a write that met another one |
+| `collision` | 409, nothing done: S3's answer to conflicting writes |
 | `cut` | the connection ends before anything is done |
 | `lost` | the request is carried out, and the connection ends before the response |
 | `slow` | the request waits for `seconds` before it is carried out |
 
-`meanwhile` is called in the moment that matters: before a slow request is carried out, after a lost one was.
+`meanwhile` is called at the critical moment: before a slow request is carried out, after a lost one was.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ READS = ("GET", "HEAD")
 
 @dataclass(frozen=True)
 class Fault:
-    """One piece of trouble, for requests with one of `methods` whose address holds `part`."""
+    """One fault, for requests with one of `methods` whose URL contains `part`."""
 
     kind: FaultKind
     methods: tuple[str, ...] = WRITES + READS
@@ -38,7 +38,7 @@ class Fault:
 
 
 class Faults:
-    """Asked once for each request. Thread-safe."""
+    """Asked once per request. Thread-safe."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -47,7 +47,7 @@ class Faults:
         self._rates: Mapping[FaultKind, float] = {}
         self._methods: tuple[str, ...] = ()
         self.met: list[FaultKind] = []
-        """What has gone wrong so far."""
+        """The faults that have occurred so far."""
 
     def add(
         self,
@@ -59,23 +59,23 @@ class Faults:
         seconds: float = 0.0,
         meanwhile: Callable[[], object] = lambda: None,
     ) -> None:
-        """The next `times` requests that fit meet this."""
+        """Apply this fault to the next `times` matching requests."""
         with self._guard:
             self._queue += [Fault(kind, methods, part, seconds, meanwhile)] * times
 
     def roll(self, rates: Mapping[FaultKind, float], *, seed: int, methods: tuple[str, ...] = WRITES + READS) -> None:
-        """From now on each request meets trouble by these probabilities; the order of the requests decides which."""
+        """From now on each request fails with these probabilities; the order of the requests decides which ones fail."""
         with self._guard:
             self._die, self._rates, self._methods = random.Random(seed), rates, methods
 
     def stop(self) -> None:
-        """No more trouble."""
+        """End all faults."""
         with self._guard:
             self._die = None
             self._queue.clear()
 
     def draw(self, method: str, address: str) -> Fault | None:
-        """What this request meets."""
+        """The fault for this request, if any."""
         with self._guard:
             fault = self._draw(method, address)
             if fault:

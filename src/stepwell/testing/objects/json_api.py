@@ -1,4 +1,4 @@
-"""Google Cloud Storage's JSON API, as far as google-cloud-storage speaks it: objects under `/storage/v1`, uploads and downloads."""
+"""Google Cloud Storage's JSON API, as far as google-cloud-storage uses it: objects under `/storage/v1`, uploads and downloads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PREFIXES = ("/storage/v1/b/", "/upload/storage/v1/b/", "/download/storage/v1/b/"
 
 
 def speaks(path: str) -> bool:
-    """Whether an address belongs to this API."""
+    """Whether a URL belongs to this API."""
     return path.startswith(PREFIXES)
 
 
@@ -53,7 +53,7 @@ def _carry_out(contents: Contents, request: Request, bucket: str, name: str) -> 
 
 
 def _upload(contents: Contents, request: Request, bucket: str) -> Response:
-    """`uploadType=media` sends the bytes alone, `multipart` a part that describes them first."""
+    """`uploadType=media` sends only the bytes, `multipart` first a part that describes them."""
     described: dict[str, Any] = {}
     data, content_type = request.body, request.headers.get("content-type", "")
     if request.query.get("uploadType") == "multipart":
@@ -70,7 +70,7 @@ def _upload(contents: Contents, request: Request, bucket: str) -> Response:
 
 
 def _split_parts(content_type: str, body: bytes) -> tuple[dict[str, Any], bytes, str]:
-    """The description, the bytes and their type, out of a `multipart/related` body."""
+    """The description, the bytes and their type, from a `multipart/related` body."""
     message = BytesParser(policy=HTTP).parsebytes(f"content-type: {content_type}\r\n\r\n".encode() + body)
     about, content = message.iter_parts()
     return json.loads(about.get_content()), bytes(content.get_payload(decode=True)), content.get_content_type()

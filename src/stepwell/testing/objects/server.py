@@ -1,4 +1,4 @@
-"""The fake object store as a server: one loopback port, a thread for each connection.
+"""The fake object store as a server: one loopback port, one thread per connection.
 
 ```python
 with FakeObjectStore("files") as store:
@@ -30,13 +30,13 @@ _REFUSALS = {
 
 
 class FakeObjectStore:
-    """Starts with `with`; `contents` can be read and changed from the test, `faults` makes trouble."""
+    """Start it with `with`; tests can read and change `contents`, and `faults` makes requests fail."""
 
     def __init__(self, *buckets: str, forbidden: tuple[str, ...] = ()) -> None:
         self.contents = Contents(buckets or ("files",), forbidden)
         self.faults = Faults()
         self.requests: list[tuple[str, str]] = []
-        """Method and address of each request, in the order they came."""
+        """Method and URL of each request, in the order received."""
         self.most_at_once = 0
         self._at_once = 0
         self._guard = threading.Lock()
@@ -49,7 +49,7 @@ class FakeObjectStore:
 
     @property
     def credentials_json(self) -> str:
-        """Credentials that lead here, for `GOOGLE_CLOUD_CREDENTIALS_JSON`."""
+        """Credentials that point here, for `GOOGLE_CLOUD_CREDENTIALS_JSON`."""
         return json.dumps(
             {"gcs_base_url": self.url, "disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
         )
@@ -64,13 +64,13 @@ class FakeObjectStore:
         self._thread.join()
 
     def respond(self, request: Request) -> Response:
-        """Carry out a request by the API that its address belongs to."""
+        """Carry out a request with the API that its URL belongs to."""
         respond = json_api.respond if json_api.speaks(request.path) else xml_api.respond
         return respond(self.contents, request)
 
     @contextmanager
     def receive(self, method: str, target: str) -> Iterator[Fault | None]:
-        """Around one request: it is noted, counted, and told what goes wrong with it."""
+        """Wraps one request: records and counts it, and draws its fault."""
         with self._guard:
             self.requests.append((method, target))
             self._at_once += 1
@@ -88,7 +88,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 256
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients that go away in the middle are part of the tests; they are not news."""
+        """Tests include clients that disconnect midway; those errors are not printed."""
 
 
 def _handler(store: FakeObjectStore) -> type[BaseHTTPRequestHandler]:
@@ -108,7 +108,7 @@ def _handler(store: FakeObjectStore) -> type[BaseHTTPRequestHandler]:
                 self._send(response)
 
         def _meet(self, fault: Fault | None, body: bytes) -> Response | None:
-            """The response; None means that the connection is cut."""
+            """The response; None cuts the connection."""
             if fault and fault.kind in _REFUSALS:
                 status, code = _REFUSALS[fault.kind]
                 return Response(status, f"<Error><Code>{code}</Code></Error>".encode())
@@ -136,6 +136,6 @@ def _handler(store: FakeObjectStore) -> type[BaseHTTPRequestHandler]:
         do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _serve
 
         def log_message(self, *_: object) -> None:
-            """The store keeps its own list."""
+            """Silent: the store has its own list."""
 
     return Handler

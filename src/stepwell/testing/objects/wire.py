@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 @dataclass(frozen=True)
 class Request:
-    """What came. Header names are in lower case."""
+    """A request. Header names are in lower case."""
 
     method: str
     raw_path: str
@@ -30,7 +30,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Response:
-    """What goes back."""
+    """A response."""
 
     status: int
     body: bytes = field(default=b"", repr=False)

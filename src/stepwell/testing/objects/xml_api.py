@@ -1,4 +1,4 @@
-"""Google Cloud Storage's XML API, as far as obstore speaks it: `/{bucket}/{name}`, and `/{bucket}?list-type=2`."""
+"""Google Cloud Storage's XML API, as far as obstore uses it: `/{bucket}/{name}`, and `/{bucket}?list-type=2`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """`ScriptedModel`: a chat model that plays a script.
 
-`model` is the model, `replies` what a turn can be, `scripts` which turn comes next, `asked` what the model was asked, `playing` its state
-during a run, `chunks` a message as a stream.
+`model` is the model, `replies` the possible turns, `scripts` decides which turn comes next, `asked` records the calls, `playing` is the
+state during a run, `chunks` turns a message into a stream.
 """

@@ -1,7 +1,7 @@
-"""What a scripted model was asked: one record per call, with the questions a test puts to it.
+"""What a scripted model was asked: one record per call, with queries for tests.
 
-Recording must cost next to nothing, because benchmarks measure agents that run on a scripted model. So a record holds
-references only: messages are not copied, and tool names and schemas are worked out when somebody reads them.
+Recording must cost next to nothing, because benchmarks measure agents that run on a scripted model. So a record holds only references:
+messages are not copied, and tool names and schemas are computed on demand.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class Asked:
     """One call of the model."""
 
     number: int
-    """Counts the calls of this model from 1, in the order in which they came."""
+    """The number of this call to the model, from 1."""
     agent: str
     """The `name` of the agent that asked; `main` if it has none."""
     messages: Sequence[BaseMessage]
-    """Everything the model was sent, the system message first."""
+    """All messages sent to the model, the system message first."""
     tools: Sequence[Any]
     """The tools on offer, as they were bound."""
     tool_choice: Any
@@ -58,13 +58,13 @@ class Asked:
 
     @property
     def turn(self) -> int:
-        """How many replies of a model this conversation already holds; 0 on its first call."""
-        # By type: `isinstance` on a pydantic class takes twice the time, and this reads the whole history on every call.
+        """How many model replies this conversation already has; 0 on its first call."""
+        # By type: `isinstance` on a pydantic class takes twice as long, and this reads the whole history on every call.
         return sum(message.type in _REPLY_TYPES for message in self.messages)
 
     @property
     def results(self) -> list[ToolMessage]:
-        """The tool results that came in since the model's latest reply."""
+        """The tool results since the model's latest reply."""
         fresh: list[ToolMessage] = []
         for message in reversed(self.messages):
             if isinstance(message, AIMessage):
@@ -75,20 +75,20 @@ class Asked:
 
     @property
     def tool_names(self) -> list[str]:
-        """The names of the tools on offer, in their order."""
+        """The names of the offered tools, in order."""
         return [_tool_name(tool) for tool in self.tools]
 
     @property
     def tool_schemas(self) -> list[dict[str, Any]]:
-        """The tools on offer as a provider would be sent them. Worked out anew on every reading."""
+        """The offered tools in the form for a provider. Computed again on every access."""
         return [convert_to_openai_tool(tool) for tool in self.tools]
 
     def mentions(self, text: str) -> bool:
-        """Whether the text occurs in any message, the system message included."""
+        """Whether the text occurs in any message, including the system message."""
         return any(text in str(message.text) for message in self.messages)
 
     def assert_offers(self, *names: str) -> None:
-        """Fail unless every tool named is on offer."""
+        """Fail unless all these tools are offered."""
         offered = self.tool_names
         missing = [name for name in names if name not in offered]
         if missing:

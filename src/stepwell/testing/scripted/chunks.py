@@ -1,7 +1,7 @@
-"""A finished message as the stream it could have come from.
+"""Turns a finished message into the stream it could have come from.
 
-Adding the chunks up gives the message back: text word by word, the arguments of a tool call in a few pieces of JSON, and token
-counts with metadata on the last chunk. Every chunk carries the message's id, or LangChain would take it for another message.
+Adding up the chunks restores the message: text word by word, the arguments of a tool call in a few pieces of JSON, and token counts
+with metadata on the last chunk. Every chunk has the message's id; otherwise LangChain would treat it as another message.
 """
 
 from __future__ import annotations
@@ -46,9 +46,8 @@ def _content_pieces(content: str | list[Any]) -> Iterator[Any]:
 def _call_chunk(piece: ToolCallChunk, message_id: str | None) -> AIMessageChunk:
     """A chunk for one piece of a call.
 
-    Given to the constructor, the piece is parsed as far as it goes, as a provider's would be. LangChain's parser takes time
-    quadratic in the length of text that is no JSON by itself (minutes for 250,000 characters), so a long piece is put in
-    afterwards; the sum of the chunks is parsed all the same.
+    The constructor parses a piece as far as possible, as it would a provider's. LangChain's parser takes quadratic time for text that is
+    not valid JSON by itself (minutes for 250,000 characters), so a long piece is set afterwards; the sum of the chunks is still parsed.
     """
     if len(piece["args"] or "") <= _PARSED_PIECE_CHARS:
         return AIMessageChunk(content="", id=message_id, tool_call_chunks=[piece])

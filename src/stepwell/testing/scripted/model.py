@@ -1,10 +1,9 @@
 """`ScriptedModel`: a chat model that plays a script, for tests, benchmarks, examples and demonstrations.
 
 It is a real LangChain chat model: it can be invoked and streamed, sync and async, bound to tools, given a profile, and used
-where any other model can. It calls nobody and guesses nothing: a call that the script does not foresee fails, and says what
-was asked.
+like any other model. It makes no calls and no guesses: if the script does not cover a call, the call fails and says what was asked.
 
-Here is only what LangChain asks of a model. Turns are in `replies`, their order in `scripts`, position and ids in `playing`.
+This module has only what LangChain needs from a model. Turns are in `replies`, their order in `scripts`, position and ids in `playing`.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class ScriptedModel(BaseChatModel):
     cache: BaseCache | bool | None = Field(default=False, exclude=True)
     """Off: a cached answer would leave its turn unplayed."""
     player: Player = Field(exclude=True, repr=False)
-    """The model's state; made from the script. A field, because reading a private attribute of a pydantic model costs 6 µs."""
+    """The model's state, made from the script. A field, because reading a private attribute of a pydantic model costs 6 µs."""
 
     def __init__(
         self,
@@ -47,7 +46,7 @@ class ScriptedModel(BaseChatModel):
         remember: int | None = None,
         **fields: Any,
     ) -> None:
-        """`usage`: input and output tokens of every reply without its own. `remember`: keep only so many records in `asked`.
+        """`usage`: input and output tokens of every reply without its own. `remember`: the maximum number of records in `asked`.
 
         `fields` are those of any chat model, such as `profile={"max_input_tokens": 1000}`.
         """
@@ -56,19 +55,19 @@ class ScriptedModel(BaseChatModel):
 
     @classmethod
     def answering(cls, answer: Callable[[Asked], Playable | Awaitable[Playable]], **options: Any) -> ScriptedModel:
-        """A model without a position: `answer` decides every turn, for as many runs at once as you like."""
+        """A model without a position: `answer` decides every turn, for any number of concurrent runs."""
         return cls(Answering(answer), **options)
 
     @classmethod
     def by_agent(
         cls, scripts: Mapping[str, ScriptLike], *, key: Callable[[Asked], str] | None = None, **options: Any
     ) -> ScriptedModel:
-        """A script for each agent that shares this model, by the agent's `name` (`main` if it has none) or by `key(asked)`."""
+        """One script per agent that shares this model, by the agent's `name` (`main` if it has none) or by `key(asked)`."""
         return cls(ByAgent(scripts, key), **options)
 
     @property
     def asked(self) -> list[Asked]:
-        """What the model was asked so far."""
+        """The calls so far."""
         return list(self.player.asked)
 
     @property
@@ -79,7 +78,7 @@ class ScriptedModel(BaseChatModel):
         return self.player.asked[-1]
 
     def assert_finished(self) -> None:
-        """Fail unless the whole script was played and no check failed, even one whose error somebody swallowed."""
+        """Fail unless the whole script was played and no check failed, including failures whose error was swallowed."""
         if self.player.failures:
             raise self.player.failures[0]
         unplayed = self.player.script.unplayed()
@@ -89,7 +88,7 @@ class ScriptedModel(BaseChatModel):
     def bind_tools(
         self, tools: Sequence[dict[str, Any] | type | Callable[..., Any] | Any], *, tool_choice: Any = None, **kwargs: Any
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Bind the tools as they are. No schema is built: `asked.tool_schemas` does that for those who look."""
+        """Bind the tools unchanged. No schema is built; `asked.tool_schemas` does that on demand."""
         if tool_choice is not None:
             kwargs["tool_choice"] = tool_choice
         return self.bind(tools=list(tools), **kwargs)
@@ -145,7 +144,7 @@ class ScriptedModel(BaseChatModel):
         _raise_error_of(reply)
 
     def _decide(self, turn: Reply | Computed, asked: Asked) -> Reply:
-        """Wait as long as the turn says, and ask its function until a reply is there."""
+        """Wait as long as the turn says, and call its function until there is a reply."""
         while True:
             if turn.delay_s:
                 time.sleep(turn.delay_s)
@@ -181,7 +180,7 @@ class ScriptedModel(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=self.player.build(reply, asked))])
 
     def _chunks(self, reply: Reply, asked: Asked) -> Iterator[ChatGenerationChunk]:
-        """The reply as a stream; one that breaks never shows the last chunk, which would say that it is whole."""
+        """The reply as a stream; one that breaks never sends the last chunk, which would mark it as complete."""
         if reply.error is not None and not reply.text and not reply.tool_calls and reply.message is None:
             return
         chunks = list(to_chunks(self.player.build(reply, asked)))
@@ -198,7 +197,7 @@ class ScriptedModel(BaseChatModel):
 
 
 def _following(turn: Computed, entry: Playable) -> Reply | Computed:
-    """What a function decided, at the streaming pace that `slow` set around it."""
+    """What a function decided, with the streaming delay that `slow` set around it."""
     decided = as_turn(entry)
     if turn.chunk_delay_s and not decided.chunk_delay_s:
         return replace(decided, chunk_delay_s=turn.chunk_delay_s)
@@ -206,7 +205,7 @@ def _following(turn: Computed, entry: Playable) -> Reply | Computed:
 
 
 def _raise_error_of(reply: Reply) -> None:
-    """Raise a reply's error. An instance may be raised many times: its old traceback would grow with each."""
+    """Raise a reply's error. An instance may be raised many times, and its old traceback would grow each time."""
     if isinstance(reply.error, BaseException):
         raise reply.error.with_traceback(None)
     if reply.error is not None:

@@ -1,8 +1,8 @@
-"""The state of a scripted model: what it was asked, which ids it gave out, which of its checks failed.
+"""The state of a scripted model: the calls so far, the ids it has assigned, and its failed checks.
 
-It lives apart from the model so that every copy of the model (a binding, a `model_copy`, a deep copy inside a config) plays on
-at the same place. Calls may come from many threads and tasks: positions and ids change under the lock. The functions of a test
-run outside of it, because they may wait; only the `key` of `by_agent` runs inside.
+It is separate from the model so that every copy of the model (a binding, a `model_copy`, a deep copy inside a config) continues at the
+same place. Calls may come from many threads and tasks: positions and ids change under the lock. A test's functions run outside of the
+lock, because they may wait; only the `key` of `by_agent` runs inside.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ class Player:
         return f"{_CALL_PREFIX}{self._calls_made}"
 
     def _catch_up(self, messages: Sequence[BaseMessage]) -> None:
-        """Count on from the ids in a conversation that another scripted model began.
+        """Continue counting from the ids in a conversation that another scripted model began.
 
-        A message whose id is in the thread already would replace the old one there, without a word: think of a test that
-        restarts with a new model on a stored thread. The whole history is read only if its latest reply is news to us.
+        A message whose id is already in the thread would silently replace the old one: for example, if a test restarts with a new model on
+        a stored thread. The whole history is read only if we do not know its latest reply.
         """
         latest = next((message for message in reversed(messages) if isinstance(message, AIMessage)), None)
         if latest is None or (self._messages_made and _number(latest.id, _MESSAGE_PREFIX) <= self._messages_made):
@@ -111,14 +111,14 @@ class Player:
 
 
 def _agent_name() -> str:
-    """The name that `create_agent(name=...)` leaves in the metadata of the running graph."""
+    """The name that `create_agent(name=...)` puts into the metadata of the running graph."""
     config = var_child_runnable_config.get()
     metadata = config.get("metadata") if config else None
     return str(metadata.get("lc_agent_name") or MAIN_AGENT) if metadata else MAIN_AGENT
 
 
 def _number(given: str | None, prefix: str) -> int:
-    """The number in an id of ours, 0 for any other id."""
+    """The number in one of our ids, 0 for any other id."""
     if given is None or not given.startswith(prefix):
         return 0
     digits = given[len(prefix) :]
@@ -126,7 +126,7 @@ def _number(given: str | None, prefix: str) -> int:
 
 
 def _copy_of(message: AIMessage, message_id: str, usage: UsageMetadata | None) -> AIMessage:
-    """A copy, because agents write their name on the messages they get, and this one may be played again."""
+    """A copy, because agents write their name on the messages they receive, and this one may be played again."""
     update: dict[str, Any] = {} if message.id else {"id": message_id}
     if usage and message.usage_metadata is None:
         update["usage_metadata"] = usage
@@ -138,7 +138,7 @@ def _tool_call(planned: PlannedCall, call_id: str) -> Any:
 
 
 def _fresh(value: Any) -> Any:
-    """Lists and dicts anew, so that a tool that changes its arguments does not change the script."""
+    """Copies of lists and dicts, so that a tool that changes its arguments does not change the script."""
     if type(value) is dict:
         return {key: _fresh(item) for key, item in value.items()}
     if type(value) is list:

@@ -1,10 +1,10 @@
-"""What a script is made of: the things a scripted model can do in one turn.
+"""The parts of a script: what a scripted model can do in one turn.
 
-`say`, `call`, `calls` and `raw` answer. `fail` and `stream_then_fail` break. `slow` delays, `repeat` multiplies, `reply` and
-`expect` look at what was asked. Wherever a reply is wanted, a plain string, a message or an exception will do as well.
+`say`, `call`, `calls` and `raw` answer. `fail` and `stream_then_fail` raise. `slow` delays, `repeat` multiplies, `reply` and `expect`
+look at what was asked. A plain string, a message or an exception can be used in place of a reply.
 
-A reply is a frozen value that may be played many times, at the same time: building the message from it is the player's work
-(`playing`), and nothing here may keep a position.
+A reply is a frozen value that may be played many times, even concurrently: the player (`playing`) builds the message from it, and
+nothing here may keep a position.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from stepwell.testing.scripted.asked import Asked
 
 
 class ScriptError(AssertionError):
-    """The script and what happened do not fit. Nothing but a test should catch it."""
+    """What happened does not match the script. Only a test should catch it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """A tool call to make. Without an id of its own it gets the next one: `call_1`, `call_2` ..."""
+    """A tool call to make. Without its own id it gets the next one: `call_1`, `call_2` ..."""
 
     name: str
     args: dict[str, Any]
@@ -39,11 +39,11 @@ class Reply:
     text: str = ""
     tool_calls: tuple[PlannedCall, ...] = ()
     message: AIMessage | None = None
-    """Given by `raw`: played as it is, instead of text and tool calls."""
+    """Set by `raw`: played unchanged, instead of text and tool calls."""
     error: BaseException | type[BaseException] | None = None
-    """Raised instead of an answer; a stream first shows what else the reply holds."""
+    """Raised instead of an answer; a stream first sends the rest of the reply."""
     cut_after: int | None = None
-    """With an error: how many chunks of the stream come through before it."""
+    """With an error: how many chunks of the stream are sent before it."""
     delay_s: float = 0.0
     chunk_delay_s: float = 0.0
     usage: tuple[int, int] | None = None
@@ -54,7 +54,7 @@ class Reply:
         return replace(self, text=text)
 
     def with_id(self, call_id: str) -> Reply:
-        """The same turn with this id on its tool calls; ids may repeat, as some providers' do."""
+        """The same turn with this id on its tool calls; ids may repeat, as with some providers."""
         return replace(self, tool_calls=tuple(replace(planned, id=call_id) for planned in self.tool_calls))
 
     def using(self, *, input_tokens: int, output_tokens: int) -> Reply:
@@ -64,7 +64,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """A turn decided when its time comes, from what was asked."""
+    """A turn that is decided when it is played, from what was asked."""
 
     decide: Callable[[Asked], Playable | Awaitable[Playable]]
     delay_s: float = 0.0
@@ -93,34 +93,34 @@ def calls(*turns: Reply, text: str = "") -> Reply:
 
 
 def raw(message: AIMessage) -> Reply:
-    """Play this very message: malformed calls, content blocks, metadata, ids of your own.
+    """Play exactly this message: malformed calls, content blocks, metadata, your own ids.
 
-    Streamed, malformed arguments go through LangChain's lenient JSON parser as any provider's do, so `'{"a": 1'` becomes a
+    When streamed, malformed arguments go through LangChain's lenient JSON parser like any provider's, so `'{"a": 1'` becomes a
     valid call there, and `'not json'` does not.
     """
     return Reply(message=message)
 
 
 def fail(error: BaseException | type[BaseException]) -> Reply:
-    """Raise. The entry counts as played, so the next call goes on with the rest of the script."""
+    """Raise. The entry counts as played, so the next call continues with the rest of the script."""
     return Reply(error=error)
 
 
 def stream_then_fail(
     partial: str | Reply, error: BaseException | type[BaseException], *, after_chunks: int | None = None
 ) -> Reply:
-    """A connection that breaks: a stream shows the partial reply, or its first chunks, then raises. `invoke` just raises."""
+    """A connection that breaks: a stream sends the partial reply, or its first chunks, then raises. `invoke` just raises."""
     shown = say(partial) if isinstance(partial, str) else partial
     return replace(shown, error=error, cut_after=after_chunks)
 
 
 def slow(turn: Playable, *, seconds: float = 0.0, seconds_per_chunk: float = 0.0) -> Reply | Computed:
-    """Wait before the turn, and if streamed before each further chunk. Async calls do not block the loop meanwhile."""
+    """Wait before the turn and, if streamed, before each further chunk. Async calls do not block the loop meanwhile."""
     return replace(as_turn(turn), delay_s=seconds, chunk_delay_s=seconds_per_chunk)
 
 
 def reply(decide: Callable[[Asked], Playable | Awaitable[Playable]]) -> Computed:
-    """Decide when the turn comes. An async function serves async calls only; it may wait for an event of the test."""
+    """Decide when the turn is played. An async function works only with async calls; it may wait for an event of the test."""
     return Computed(decide)
 
 
@@ -140,12 +140,12 @@ def expect(check: Callable[[Asked], object], *, then: Playable) -> Computed:
 
 
 def repeat(*turns: Playable, times: int) -> list[Playable]:
-    """These turns, one after the other, so many times over. A script may hold such lists among its entries."""
+    """These turns in order, repeated this many times. A script may contain such lists among its entries."""
     return list(turns) * times
 
 
 def as_turn(entry: Playable) -> Reply | Computed:
-    """The turn that a plain string, message or exception stands for."""
+    """The turn for a plain string, message or exception."""
     if isinstance(entry, Reply | Computed):
         return entry
     if isinstance(entry, str):
@@ -161,13 +161,13 @@ def as_turn(entry: Playable) -> Reply | Computed:
 
 
 def as_turns(script: Iterable[Playable | Iterable[Playable]]) -> list[Reply | Computed]:
-    """A script as a flat list; lists inside it, such as those of `repeat`, are opened."""
+    """A script as a flat list; lists inside it, such as those of `repeat`, are flattened."""
     turns: list[Reply | Computed] = []
     for entry in script:
         if isinstance(entry, list | tuple):
             turns.extend(as_turns(entry))
         else:
-            turns.append(as_turn(entry))  # type: ignore[arg-type]  # anything else is refused by as_turn itself
+            turns.append(as_turn(entry))  # type: ignore[arg-type]  # as_turn itself rejects anything else
     return turns
 
 
@@ -176,7 +176,7 @@ def _is_error_class(entry: object) -> bool:
 
 
 def _name_of(check: Callable[..., object]) -> str:
-    """Where a check was written; a lambda has no better name than its line."""
+    """Where a check was written; for a lambda, the line is the best name."""
     code = getattr(check, "__code__", None)
     name = getattr(check, "__qualname__", type(check).__name__)
     return f"`{name}`" if code is None or not inspect.isfunction(check) else f"`{name}` (line {code.co_firstlineno})"

@@ -1,4 +1,4 @@
-"""Which turn comes next: the ways in which a script is read.
+"""Decides which turn comes next: the ways to read a script.
 
 ```
 in order             one position for the model     each call takes exactly one turn, from any thread or task
@@ -6,7 +6,7 @@ each_run             one position per conversation  the number of replies alread
 answering            no position                    a function decides
 by agent             one of the above per agent     for agents and subagents that share one model
 ```
-A script is asked under the player's lock, so none of these needs one of its own.
+A script is called under the player's lock, so none of these needs its own.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ ScriptLike: TypeAlias = "Script | Callable[[Asked], Playable | Awaitable[Playabl
 
 
 class ScriptExhaustedError(ScriptError):
-    """The model was called once more than its script foresaw."""
+    """The model was called once more than its script allows."""
 
 
 @runtime_checkable
 class Script(Protocol):
-    """Gives out turns."""
+    """Returns turns."""
 
     def next_turn(self, asked: Asked) -> Reply | Computed:
         """The turn that answers this call; raises `ScriptExhaustedError` if there is none."""
         ...
 
     def unplayed(self) -> list[str]:
-        """One line for each part that was not played to its end."""
+        """One line for each part that was not fully played."""
         ...
 
 
 class InOrder:
-    """The turns of a list, each given out once."""
+    """The turns of a list, each played once."""
 
     def __init__(self, turns: Iterable[Playable | Iterable[Playable]]) -> None:
         self._turns = as_turns(turns)
@@ -62,10 +62,10 @@ class InOrder:
 
 
 class EachRun:
-    """The turns of a list, read anew by every conversation.
+    """The turns of a list, played from the start by every conversation.
 
-    The place is the number of model replies in what was asked, so a failed turn comes again when it is retried, and a summary
-    that hides old replies sends the script back.
+    The position is the number of model replies in the messages, so a failed turn is played again when it is retried, and a summary that
+    hides old replies moves the script back.
     """
 
     def __init__(self, turns: Iterable[Playable | Iterable[Playable]]) -> None:
@@ -98,7 +98,7 @@ class Answering:
 
 
 class ByAgent:
-    """A script for each of those who share the model."""
+    """One script for each agent that shares the model."""
 
     def __init__(self, scripts: Mapping[str, ScriptLike], key: Callable[[Asked], str] | None) -> None:
         self._scripts = {name: as_script(script) for name, script in scripts.items()}
@@ -127,7 +127,7 @@ def each_run(turns: Iterable[Playable | Iterable[Playable]]) -> EachRun:
 
 
 def as_script(script: ScriptLike) -> Script:
-    """The script that a list of turns or a function stands for."""
+    """The script for a list of turns or a function."""
     if isinstance(script, Script):
         return script
     if isinstance(script, Iterable) and not isinstance(script, str):

@@ -1,7 +1,7 @@
-"""A web of our own on loopback, for tests, benchmarks and demonstrations: nothing leaves the machine.
+"""Our own web on loopback, for tests, benchmarks and demonstrations: nothing leaves the machine.
 
 `OfflineWorld` has pages with known facts, search engines in their real formats, and traps; `InMemoryWorld` is the same without a socket.
-`ScriptedWeb` opens none either and answers with what a test gives it.
+`ScriptedWeb` has no socket either and returns the responses that a test defines.
 """
 
 from __future__ import annotations

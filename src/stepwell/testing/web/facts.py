@@ -1,7 +1,7 @@
-"""The pages of the offline world and the facts on them. Made from a seed: the same world each time, all of it invented.
+"""The pages of the offline world and the facts on them. Generated from a seed: the same world each time, all of it invented.
 
-Each page is about one thing (a bridge, a comet ...) and tells a name, a date and two numbers in sentences that `facts` lists word
-for word. Some pages of each topic repeat a fact of another page in other words, so that a claim can have two sources.
+Each page is about one thing (a bridge, a comet ...) and states a name, a date and two numbers in sentences that `facts` lists word for
+word. Some pages of each topic repeat a fact of another page in other words, so that a claim can have two sources.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ TOPICS = tuple(topic.name for topic in _TOPICS)
 
 @dataclass(frozen=True)
 class Fact:
-    """One sentence of a page, and what in it can be checked."""
+    """One sentence of a page, and its checkable value."""
 
     kind: Literal["name", "date", "number"]
     subject: str
     value: str
-    """As it stands in the sentence: `Kessel Works`, `12 March 1931`, `2,400 metres`."""
+    """As in the sentence: `Kessel Works`, `12 March 1931`, `2,400 metres`."""
     sentence: str
     url: str
 
@@ -87,7 +87,7 @@ class WorldPage:
     url: str
     topic: str
     subject: str
-    """`Vardal bridge`; no two pages of their own have the same."""
+    """For example `Vardal bridge`; apart from digests, no two pages share one."""
     title: str
     paragraphs: tuple[str, ...]
     facts: tuple[Fact, ...]
@@ -99,7 +99,7 @@ class WorldPage:
 
 
 def world_pages(seed: int = 7, pages_per_topic: int = PAGES_PER_TOPIC) -> tuple[WorldPage, ...]:
-    """All pages: eight topics on hosts of their own, and one page in six that repeats a fact on the host of the digest."""
+    """All pages: eight topics, each on its own host, and for every sixth page a digest that repeats a fact on another host."""
     rng = random.Random(seed)
     names = [stem + end for stem in _STEMS for end in _ENDS]
     pages: list[WorldPage] = []

@@ -1,4 +1,4 @@
-"""The offline world as a `Web` without sockets: for a demonstration, which runs anywhere and for many at once."""
+"""The offline world as a `Web` without sockets: for a demonstration, which runs anywhere and for many users at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stepwell.tools.web.transport import WebRequest, WebResponse
 
 
 class InMemoryWorld:
-    """Answers from memory, each time after `pace_s`. A name that is not of this world has no address."""
+    """Answers from memory, each time after `pace_s`. Names outside this world have no address."""
 
     def __init__(self, replies: WorldReplies | None = None, *, pace_s: float = 0.0) -> None:
         self._replies = replies or WorldReplies()

@@ -1,4 +1,4 @@
-"""What pages say to a model that they should not: the corpus for the fence, and the trap pages of the world."""
+"""Prompt injections in pages: the corpus for the fence, and for the trap pages of the world."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page of the world as the bytes a server would send: HTML with the usual furniture, PDF, or plain text."""
+"""A page of the world as the bytes that a server would send: HTML with the usual menu and footer, PDF, or plain text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def render(page: WorldPage) -> tuple[str, bytes]:
 
 
 def html(title: str, paragraphs: list[str], extra: str = "") -> bytes:
-    """An article between a menu and a footer. `extra` is put into the article as it is."""
+    """An article between a menu and a footer. `extra` is inserted into the article unchanged."""
     body = "\n".join(f"<p>{escape(text)}</p>" for text in paragraphs)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'

@@ -1,4 +1,4 @@
-"""A `Web` without sockets: what is answered to which address is written down by the test."""
+"""A `Web` without sockets: the test defines the response for each URL."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def answer(content: bytes | str = b"", status: int = 200, **headers: str) -> Web
 
 
 class ScriptedWeb:
-    """Answers by the whole address, else by it without its query. A list is answered one after the other; the last stays.
+    """Answers by the whole URL, otherwise by the URL without its query. A list is used entry by entry; the last one repeats.
 
-    robots.txt is answered with 404 unless it is written down; any other address that is not fails like a host that is not there.
+    robots.txt is answered with 404 unless it is defined; any other undefined URL fails like a host that does not exist.
     """
 
     def __init__(self, answers: Mapping[str, Scripted | list[Scripted]]) -> None:
@@ -30,7 +30,7 @@ class ScriptedWeb:
 
     @property
     def urls(self) -> list[str]:
-        """What was asked for, without robots.txt."""
+        """The requested URLs, without robots.txt."""
         return [request.url for request in self.requests if request.purpose != "robots"]
 
     async def send(self, request: WebRequest) -> WebResponse:

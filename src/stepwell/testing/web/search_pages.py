@@ -1,4 +1,4 @@
-"""Answers of search engines in each engine's own format, from the pages of the offline world.
+"""Responses of search engines in each engine's own format, from the pages of the offline world.
 
 | mode | answer |
 |---|---|
@@ -6,7 +6,7 @@
 | `empty` | the engine's own "no results" |
 | `blocked` | its bot check or its quota |
 | `limited` | status 429 with `Retry-After: 30` |
-| `rubbish` | status 200 and something that is no answer |
+| `rubbish` | status 200 and something that is not an answer |
 | `broken` | status 500 |
 | `slow` | nothing for a minute |
 """
@@ -44,7 +44,7 @@ _BOT_CHECK = (
 
 
 def rank(pages: Sequence[WorldPage], query: str, limit: int) -> list[WorldPage]:
-    """Pages that share words with the query: more shared words first, a word of the title counts double."""
+    """Pages that share words with the query: more shared words first, words in the title count double."""
     words = {
         word
         for word in _WORD.findall(query.lower())
@@ -60,7 +60,7 @@ def rank(pages: Sequence[WorldPage], query: str, limit: int) -> list[WorldPage]:
 
 
 def engine_reply(engine: str, mode: Mode, request: Received, pages: Sequence[WorldPage]) -> ServedResponse:
-    """What an engine answers."""
+    """An engine's response."""
     if mode == "slow":
         return ServedResponse(pause_s=60.0)
     if mode == "broken":

@@ -1,6 +1,6 @@
-"""The server of the offline world: one loopback port for every host name, in threads. It knows HTTP and no content.
+"""The server of the offline world: one loopback port for all host names, in threads. It handles HTTP, not content.
 
-It counts each request before it answers, also those whose caller has gone by then.
+It records each request before it answers, even if the client has disconnected by then.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass(frozen=True)
 class Received:
-    """A request as it came."""
+    """A request as received."""
 
     host: str
     method: str
     path: str
-    """With its query."""
+    """Including its query."""
     headers: dict[str, str] = field(hash=False, repr=False)
     """Names in lower case."""
     body: bytes = field(repr=False)
@@ -26,7 +26,7 @@ class Received:
 
 @dataclass(frozen=True)
 class ServedResponse:
-    """What is sent back. `pause_s` is waited before the head, `stall_s` in the middle of the body."""
+    """A response. The server waits `pause_s` before the head and `stall_s` in the middle of the body."""
 
     status: int = 200
     content_type: str | None = "text/html; charset=utf-8"
@@ -73,7 +73,7 @@ def _handler(server: WorldServer) -> type[BaseHTTPRequestHandler]:
     class _Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:  # the name is http.server's
+        def do_GET(self) -> None:  # http.server prescribes the name
             headers = {name.lower(): value for name, value in self.headers.items()}
             length = int(headers.get("content-length", "0"))
             body = self.rfile.read(length) if length else b""
@@ -99,9 +99,9 @@ def _handler(server: WorldServer) -> type[BaseHTTPRequestHandler]:
                     server.wait(reply.stall_s)
                     self.wfile.write(reply.body[half:])
             except (BrokenPipeError, ConnectionResetError):
-                self.close_connection = True  # who asked has had enough, which some tests are about
+                self.close_connection = True  # the client has disconnected, which some tests are about
 
         def log_message(self, *_: object) -> None:
-            """Tests read `received` instead."""
+            """Silent: tests read `received` instead."""
 
     return _Handler

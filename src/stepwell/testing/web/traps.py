@@ -1,4 +1,4 @@
-"""Pages of `traps.example` and its neighbours that must do no harm: each is a fault that the web really has."""
+"""Pages of `traps.example` and its neighbours that must do no harm: each is a fault that really occurs on the web."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def robots_reply(host: str) -> ServedResponse:
 
 
 def trap_reply(path: str) -> ServedResponse | None:
-    """The answer to a path of `traps.example`; None if there is no such trap."""
+    """The response for a path of `traps.example`; None if there is no such trap."""
     return _redirecting(path) or _lying(path) or _heavy(path) or _speaking(path) or _plain(path)
 
 

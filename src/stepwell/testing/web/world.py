@@ -1,4 +1,4 @@
-"""`OfflineWorld`: a small web on loopback, and a `Web` that leads every name there.
+"""`OfflineWorld`: a small web on loopback, and a `Web` that sends every name there.
 
 ```
 with OfflineWorld() as world:
@@ -7,8 +7,8 @@ with OfflineWorld() as world:
     world.count("bridges.example")                how many requests came there
 ```
 
-The `Web` is the real `PublicWeb` with two parts changed: names resolve to invented public addresses (a few on purpose to
-private ones), and a connection to any address goes to loopback without TLS. All its checks run as they would outside.
+The `Web` is the real `PublicWeb` with two parts replaced: names resolve to invented public addresses (a few deliberately to private
+ones), and a connection to any address goes to loopback without TLS. All its checks run as in production.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "mapped.example": ("::ffff:127.0.0.1",),
     "nat64.example": ("64:ff9b::a00:1",),
     "cgnat.example": ("100.64.0.1",),
-    "zero.example": ("0.0.0.0",),  # noqa: S104  an answer of a name server, nothing listens there
+    "zero.example": ("0.0.0.0",),  # noqa: S104  a name server's answer; nothing listens there
     "nowhere.example": (),
 }
 
 
 class WorldReplies:
-    """What each address of the world answers: pages, search engines, traps. Opens nothing; `modes` says how engines answer."""
+    """The response of each URL of the world: pages, search engines, traps. Opens nothing; `modes` says how engines answer."""
 
     def __init__(self, seed: int = 7, *, extra: Mapping[str, ServedResponse] | None = None) -> None:
         self.pages: Sequence[WorldPage] = world_pages(seed)
@@ -59,7 +59,7 @@ class WorldReplies:
 
     @property
     def hosts(self) -> frozenset[str]:
-        """The names of the pages' and the engines' servers."""
+        """The host names of the pages and the engines."""
         return frozenset({host for host, _ in self._by_place} | ENGINE_HOSTS.keys())
 
     def reply_to(self, request: Received) -> ServedResponse:
@@ -89,7 +89,7 @@ class WorldReplies:
 
 
 class OfflineWorld:
-    """See the module. `extra` are further pages: address to reply."""
+    """See the module docstring. `extra` are further pages: URL to response."""
 
     def __init__(
         self, seed: int = 7, *, extra: Mapping[str, ServedResponse] | None = None, idle_timeout_s: float = 5.0
@@ -97,12 +97,12 @@ class OfflineWorld:
         self._replies = WorldReplies(seed, extra=extra)
         self.pages = self._replies.pages
         self.resolved: list[str] = []
-        """The names that were asked for, in their order."""
+        """The names that were resolved, in order."""
         self.connected: list[tuple[str, int]] = []
-        """The addresses and ports a connection was made to, as the production code chose them."""
+        """The addresses and ports of all connections, as the production code chose them."""
         self._server = WorldServer(self._replies.reply_to)
         rules = AddressRules(resolve=self._resolve)
-        # No certificate is looked at here, and reading the machine's takes a while.
+        # No certificate is checked here, and loading the machine's takes a while.
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self.web = PublicWeb(rules, inside=[SEARXNG_URL], tls=tls, network=_Loopback(self), idle_timeout_s=idle_timeout_s)
 
@@ -113,7 +113,7 @@ class OfflineWorld:
 
     @property
     def requests(self) -> list[Received]:
-        """Every request that came, robots.txt and searches too."""
+        """Every request, including robots.txt and searches."""
         return list(self._server.received)
 
     @property
@@ -121,11 +121,11 @@ class OfflineWorld:
         return self._server.port
 
     def count(self, host: str | None = None) -> int:
-        """How many requests came, to all hosts or to one."""
+        """The number of requests, to all hosts or to one."""
         return sum(1 for request in self.requests if host in (None, request.host))
 
     def engine(self, name: str, mode: Mode) -> None:
-        """How an engine answers from now on (`search_pages` lists the modes)."""
+        """Set how an engine answers from now on (`search_pages` lists the modes)."""
         if name not in ENGINE_HOSTS.values():
             raise ValueError(f"No engine '{name}' here. There are: {', '.join(ENGINE_HOSTS.values())}.")
         self._replies.modes[name] = mode
@@ -140,7 +140,7 @@ class OfflineWorld:
     async def _resolve(self, host: str, port: int) -> Sequence[str]:
         self.resolved.append(host)
         if host == "rebinding.example":
-            # A public address for whoever checks, the machine itself for whoever asks again.
+            # A public address for the check, this machine for a second lookup.
             return (PUBLIC,) if self.resolved.count(host) % 2 else ("127.0.0.1",)
         return INSIDE.get(host, (PUBLIC,))
 
@@ -151,7 +151,7 @@ def _place(url: str) -> tuple[str, str]:
 
 
 class _Loopback(httpcore.AsyncNetworkBackend):
-    """Every connection goes to the world's port, and what should be TLS is not."""
+    """Sends every connection to the world's port, without TLS."""
 
     def __init__(self, world: OfflineWorld) -> None:
         self._world = world

@@ -1,3 +1,3 @@
-"""The file tools of an agent: the tools themselves (`tools`), what the model reads after each (`results`), and the order among the
-changes that one model turn asks for (`order`).
+"""The file tools of an agent: the tools themselves (`tools`), the texts that the model reads after each (`results`), and the order of
+changes within one model turn (`order`).
 """

@@ -1,6 +1,6 @@
-"""The seven tools over the user's device, by their names on the wire: their faces to the model, and how results read.
+"""The seven tools for files on the user's device, by their wire names: their descriptions for the model, and how results are rendered.
 
-An agent that has files of its own uses the file tools instead, with the device mounted among them: then the path says where.
+An agent with its own files uses the file tools instead, with the device mounted among them: then the path says where a file is.
 """
 
 from __future__ import annotations

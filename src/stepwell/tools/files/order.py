@@ -1,9 +1,9 @@
-"""Changes of one file that one model turn asks for happen in the order of their calls. Where a call stands in its turn (`file_turn`), and
-the gate that lets calls on one path through one after the other (`ChangeGate`).
+"""Changes of one file within one model turn happen in the order of their calls. `file_turn` finds a call's place in its turn, and
+`ChangeGate` lets calls on one path through one after the other.
 
-LangGraph runs the calls of a turn side by side. For files in state it is enough to know what came before: `backends.turn` keeps that. On
-a disk or in a store the earlier call must really be done, so a call waits for its predecessors on the same path. One that never arrives
-(a person rejected it, another middleware answered it) is waited for only a moment. Commands of a shell have an order of their own:
+LangGraph runs the calls of a turn in parallel. For files in state it is enough to know the earlier changes: `backends.turn` keeps those.
+On a disk or in a store the earlier call must really be finished, so a call waits for its predecessors on the same path. If one never
+arrives (a person rejected it, another middleware answered it), the wait is short. Shell commands have their own order:
 `tools.shell.call_order`.
 """
 
@@ -25,20 +25,20 @@ from stepwell.backends.protocol import ErrorText
 from stepwell.backends.turn import PlannedChange
 
 EDITED_BY_A_PERSON = "hitl_edited_tool_calls"
-"""Where LangChain's approvals keep what a person made of a call; the message still shows the model's own."""
+"""Where LangChain's approvals store a person's edit of a call; the message still shows the model's version."""
 GRACE_S = 0.25
 """How long a call waits for predecessors that have not arrived."""
 POLL_S = 0.002
 MAX_TURNS = 256
-"""Turns that a gate remembers; more are those whose last call never came."""
+"""How many turns a gate remembers. Beyond that, it drops the oldest: turns whose last call never came."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileTurn:
-    """A changing call among the calls of its model turn."""
+    """A file-changing call and its place among the calls of its model turn."""
 
     key: tuple[int, str]
-    """Names the turn: the message that asked, as the object that all its calls share."""
+    """Identifies the turn by the message that asked: all its calls share that object."""
     call_id: str
     earlier: tuple[PlannedChange, ...] = ()
     """The changes asked for by earlier calls, on any path."""
@@ -54,7 +54,7 @@ class FileTurn:
 
 
 def file_turn(runtime: ToolRuntime, raw_path: object) -> FileTurn:
-    """Where a changing call stands in its turn. Calls that already have a result (rejected ones) do not count."""
+    """Find a file-changing call's place in its turn. Calls that already have a result (rejected ones) do not count."""
     own_id = runtime.tool_call_id or ""
     answered: set[str] = set()
     for message in reversed(runtime.state.get("messages", [])):
@@ -69,7 +69,7 @@ def file_turn(runtime: ToolRuntime, raw_path: object) -> FileTurn:
 def _plan_changes(
     message: AIMessage, answered: set[str], edited: Mapping[str, Mapping[str, Any]]
 ) -> list[tuple[str, PlannedChange | None]]:
-    """Every open call of the turn with the change it asks for, if it asks for one."""
+    """Every open call of the turn, with the change it asks for, if any."""
     planned: list[tuple[str, PlannedChange | None]] = []
     for call in message.tool_calls:
         call_id = call["id"] or ""
@@ -105,7 +105,7 @@ def _change_of(name: str, args: Mapping[str, Any]) -> PlannedChange | None:
 
 @dataclass(slots=True)
 class _Calls:
-    """The calls of one turn, as far as they got."""
+    """How far the calls of one turn have got."""
 
     arrived: set[str] = field(default_factory=set)
     done: set[str] = field(default_factory=set)
@@ -135,12 +135,12 @@ class ChangeGate:
 
     @asynccontextmanager
     async def apassing(self, turn: FileTurn) -> AsyncIterator[None]:
-        """The same from async code, without holding a thread."""
+        """The same from async code, without blocking a thread."""
         if not turn.is_shared:
             yield
             return
         deadline = self._arrive(turn)
-        while not self._is_free(turn, deadline):  # noqa: ASYNC110  # the calls before may run in other threads or loops
+        while not self._is_free(turn, deadline):  # noqa: ASYNC110  # earlier calls may run in other threads or loops
             await asyncio.sleep(POLL_S)
         try:
             yield
@@ -150,7 +150,7 @@ class ChangeGate:
     def _arrive(self, turn: FileTurn) -> float:
         with self._moved:
             if len(self._turns) >= MAX_TURNS:
-                # Turns whose last call never came; what is still waiting goes on after its moment of grace.
+                # A turn whose last call never came; calls that still wait in it continue after the grace period.
                 self._turns.pop(next(iter(self._turns)))
             self._turns.setdefault(turn.key, _Calls()).arrived.add(turn.call_id)
         return time.monotonic() + GRACE_S

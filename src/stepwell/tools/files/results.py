@@ -1,4 +1,4 @@
-"""What the model reads after a file verb: short, bounded, and with the way on when something was left out."""
+"""What the model reads after a file operation: short, limited in size, and with a way to get the rest if something was left out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from stepwell.backends.protocol import EditResult, ErrorText, FileInfo, GrepMatch, SearchMatch, WriteResult
 
 MAX_CHARS = 60_000
-"""About 15,000 tokens. A result that is larger is cut here, since sending it to a file would only copy files to files."""
+"""About 15,000 tokens. Larger results are cut here, since sending them to a file would only copy files to files."""
 MAX_MATCH_CHARS = 300
 
 
@@ -19,10 +19,10 @@ class Rendered(NamedTuple):
 
 
 def listing(rows: Sequence[FileInfo], args: Mapping[str, Any]) -> Rendered:
-    """Rows of `ls`, one a line."""
+    """Rows of `ls`, one per line."""
     if error := getattr(rows, "error", None):
         return Rendered(error, is_error=True)
-    # Rows of somebody else's backend may have the path alone.
+    # Rows of a third-party backend may have only the path.
     lines = [row["path"] if row.get("is_dir") else f"{row['path']} ({row.get('size', 0):,} bytes)" for row in rows]
     return _bounded(lines or ["(empty)"], "Narrow it with glob.", getattr(rows, "note", None))
 
@@ -36,7 +36,7 @@ def found(rows: Sequence[FileInfo], args: Mapping[str, Any]) -> Rendered:
 
 
 def matches(rows: Sequence[GrepMatch] | str, args: Mapping[str, Any]) -> Rendered:
-    """What `grep` found: lines under the path of their file, the paths alone, or how many lines match in each."""
+    """What `grep` found: lines grouped by file, only the paths, or the number of matching lines per file."""
     if isinstance(rows, str):
         return Rendered(rows, is_error=True)
     per_file = Counter(row["path"] for row in rows)
@@ -60,7 +60,7 @@ def _lines_by_file(rows: Sequence[GrepMatch]) -> Iterator[str]:
 
 
 def passages(rows: Sequence[SearchMatch] | str, args: Mapping[str, Any]) -> Rendered:
-    """What `search` found: each passage under its place."""
+    """What `search` found: each passage below its location."""
     if isinstance(rows, str):
         return Rendered(rows, is_error=True)
     lines = [
@@ -71,7 +71,7 @@ def passages(rows: Sequence[SearchMatch] | str, args: Mapping[str, Any]) -> Rend
 
 
 def text(result: str, args: Mapping[str, Any]) -> Rendered:
-    """Numbered lines from `read`, cut at a line's end if they are too many."""
+    """Numbered lines from `read`, cut at the end of a line if they are too long."""
     if isinstance(result, ErrorText):
         return Rendered(result, is_error=True)
     if len(result) <= MAX_CHARS:
@@ -95,7 +95,7 @@ def edited(result: EditResult, args: Mapping[str, Any]) -> Rendered:
 
 
 def executed(answer: Any) -> Rendered:
-    """A command's output, with its exit code where that is not 0."""
+    """A command's output, with its exit code unless that is 0."""
     if isinstance(answer, str):
         return Rendered(answer)
     code = getattr(answer, "exit_code", None)
@@ -105,8 +105,8 @@ def executed(answer: Any) -> Rendered:
 
 
 def _around_match(row: GrepMatch) -> str:
-    """The line, or in a long one the part around the match."""
-    line = str(row.get("line_content", row.get("text", "")))  # deepagents' backends say `line` and `text`
+    """The line; for a long line, the part around the match."""
+    line = str(row.get("line_content", row.get("text", "")))  # deepagents' backends use `line` and `text`
     if len(line) <= MAX_MATCH_CHARS:
         return line
     start = max(0, row.get("match_start", 0) - MAX_MATCH_CHARS // 3)

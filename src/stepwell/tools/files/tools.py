@@ -1,8 +1,7 @@
-"""The six file tools, and `execute` for backends that run commands. The verb says what, the path says where; the backend behind
-them is the caller's choice.
+"""The six file tools, and `execute` for backends that run commands. The caller chooses the backend.
 
-Each tool is written once: how its arguments become a backend verb, and how the verb's result becomes text for the model. Sync
-and async differ only in how the verb is called. Nothing here knows which backend it talks to.
+Each tool is defined once: how its arguments become a backend call, and how the result becomes text for the model. Sync and async
+differ only in how the backend is called. Nothing here knows which backend it uses.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ EXECUTE = "execute"
 OutputMode = Literal["content", "files_with_matches", "count"]
 
 
-# Every word of a description is paid for on every call of the model: a few words each, and what the tool says already is not repeated.
+# Every model call pays for every word of a description: keep each to a few words, and do not repeat what the tool says already.
 
 
 class LsArgs(BaseModel):
@@ -84,7 +83,7 @@ class ExecuteArgs(BaseModel):
 
 
 class FileTool(NamedTuple):
-    """One tool: its face to the model, the verb behind it, and what becomes of the verb's result."""
+    """One tool: how the model sees it, the backend method behind it, and how the result is rendered."""
 
     name: str
     description: str
@@ -154,7 +153,7 @@ SEARCH_TOOL = FileTool(
     lambda args: ((args["query"], args.get("path") or "/", args.get("top_k", DEFAULT_TOP_K)), {}),
     results.passages,
 )
-"""Offered where a backend, or a part of one, can be searched by meaning."""
+"""Offered if a backend, or a part of one, has semantic search."""
 
 FILE_TOOL_NAMES = frozenset(spec.name for spec in FILE_TOOLS)
 
@@ -162,8 +161,8 @@ FILE_TOOL_NAMES = frozenset(spec.name for spec in FILE_TOOLS)
 def build_file_tools(
     backend: BackendProtocol | BackendFactory, descriptions: Mapping[str, str] | None = None
 ) -> list[BaseTool]:
-    """The six tools over a backend, or over one made for each call by a factory; `search`, if it can be searched by meaning; and
-    `execute`, if it runs commands."""
+    """The six tools over a backend, or over one that a factory makes for each call; also `search` if the backend has semantic search, and
+    `execute` if it runs commands."""
     chosen = descriptions or {}
     gate = ChangeGate()
     tools = _file_tools(backend, chosen, gate)
@@ -185,10 +184,10 @@ def _file_tools(backend: BackendProtocol | BackendFactory, chosen: Mapping[str, 
 
 def backend_for(backend: BackendProtocol | BackendFactory, runtime: Any) -> BackendProtocol:
     """The backend itself, or the one that a factory makes for this call."""
-    # By its verbs, not its type: somebody's backend may have only the sync half of the protocol.
-    if isinstance(backend, type) or not hasattr(backend, "ls_info"):  # a backend's class is a factory of it
+    # We check for a method, not the type: a third-party backend may have only the sync half of the protocol.
+    if isinstance(backend, type) or not hasattr(backend, "ls_info"):  # a backend class is a factory too
         return cast("BackendFactory", backend)(runtime)
-    bind = getattr(backend, "bind", None)  # a backend whose own parts are made by factories
+    bind = getattr(backend, "bind", None)  # a backend with parts made by factories
     return cast("BackendProtocol", bind(runtime) if bind else backend)
 
 
@@ -207,7 +206,7 @@ def _reading_tool(spec: FileTool, backend: BackendProtocol | BackendFactory, des
 
 
 def _changing_tool(spec: FileTool, backend: BackendProtocol | BackendFactory, description: str, gate: ChangeGate) -> BaseTool:
-    """Like a reading tool, in its place among the changes of its turn."""
+    """Like a reading tool, but in order with the other changes of its turn."""
 
     def run(runtime: ToolRuntime, **args: Any) -> Any:
         positional, keywords = spec.arguments(args)
@@ -228,16 +227,16 @@ def _changing_tool(spec: FileTool, backend: BackendProtocol | BackendFactory, de
 
 
 def _tool(spec: FileTool, description: str, run: Callable[..., Any], arun: Callable[..., Any]) -> BaseTool:
-    # The real class, not its name: LangChain would otherwise look the name up again for every agent that is built.
+    # The real class, not its name: LangChain would otherwise resolve the name again for every new agent.
     run.__annotations__ = arun.__annotations__ = {"runtime": ToolRuntime}
     return StructuredTool(name=spec.name, description=description, func=run, coroutine=arun, args_schema=spec.schema)
 
 
 def _execute_tool(backend: Any, description: str | None) -> BaseTool:
-    """The commands of a backend that is a sandbox of its own (`execute(command)`, with `output` and `exit_code` in its answer)."""
+    """Runs commands in a backend that is itself a sandbox (`execute(command)`, which returns `output` and `exit_code`)."""
 
     def run(runtime: ToolRuntime, command: str) -> ToolMessage:
-        return _command_message(runtime, backend_for(backend, runtime).execute(command))  # type: ignore[attr-defined]  # asked for above
+        return _command_message(runtime, backend_for(backend, runtime).execute(command))  # type: ignore[attr-defined]  # checked above
 
     async def arun(runtime: ToolRuntime, command: str) -> ToolMessage:
         return _command_message(runtime, await acall(backend_for(backend, runtime), "execute", command))
@@ -259,7 +258,7 @@ def _command_message(runtime: ToolRuntime, answer: Any) -> ToolMessage:
 
 
 async def acall(backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) -> Any:
-    """A verb from async code; a backend that has only the sync form is called in a thread."""
+    """Call a backend method from async code; a backend with only the sync form is called in a thread."""
     native = getattr(backend, f"a{verb}", None)
     if native is not None:
         return await native(*args, **kwargs)

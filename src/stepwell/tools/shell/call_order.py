@@ -1,7 +1,7 @@
-"""Commands of one model turn run one at a time in their shared shell, in the order in which the model wrote them.
+"""Commands of one model turn run one at a time in their shared shell, in the order of their calls.
 
-LangGraph runs the calls of a turn side by side. `tools.files.order` does the same for changes of files, and `backends.turn` tells files
-in state what came before.
+LangGraph runs the calls of a turn in parallel. `tools.files.order` does the same for file changes, and `backends.turn` tells files in
+state what came before.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, ToolMessage
 
 _GRACE_S = 0.25
-"""How long to wait for an earlier call to arrive. It may never: another middleware can answer it before it gets here."""
+"""How long to wait for an earlier call to arrive. It may never come: another middleware can answer it first."""
 
 
 class CallOrder:
@@ -30,7 +30,7 @@ class CallOrder:
 
     @contextmanager
     def turn(self, call_id: str, earlier: Sequence[str]) -> Iterator[None]:
-        """Wait for the calls before this one, then keep others out while the body runs."""
+        """Wait for the calls before this one, then block others while the body runs."""
         place = len(earlier)
         with self._changed:
             insort(self._waiting, place)

@@ -1,4 +1,4 @@
-"""What a command printed, held to a size: the beginning and the end stay, the middle is counted and dropped.
+"""What a command printed, limited in size: the beginning and the end stay, the middle is counted and dropped.
 
 However much is printed, memory stays within the limit.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 class BoundedOutput:
-    """Bytes go in as they come; text comes out once."""
+    """Collects bytes as they arrive; `text` returns the result."""
 
     def __init__(self, *, max_bytes: int, max_lines: int) -> None:
         self._half_bytes = max(1, max_bytes // 2)
@@ -23,7 +23,7 @@ class BoundedOutput:
         room = self._half_bytes - len(self._head)
         self._head += data[:room]
         self._tail += data[room:]
-        if len(self._tail) > 2 * self._half_bytes:  # not on every call: moving bytes costs more than holding some
+        if len(self._tail) > 2 * self._half_bytes:  # not on every call: moving bytes costs more than keeping a few too many
             del self._tail[: -self._half_bytes]
 
     @property
@@ -54,5 +54,5 @@ class BoundedOutput:
 
 
 def _decode(data: bytes | bytearray) -> str:
-    # Some stores of checkpoints refuse NUL in text.
+    # Some checkpoint stores reject NUL in text.
     return data.decode("utf-8", "replace").replace("\0", "\ufffd")

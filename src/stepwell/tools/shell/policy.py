@@ -1,4 +1,4 @@
-"""Which execution policy a caller means. The default is the sandbox; the host has to be asked for by a name that says what it is."""
+"""Resolves the execution policy that a caller asks for. The default is the sandbox; running on the host needs an explicit name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ExecutionPolicy = BaseExecutionPolicy | Literal["sandbox", "unsandboxed_host"]
 
 
 def resolve_policy(policy: ExecutionPolicy) -> BaseExecutionPolicy:
-    """The policy that a name or an instance means. A sandbox is tested first, and refused if it does not hold."""
+    """The policy for a name or an instance. A sandbox is tested first, and rejected if it can be escaped."""
     if sys.platform == "win32":
         raise ConfigurationError("Commands need a POSIX shell, which Windows lacks. Run the agent in WSL or in a container.")
     chosen = policy
@@ -37,7 +37,7 @@ def resolve_policy(policy: ExecutionPolicy) -> BaseExecutionPolicy:
 
 
 def circumstances(policy: BaseExecutionPolicy) -> str:
-    """What the model should know of the place where its commands run."""
+    """What the model should know about the place where its commands run."""
     limit = f"Time limit {policy.command_timeout:g} s."
     if not isinstance(policy, BubblewrapPolicy):
         return limit

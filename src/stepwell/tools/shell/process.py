@@ -1,18 +1,18 @@
-"""A shell that reads commands from a pipe, one at a time, and says when each is done.
+"""A shell that reads commands from a pipe, one at a time, and reports when each is done.
 
-LangChain's own session was measured first and falls short: output without a final newline, `exit`, a command that reads its input
-and an open quote each look like a time-out; every command costs 50 ms; output has no bound in bytes while it is collected. So this
-one is ours, on top of LangChain's execution policies.
+We measured LangChain's own session first, and it falls short: output without a final newline, `exit`, a command that reads its input
+and an open quote each look like a time-out; every command costs 50 ms; the collected output has no limit in bytes. So this one is our
+own, on top of LangChain's execution policies.
 
-How a command is framed, in one list (on one line) that the shell has read to its end before the command begins:
+A command is sent as one list (on one line), which the shell has read completely before the command begins:
 ```
 eval '<command>' </dev/null 9>&-;        an open quote or a syntax error ends with the eval; nothing can swallow the next line
-printf '%s %s\\n' <mark> "$?" >&9;        tells the end, on a pipe that no program inherits
-printf '\\n%s\\n' <fence>               tells where the output ends, on the stream of the output
+printf '%s %s\\n' <mark> "$?" >&9;        reports the end, on a pipe that no program inherits
+printf '\\n%s\\n' <fence>               marks the end of the output, on the output stream
 ```
-Only the mark ends a command. It is random and new each time, the list is out of the pipe when the command runs (`read -r l <&10`
-finds nothing there), and what a program prints is not looked through for it: output cannot end its own command, nor choose an exit
-code. Code that runs in the shell itself stays the shell's equal: it can redefine `printf`, or lie in wait for the next list.
+Only the mark ends a command. It is random and new each time, the list has left the pipe when the command runs (`read -r l <&10` finds
+nothing there), and we do not search a program's output for it. So output cannot end its own command or choose an exit code. Code that
+runs in the shell itself has the shell's powers: it can redefine `printf`, or wait for the next list.
 
 Errors and output share one stream, in the order in which they were written.
 """
@@ -38,14 +38,14 @@ from stepwell.tools.shell.output import BoundedOutput
 
 _CHUNK = 65536
 _GLANCE_S = 0.2
-"""How often to look whether the caller still waits, and whether the shell has ended while something else holds its output open. Also
-how long the fence is waited for after the mark: a command may have sent the shell's output elsewhere."""
+"""How often to check whether the caller still waits, and whether the shell has ended while something else holds its output open. Also
+how long to wait for the fence after the mark: a command may have redirected the shell's output."""
 _LONGEST_MARK = 4096
 
 
 @dataclass(frozen=True)
 class CommandResult:
-    """How a command ended: by itself, with the whole shell, because its time was up, or because nobody waits any more."""
+    """How a command ended: by itself, with the whole shell, at its time-out, or because the caller stopped waiting."""
 
     ending: Literal["done", "shell_ended", "timed_out", "stopped"]
     exit_code: int | None
@@ -59,7 +59,7 @@ class _Waiting:
     stop: threading.Event
 
     def glance(self) -> float:
-        """How long to wait before looking again; `TimeoutError` when waiting is over."""
+        """How long to wait before checking again; raises `TimeoutError` when the wait is over."""
         remaining = self.deadline - time.monotonic()
         if remaining <= 0 or self.stop.is_set():
             raise TimeoutError
@@ -67,7 +67,7 @@ class _Waiting:
 
 
 class ShellProcess:
-    """One running shell. Whoever drops the last reference ends it, and so does the end of the interpreter."""
+    """One running shell. It ends when its last reference is dropped, or with the interpreter."""
 
     def __init__(self, spawn: Callable[[], subprocess.Popen[str]]) -> None:
         self._process = _spawn_in_keeper(spawn)
@@ -76,7 +76,7 @@ class ShellProcess:
         self._marks = _descriptor(self._process.stderr)
         self._unread, self._late_fence = b"", b""
         os.set_blocking(self._input, False)
-        # What was its stream for errors carries the marks from now on.
+        # From now on its stderr stream carries the marks.
         self._preamble = b"exec 9>&2 2>&1\n"
 
     @property
@@ -88,13 +88,13 @@ class ShellProcess:
         return self._end.alive and self._process.poll() is None
 
     def close(self) -> None:
-        """Kill the shell and everything it started, and let go of its pipes."""
+        """Kill the shell and everything it started, and close its pipes."""
         self._end()
 
     def run(
         self, command: str, output: BoundedOutput, *, timeout_s: float, stop: threading.Event | None = None
     ) -> CommandResult:
-        """Run one command and collect what it prints. If it does not end by itself, the shell ends with it."""
+        """Run one command and collect its output. If it does not end by itself, the shell is ended too."""
         mark, fence = secrets.token_hex(16).encode(), secrets.token_hex(16).encode()
         telling = b"printf '%%s %%s\\n' %b \"$?\" >&9; printf '\\n%%s\\n' %b" % (mark, fence)
         framed = b"eval %b </dev/null 9>&-; %b\n" % (shlex.quote(command).encode(), telling)
@@ -118,14 +118,14 @@ class ShellProcess:
         return CommandResult("done", exit_code)
 
     def _converse(self, sending: bytes, reader: _Reader, marks: _Marks, waiting: _Waiting) -> int:
-        """Write the command and read what comes at once, since a full pipe on either side would stop the other."""
+        """Write the command and read the output at the same time, since a full pipe on either side would block the other."""
         with selectors.DefaultSelector() as ready:
             ready.register(self._output, selectors.EVENT_READ)
             ready.register(self._marks, selectors.EVENT_READ)
             ready.register(self._input, selectors.EVENT_WRITE)
             while True:
                 events = ready.select(waiting.glance())
-                if not events and marks.exit_code is not None:  # the output has gone elsewhere, so no fence will come
+                if not events and marks.exit_code is not None:  # the output was redirected, so no fence will come
                     reader.flush()
                     return marks.exit_code
                 if not events and self._process.poll() is not None:
@@ -139,7 +139,7 @@ class ShellProcess:
                         if not marks.take(os.read(self._marks, _CHUNK)):
                             ready.unregister(self._marks)
                     elif reader.take(os.read(self._output, _CHUNK)):
-                        ready.unregister(self._output)  # what follows is not this command's
+                        ready.unregister(self._output)  # what follows does not belong to this command
                 if reader.complete and marks.exit_code is not None:
                     return marks.exit_code
 
@@ -148,12 +148,12 @@ class ShellProcess:
             return data[os.write(self._input, data[:_CHUNK]) :]
         except BlockingIOError:
             return data
-        except BrokenPipeError:  # the shell has ended; reading will tell how
+        except BrokenPipeError:  # the shell has ended; reading will show how
             return b""
 
 
 class _Marks:
-    """Reads the pipe of marks for the one that ends this command. Whatever else is written there says nothing."""
+    """Reads the pipe of marks and finds the one that ends this command. Everything else there is ignored."""
 
     def __init__(self, mark: bytes) -> None:
         self._mark = mark
@@ -161,7 +161,7 @@ class _Marks:
         self.exit_code: int | None = None
 
     def take(self, chunk: bytes) -> bool:
-        """Look at what was read; gives whether more can come."""
+        """Look at what was read. Returns whether more can come."""
         *lines, self._held = (self._held + chunk).split(b"\n")
         self._held = self._held[-_LONGEST_MARK:]
         for line in lines:
@@ -172,12 +172,12 @@ class _Marks:
 
 
 class _Reader:
-    """Passes output on and finds the fence at its end, wherever the chunks are cut."""
+    """Passes output on and finds the fence at its end, wherever the chunks are split."""
 
     def __init__(self, fence: bytes, output: BoundedOutput, unread: bytes, late_fence: bytes) -> None:
         self._fence = fence
         self._late_fence = late_fence
-        """Of the command before, if it was not there when that had ended."""
+        """The fence of the previous command, if it had not arrived when that command ended."""
         self._output = output
         self._held = unread
         self.rest = b""
@@ -185,11 +185,11 @@ class _Reader:
 
     @property
     def missing_fence(self) -> bytes:
-        """What is still to come of this command, and belongs to nobody's output."""
+        """This command's fence, if it is still to come; it must not appear in any output."""
         return b"" if self.complete else self._fence
 
     def take(self, chunk: bytes) -> bool:
-        """Whether the command's output has ended with this."""
+        """Returns whether the command's output ends with this chunk."""
         if not chunk:
             raise EOFError
         self._held += chunk
@@ -206,13 +206,13 @@ class _Reader:
         return False
 
     def flush(self) -> None:
-        """Pass on what was held back in case it was the beginning of the fence."""
+        """Pass on what was held back because it might have been the beginning of the fence."""
         self._output.feed(self._held)
         self._held = b""
 
 
 def _spawn_in_keeper(spawn: Callable[[], subprocess.Popen[str]]) -> subprocess.Popen[str]:
-    """Start a process in a thread that lives as long as it does.
+    """Start a process from a thread that lives as long as the process.
 
     The kernel's "die with the parent" means the parent *thread*, and the thread that runs a tool ends with the tool.
     """
@@ -221,7 +221,7 @@ def _spawn_in_keeper(spawn: Callable[[], subprocess.Popen[str]]) -> subprocess.P
     def keep() -> None:
         try:
             process = spawn()
-        except BaseException as error:  # handed to the caller below
+        except BaseException as error:  # raised in the caller below
             answer.put(error)
             return
         answer.put(process)
@@ -237,7 +237,7 @@ def _spawn_in_keeper(spawn: Callable[[], subprocess.Popen[str]]) -> subprocess.P
 def end_process(process: subprocess.Popen[str]) -> None:
     """Kill a process and all it started, wait until they are gone, and close the pipes. Safe to call from a finalizer."""
     _close(process.stdin)
-    # bubblewrap's child first: then bubblewrap itself collects it, and no zombie is left to whoever is process 1.
+    # bubblewrap's child first: then bubblewrap itself reaps it, and no zombie is left for process 1.
     for child in _children_of(process.pid):
         with suppress(ProcessLookupError, PermissionError):
             os.kill(child, signal.SIGKILL)
@@ -254,7 +254,7 @@ def end_process(process: subprocess.Popen[str]) -> None:
 
 
 def _children_of(pid: int) -> list[int]:
-    """The direct children of a process that runs; none where the kernel does not tell."""
+    """The direct children of a running process; empty if the kernel does not list them."""
     try:
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as told:
             return [int(child) for child in told.read().split()]
@@ -269,7 +269,7 @@ def _close(stream: IO[str] | None) -> None:
 
 
 def _wait_for_end_of(output: int, deadline: float) -> None:
-    """Read until nobody holds the other end: only then is every process of a sandbox gone."""
+    """Read until the other end is closed everywhere: only then is every process of a sandbox gone."""
     with selectors.DefaultSelector() as ready:
         ready.register(output, selectors.EVENT_READ)
         while (remaining := deadline - time.monotonic()) > 0 and ready.select(remaining):

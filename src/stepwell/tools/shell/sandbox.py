@@ -1,10 +1,10 @@
-"""Where the shell runs: inside bubblewrap, with nothing of the host but read-only system folders and one workspace.
+"""Runs the shell inside bubblewrap. It sees nothing of the host but read-only system folders and one workspace.
 
 Rules to keep:
-- bubblewrap itself starts with an empty environment: `--clearenv` would leave the parent's readable in `/proc/1/environ`.
-- Options travel through a pipe, not on the command line, which `/proc/1/cmdline` shows inside and `ps` outside.
-- While bubblewrap waits for that pipe its limits are set, so nothing ever runs without them.
-- Nothing falls back to the host: `sandbox_check` refuses where the sandbox cannot be had or does not hold.
+- bubblewrap itself starts with an empty environment: with `--clearenv` the parent's would stay readable in `/proc/1/environ`.
+- Options go through a pipe, not on the command line, which `/proc/1/cmdline` shows inside and `ps` outside.
+- The limits are set while bubblewrap waits for that pipe, so nothing ever runs without them.
+- Nothing falls back to the host: `sandbox_check` raises an error if the sandbox is not available or can be escaped.
 
 Linux only. The module imports anywhere; using the policy elsewhere raises `ConfigurationError`.
 """
@@ -27,7 +27,7 @@ from stepwell.tools.shell.sandbox_limits import SandboxLimits, with_process_limi
 from stepwell.tools.shell.sandbox_options import ETC_FILES, WORKSPACE, can, host_folders, more_folders, variables, walls
 from stepwell.tools.shell.seccomp import filter_for
 
-# Fixed places: a program of that name in a folder of the user's own PATH must not become the wall.
+# Fixed places: we must not trust a program named bwrap in a folder of the user's own PATH.
 _PROGRAM_PLACES = "/usr/bin:/bin:/usr/local/bin:/run/wrappers/bin:/run/current-system/sw/bin"
 
 WAY_OUT = 'To run commands without any protection, on a machine you can lose: ShellMiddleware(policy="unsandboxed_host").'
@@ -35,21 +35,21 @@ WAY_OUT = 'To run commands without any protection, on a machine you can lose: Sh
 
 @dataclass
 class BubblewrapPolicy(BaseExecutionPolicy):
-    """Starts the session's shell inside bubblewrap. The base's fields set time-outs and how much output is kept."""
+    """Starts the session's shell inside bubblewrap. The base class's fields set time-outs and how much output is kept."""
 
     command_timeout: float = 120.0
     max_output_lines: int = 400
     max_output_bytes: int | None = 30_000
     network: bool = False
-    """Share the host's network, its local services included."""
+    """Share the host's network, including its local services."""
     read_only_paths: Sequence[str | Path] = ()
-    """More of the host to show, read only, at the same paths: a compiler in its own folder, say."""
+    """More of the host to show read-only, at the same paths: a compiler in its own folder, for example."""
     limits: SandboxLimits = field(default_factory=SandboxLimits)
     program: str | None = None
     """The path of bubblewrap, if it is not in one of the system's usual places."""
 
     def resolve_program(self) -> str:
-        """The path of bubblewrap, or `ConfigurationError` with the way out."""
+        """The path of bubblewrap. Raises `ConfigurationError`, which says what to do, if it is missing."""
         if sys.platform != "linux":
             raise ConfigurationError(f"The sandbox for commands needs Linux. Pass LangChain's DockerExecutionPolicy. {WAY_OUT}")
         found = shutil.which(self.program or "bwrap", path=_PROGRAM_PLACES)
@@ -61,7 +61,7 @@ class BubblewrapPolicy(BaseExecutionPolicy):
         return found
 
     def spawn(self, *, workspace: Path, env: Mapping[str, str], command: Sequence[str]) -> subprocess.Popen[str]:
-        """Start the shell. It dies with the thread that calls this, which must therefore outlive the session."""
+        """Start the shell. It dies with the calling thread, which must therefore outlive the session."""
         program = self.resolve_program()
         with ExitStack() as opened:
             options, passed = self._options(program, workspace, env, opened)
@@ -92,7 +92,7 @@ class BubblewrapPolicy(BaseExecutionPolicy):
         return process
 
     def _options(self, program: str, workspace: Path, env: Mapping[str, str], opened: ExitStack) -> tuple[list[str], list[int]]:
-        """What bubblewrap is told, and the open files that this speaks of."""
+        """The options for bubblewrap, and the open files that they refer to."""
         options = [
             *walls(program, network=self.network),
             *host_folders(network=self.network),
@@ -110,13 +110,13 @@ class BubblewrapPolicy(BaseExecutionPolicy):
             passed.append(_in_memory(calls, opened))
             options += ["--seccomp", str(passed[-1])]
         options += ["--bind", str(workspace.resolve()), WORKSPACE, "--chdir", WORKSPACE]
-        # /proc too: for a host process of root, /proc/sys/kernel/core_pattern would be a way to run programs on the host.
+        # /proc too: if the host process is root, /proc/sys/kernel/core_pattern would be a way to run programs on the host.
         options += ["--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/", *variables(env)]
         return options, passed
 
 
 def _in_memory(content: bytes, opened: ExitStack) -> int:
-    """An open file that has no name anywhere."""
+    """An open file without a name."""
     file = opened.enter_context(os.fdopen(os.memfd_create("stepwell"), "w+b"))
     file.write(content)
     file.flush()

@@ -1,8 +1,8 @@
 """The escape test: does the sandbox hold on this machine?
 
-A short script runs inside a real sandbox, beside a file and an environment variable that it must not be able to see, tries what an
-attacker would try first, and prints one `name=value` line per fact. `judge` turns facts into sentences; a fact that is missing
-counts against the sandbox. It proves nothing about the kernel; it catches a wall that is absent, misconfigured or a sham.
+A short script runs inside a real sandbox, beside a file and an environment variable that it must not be able to see. It tries what an
+attacker would try first, and prints one `name=value` line per fact. `judge` turns facts into sentences; a missing fact counts against
+the sandbox. This proves nothing about the kernel, but it catches a wall that is missing, misconfigured or ineffective.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ echo "seccomp=$(sed -n 's/^Seccomp:[[:space:]]*//p' /proc/self/status)"
 echo "end=reached"
 """
 _OWN_VARIABLES = {"PATH", "HOME", "LANG", "TERM", "OUTSIDE", "PWD", "OLDPWD", "SHLVL", "_"}
-_MOST_PROCESSES = 16
+_MAX_PROCESSES = 16
 _OWN_FILES = 4
-"""Of `ls`, which lists them: the three streams and the folder it reads."""
+"""The open files of `ls`, which lists them: the three streams and the folder it reads."""
 
 Facts = Mapping[str, list[str]]
 
 
 def check_sandbox(policy: BubblewrapPolicy) -> None:
-    """Refuse to go on unless the sandbox starts and holds."""
+    """Raise an error unless the sandbox starts and holds."""
     if found := ways_out(policy.resolve_program(), policy.network):
         raise ConfigurationError(f"The sandbox for commands does not hold here: {'; '.join(found)}. {WAY_OUT}")
 
 
 @cache
 def ways_out(program: str, network: bool) -> tuple[str, ...]:
-    """What an escape test finds wrong with a sandbox of this kind; nothing, if it holds. Runs once per process."""
+    """The escape routes found in a sandbox of this kind; empty if it holds. Runs once per process."""
     with tempfile.TemporaryDirectory(prefix="stepwell-probe-") as outside:
         Path(outside, "secret").write_text("secret", encoding="utf-8")
         workspace = Path(outside, "workspace")
@@ -119,14 +119,14 @@ def judge(facts: Facts, host_namespaces: Mapping[str, str], *, network: bool, fi
         yield "it sees the workspace's path on the host"
     if set(facts.get("variable", ["(none)"])) - _OWN_VARIABLES:
         yield "it sees environment variables that were not named"
-    if not 0 < _number(facts, "processes") <= _MOST_PROCESSES:
+    if not 0 < _number(facts, "processes") <= _MAX_PROCESSES:
         yield "it sees processes of the host"
     if _number(facts, "files") != _OWN_FILES:
         yield "it inherits open files"
     if "nested" in facts:
         yield "it can make user namespaces"
     if set(facts.get("caps", ["none told"])) != {"0" * 16} or facts.get("no_new_privs") != ["1"]:
-        yield "it holds privileges"
+        yield "it has privileges"
     if filtered and facts.get("seccomp") != ["2"]:
         yield "its system calls are not filtered"
 

@@ -1,6 +1,6 @@
-"""How much a sandboxed command may use. The time limit of a command is not here: it belongs to the session.
+"""How much a sandboxed command may use. The session sets the time limit of a command, not this module.
 
-`processes` counts inside the sandbox only, and the kernel does not apply it where the host process runs as root.
+`processes` counts inside the sandbox only, and the kernel does not enforce it if the host process runs as root.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from stepwell.errors import ConfigurationError
 
 MIB = 1024 * 1024
 
-# Shells disagree on the letter for processes: -u in most, -p in dash. Set inside, where the count starts at nought.
+# Shells use different letters for processes: -u in most, -p in dash. Set inside, where the count starts at zero.
 _LIMIT_PROCESSES = '(ulimit -u "$1") 2>/dev/null && ulimit -u "$1" || ulimit -p "$1"; shift; exec "$@"'
 
 
@@ -51,7 +51,7 @@ class SandboxLimits:
             resource.prlimit(pid, kind, (lower, lower))
 
     def memory_folders(self, *, sized: bool) -> list[str]:
-        """bubblewrap's options for the folders that live in memory; older versions cannot bound them."""
+        """bubblewrap's options for the folders in memory; older versions cannot limit their size."""
         options: list[str] = []
         for folder, size in (("/tmp", self.tmp_bytes), ("/dev/shm", self.tmp_bytes // 8)):  # noqa: S108  private in the sandbox
             options += ["--size", str(size)] if sized else []
@@ -60,5 +60,5 @@ class SandboxLimits:
 
 
 def with_process_limit(processes: int, command: Sequence[str]) -> list[str]:
-    """The command, started by a shell that first bounds how many processes there may be."""
+    """The command, started by a shell that first limits the number of processes."""
     return ["/bin/sh", "-c", _LIMIT_PROCESSES, "sh", str(processes), *command]

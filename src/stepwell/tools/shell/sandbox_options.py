@@ -1,13 +1,13 @@
-"""bubblewrap's options: which walls it raises and what of the host it shows.
+"""bubblewrap's options: how it isolates the shell and which parts of the host it shows.
 
 ```
 /workspace            the caller's folder, read and write; the only thing that outlives the session
-/tmp /dev/shm         private, in memory, bounded; HOME is /tmp
+/tmp /dev/shm         private, in memory, limited in size; HOME is /tmp
 /usr /bin /lib ...    the host's, read only; of /etc only what programs need to start
-/proc /dev            private; no process of the host is in sight
-everything else       is not there
+/proc /dev            private; no host process is visible
+everything else       does not exist
 ```
-Order matters to bubblewrap: what is mounted later lies on top.
+Order matters to bubblewrap: later mounts cover earlier ones.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ETC_FILES = {
     "/etc/passwd": f"user:x:{_UID}:{_UID}::/tmp:/bin/sh\n".encode(),
     "/etc/group": f"user:x:{_UID}:\n".encode(),
 }
-"""Files of the sandbox's own: the host's would tell who its users are."""
+"""The sandbox's own files: the host's would show its users."""
 
 
 def walls(program: str, *, network: bool) -> Iterator[str]:
@@ -46,13 +46,13 @@ def walls(program: str, *, network: bool) -> Iterator[str]:
     yield from ("--unshare-all", "--unshare-user", "--uid", _UID, "--gid", _UID, "--hostname", "sandbox")
     if network:
         yield "--share-net"
-    if can(program, "--disable-userns"):  # from 0.8 on; before, the call filter alone refuses new user namespaces
+    if can(program, "--disable-userns"):  # since 0.8; with older versions only the call filter blocks new user namespaces
         yield "--disable-userns"
     yield from ("--cap-drop", "ALL", "--die-with-parent", "--new-session")
 
 
 def host_folders(*, network: bool) -> Iterator[str]:
-    """What every sandbox is shown of the host, read only."""
+    """The parts of the host that every sandbox sees, read only."""
     yield from ("--ro-bind", "/usr", "/usr", "--ro-bind-try", "/nix/store", "/nix/store")
     for name in _SYSTEM_FOLDERS:
         folder = Path("/", name)
@@ -65,13 +65,13 @@ def host_folders(*, network: bool) -> Iterator[str]:
 
 
 def more_folders(paths: Sequence[str | Path]) -> Iterator[str]:
-    """What the caller shows beyond that, at the same paths; after the folders in memory, which would lie on top."""
+    """Additional folders from the caller, at the same paths; they must come after the folders in memory, which would cover them."""
     for path in paths:
         yield from ("--ro-bind", str(Path(path).resolve()), os.path.abspath(path))
 
 
 def variables(env: Mapping[str, str]) -> Iterator[str]:
-    """The environment: a few fixed variables and those that the caller names."""
+    """The environment: a few fixed variables and those that the caller sets."""
     for name, value in {**_BASE_VARIABLES, **env}.items():
         yield from ("--setenv", name, value)
 

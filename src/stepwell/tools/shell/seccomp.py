@@ -1,12 +1,12 @@
-"""A system-call filter for the sandboxed shell, as the bytes that bubblewrap hands to the kernel.
+"""A system-call filter for the sandboxed shell, as the bytes that bubblewrap passes to the kernel.
 
-It refuses calls that ordinary programs do not make and that attacks on the kernel begin with: mounts, namespaces, kernel modules,
-key rings, `bpf`, `io_uring`. Sockets are made only of the families that a policy gives: with a shared network namespace, or with a
-family that knows none (AF_VSOCK reaches the hypervisor), the first wall would not hold them. It is a second wall; bubblewrap's
+It blocks calls that ordinary programs do not make and that attacks on the kernel often start with: mounts, namespaces, kernel modules,
+key rings, `bpf`, `io_uring`. Sockets are limited to the families that a policy allows: namespaces alone would not stop sockets in a
+shared network namespace, or of a family without namespaces (AF_VSOCK reaches the hypervisor). The filter is a second wall; bubblewrap's
 namespaces are the first.
 
 It is written by hand, because classic BPF needs only a few lines for it (compare the number, allow or refuse) and the usual
-libraries bring a system library along. Numbers come from the kernel's tables for x86_64 and aarch64. Other machines get no filter.
+libraries need a system library. Numbers come from the kernel's tables for x86_64 and aarch64. Other machines get no filter.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _MACHINES = {"x86_64": _Machine(0, 0xC000003E), "aarch64": _Machine(1, 0xC00000B
 
 
 def filter_for(machine: str, *, network: bool) -> bytes | None:
-    """The filter for a machine as `os.uname().machine` names it, or None where there is none."""
+    """The filter for a machine (as in `os.uname().machine`), or None if there is none."""
     known = _MACHINES.get(machine)
     families = [socket.AF_UNIX, *([socket.AF_INET, socket.AF_INET6] if network else [])]
     return None if known is None else _assemble(known, families)
@@ -71,7 +71,7 @@ def _assemble(machine: _Machine, families: Sequence[int]) -> bytes:
         _step(_LOAD, _NUMBER),
         _step(_JUMP_AT_LEAST, _X32_CALLS, no=1),
         refuse,
-        # Libraries fall back to `clone` when `clone3` is unknown, and the flags of `clone` can be looked at.
+        # Libraries fall back to `clone` if `clone3` is unknown, and the flags of `clone` can be inspected.
         _step(_JUMP_EQUAL, _CLONE3, no=1),
         _step(_RETURN, _FAIL | errno.ENOSYS),
         _step(_JUMP_EQUAL, _CLONE[machine.column], no=4),
@@ -86,7 +86,7 @@ def _assemble(machine: _Machine, families: Sequence[int]) -> bytes:
 
 
 def _only_sockets_of(families: Sequence[int], machine: _Machine) -> list[bytes]:
-    """For `socket` and `socketpair` the first argument decides. The error is the one that programs know from kernels without a family."""
+    """Decides `socket` and `socketpair` by their first argument. The error is the one of kernels that do not support a family."""
     count = len(families)
     return [
         _step(_JUMP_EQUAL, _SOCKET[machine.column], yes=1),

@@ -1,10 +1,10 @@
-"""The shell of one run: started at its first command, replaced when it dies, gone when the run lets go of it.
+"""The shell of one run: started at its first command, replaced if it dies, closed when the run drops it.
 
 ```
-not started ── first command ──▶ running ── exit, time-out, kill ──▶ ended ── next command ──▶ running (told as new)
+not started ── first command ──▶ running ── exit, time-out, kill ──▶ ended ── next command ──▶ running (reported as new)
                                     └────────────── close, or the last reference dropped ──▶ closed
 ```
-The session lives in agent state and is never stored in a checkpoint. It knows nothing of messages; the middleware words results.
+The session lives in agent state and is never stored in a checkpoint. It knows nothing about messages; the middleware writes the results.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class CommandReport:
 
 @dataclass
 class _Held:
-    """What must be released, apart from the session, so that releasing works when the session is already gone."""
+    """What must be released, kept apart from the session so that it can be released after the session is gone."""
 
     process: ShellProcess | None = None
     temporary: Path | None = field(default=None)
@@ -64,9 +64,9 @@ class _Held:
 
 
 class ShellSession(str):
-    """A place where commands run one after the other; `cd` and variables last.
+    """Runs commands one after the other; `cd` and variables last.
 
-    It is a string so that whoever writes the agent's state down (a stream, a log, a saver) writes a word, not a process.
+    It is a string, so that code that serialises the agent's state (a stream, a log, a saver) writes a word and not a process.
     """
 
     def __new__(cls, setup: ShellSetup, *, run: object = None) -> ShellSession:
@@ -75,13 +75,13 @@ class ShellSession(str):
     def __init__(self, setup: ShellSetup, *, run: object = None) -> None:
         self.setup = setup
         self.run_identity = run
-        """Held so that no other object can be taken for the run this session belongs to."""
+        """Kept alive, so that the id of this session's run cannot be reused for another object."""
         self.order = CallOrder()
         self._held = _Held()
         self._release = weakref.finalize(self, self._held.release)
 
     def __deepcopy__(self, memo: object) -> ShellSession:
-        # LangGraph copies what a tool returns; a running shell has no copy.
+        # LangGraph copies what a tool returns, but a running shell cannot be copied.
         return self
 
     @property
@@ -93,11 +93,11 @@ class ShellSession(str):
     def execute(
         self, command: str, *, call_id: str = "", earlier: Sequence[str] = (), stop: threading.Event | None = None
     ) -> CommandReport:
-        """Run a command when its turn comes; setting `stop` ends it early. `ToolUseError` says why nothing could be run."""
+        """Run a command when its turn comes; setting `stop` ends it early. Raises `ToolUseError` if it cannot be run."""
         _check(command)
         with self.order.turn(call_id, earlier):
             if stop is not None and stop.is_set():
-                raise ToolUseError("Error: the command was not run, because nobody waits for it any more.")
+                raise ToolUseError("Error: the command was not run, because the caller stopped waiting.")
             process, fresh = self._running()
             output = self._new_output()
             result = process.run(command, output, timeout_s=self.setup.policy.command_timeout, stop=stop)
@@ -158,11 +158,11 @@ class ShellSession(str):
 
 def _check(command: str) -> None:
     if "\0" in command:
-        raise ToolUseError("Error: the command holds a NUL character, which no shell takes. Leave it out.")
+        raise ToolUseError("Error: the command contains a NUL character, which no shell accepts. Leave it out.")
     try:
         size = len(command.encode())
     except UnicodeEncodeError:
-        raise ToolUseError("Error: the command is not valid Unicode text. Write it anew.") from None
+        raise ToolUseError("Error: the command is not valid Unicode text. Write it again.") from None
     if size > MAX_COMMAND_BYTES:
         raise ToolUseError(
             f"Error: the command has {size} bytes, more than {MAX_COMMAND_BYTES}. Put the content into a file first."

@@ -1,10 +1,10 @@
-"""Where a request may go that somebody else has a say in: an address from a model, a page, a redirect or a user.
+"""Checks addresses that come from outside: from a model, a page, a redirect or a user.
 
-Two looks at an address. `read_url` sees what the text shows. `resolve` asks for the name's addresses just before a connection
-and gives those to connect to: every one of them must be public, and the caller must connect to one of them and not ask again,
-because a name may answer differently the second time.
+An address is checked twice. `read_url` checks the text. `resolve` looks up the name just before a connection and returns the addresses
+to connect to: every one must be public, and the caller must connect to one of them without asking again, because a name may resolve
+differently the second time.
 
-It connects to nothing. It uses nothing but the standard library, so that other layers can share it.
+It makes no connections. It uses only the standard library, so that other layers can share it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _LOCAL_NAMES = ("localhost", "local", "internal", "intranet", "home.arpa", "lan", "onion")
 
 _NAT64 = ip_network("64:ff9b::/96")
-# Python's own tables have changed between patch versions; these are refused whatever it says of them.
+# Python's own tables have changed between patch versions; these networks are always refused.
 _NEVER = tuple(
     ip_network(text)
     for text in (
         "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
         "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
         "224.0.0.0/4", "240.0.0.0/4",
-        "168.63.129.16/32",  # a cloud's service for its own machines, behind an address that looks public
+        "168.63.129.16/32",  # a cloud's internal service at an address that looks public
         "::/96", "::ffff:0:0/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
         "5f00::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8",
     )
@@ -44,21 +44,21 @@ _NEVER = tuple(
 
 
 async def ask_resolver(host: str, port: int) -> list[str]:
-    """The system's answer for a name."""
+    """The system resolver's answer for a name."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 @dataclass(frozen=True)
 class Url:
-    """An address that was read once. The connection is made from these parts, so no second reader can see another host."""
+    """A parsed address. The connection is made from these parts, so no second parser can see another host."""
 
     scheme: str
     host: str
     """Lower case, without brackets; a name in its ASCII form."""
     port: int
     target: str
-    """Path and query, as they go on the wire."""
+    """Path and query, as sent."""
 
     @property
     def authority(self) -> str:
@@ -76,7 +76,7 @@ class Url:
 
 @dataclass(frozen=True)
 class AddressRules:
-    """`http` and `https`, the two usual ports, public addresses. Nothing else but what an operator adds."""
+    """`http` and `https`, the two usual ports, public addresses, and only what an operator adds."""
 
     ports: frozenset[int] = frozenset({80, 443})
     resolve: Resolve = field(default=ask_resolver, repr=False)
@@ -84,7 +84,7 @@ class AddressRules:
 
 
 def read_url(text: str) -> Url:
-    """The parts of an address; `FetchRefusedError` for a text that is no address, or one that we do not follow."""
+    """The parts of an address. Raises `FetchRefusedError` for an invalid address, or one that we do not follow."""
     if len(text) > LONGEST_URL or any(ord(letter) <= 32 or ord(letter) == 127 for letter in text) or "\\" in text:
         raise FetchRefusedError(f"An address has at most {LONGEST_URL} characters, no spaces and no backslash.", "url")
     try:
@@ -105,7 +105,7 @@ def read_url(text: str) -> Url:
 
 
 def read_hop(current: Url, location: str) -> Url:
-    """Where a `Location` leads from an address; `FetchRefusedError` as for `read_url`."""
+    """Where a `Location` header leads; raises `FetchRefusedError` like `read_url`."""
     try:
         text = urljoin(str(current), location.strip()).split("#")[0]
     except ValueError as error:
@@ -114,10 +114,10 @@ def read_hop(current: Url, location: str) -> Url:
 
 
 def check_url(url: Url, rules: AddressRules) -> None:
-    """Raise `FetchRefusedError` for an address that can be seen to be wrong without asking anybody."""
+    """Raise `FetchRefusedError` for an address that is visibly not allowed, without resolving it."""
     if url.port not in rules.ports:
         allowed = ", ".join(str(port) for port in sorted(rules.ports))
-        raise FetchRefusedError(f"Port {url.port} of '{url.host}' is not asked. Allowed ports: {allowed}.", "port")
+        raise FetchRefusedError(f"Port {url.port} of '{url.host}' is not allowed. Allowed ports: {allowed}.", "port")
     literal = literal_address(url.host)
     if literal is not None and not is_public(literal):
         raise FetchRefusedError(f"'{url.host}' is not a public address. Only the public web is fetched.", "address")
@@ -126,7 +126,7 @@ def check_url(url: Url, rules: AddressRules) -> None:
 
 
 async def resolve(host: str, port: int, rules: AddressRules, *, inside: bool = False) -> list[str]:
-    """The addresses to connect to. Asked once; refused when one of them is not public, unless the operator named the host."""
+    """The addresses to connect to. Resolved once; refused if one of them is not public, unless the operator named the host."""
     literal = literal_address(host)
     try:
         async with asyncio.timeout(rules.resolve_timeout_s):
@@ -135,7 +135,7 @@ async def resolve(host: str, port: int, rules: AddressRules, *, inside: bool = F
         raise FetchFailedError(f"The name '{host}' was not resolved in {rules.resolve_timeout_s:g} s.", "time") from error
     except OSError as error:
         raise FetchFailedError(f"The name '{host}' has no address.", "network") from error
-    # A zone ('fe80::1%eth0') says which cable; only link-local addresses have one, and those are refused.
+    # A zone ('fe80::1%eth0') names the interface; only link-local addresses have one, and those are refused.
     addresses = [ip_address(text.split("%")[0]) for text in texts]
     if not addresses:
         raise FetchFailedError(f"The name '{host}' has no address.", "network")
@@ -145,7 +145,7 @@ async def resolve(host: str, port: int, rules: AddressRules, *, inside: bool = F
 
 
 def is_public(address: Address) -> bool:
-    """Reachable for everybody. The forms in which IPv6 carries an IPv4 address are not, but for NAT64's own prefix: networks
+    """Whether anyone can reach the address. IPv6 forms that carry an IPv4 address are refused, except for NAT64's own prefix: networks
     with IPv6 only see the whole public IPv4 web through it, so the address inside decides."""
     if isinstance(address, IPv6Address) and address in _NAT64:
         return is_public(IPv4Address(int(address) & 0xFFFFFFFF))
@@ -155,7 +155,7 @@ def is_public(address: Address) -> bool:
 
 
 def literal_address(host: str) -> Address | None:
-    """The address a host is, if it is one. '127.1', '0x7f000001' and '2130706433' are to the system's resolver, so to us."""
+    """The IP address that a host is, if it is one. The system's resolver also reads '127.1', '0x7f000001' and '2130706433' as one."""
     try:
         return ip_address(host.split("%")[0])
     except ValueError:
@@ -168,8 +168,8 @@ def literal_address(host: str) -> Address | None:
 
 
 def _ascii_host(given: str) -> str:
-    """A plain name, or an address in its usual form; `ValueError` or `FetchRefusedError` for anything else. What ends in a number is an
-    address to some programs, and each reads `00127.0.0.1`, `0x7f.1` or digits of another script in its own way."""
+    """A plain name, or an address in its usual form; otherwise raises `ValueError` or `FetchRefusedError`. Some programs read anything that
+    ends in a number as an address, and each reads `00127.0.0.1`, `0x7f.1` or digits of another script in its own way."""
     host = given.lower()
     if ":" in host:
         return str(ip_address(host.split("%")[0]))

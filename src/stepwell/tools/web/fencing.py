@@ -1,11 +1,11 @@
-"""Fences untrusted text for a model: where it begins and ends cannot be forged, and what is inside is only text.
+"""Fences untrusted text for a model: its beginning and end cannot be forged, and what is inside is only text.
 
-- The fence carries a mark that is drawn for each call and does not occur in the text, so nothing inside can close it.
-- Characters that do not show are taken out; how many is said.
+- The fence has a mark that is random for each call and does not occur in the text, so nothing inside can close it.
+- Invisible characters are removed, and the fence says how many.
 - The control words of chat templates (`<|im_start|>`, `[INST]` ...) are broken apart: a model in this process would otherwise
   read them as the start of a new message.
 
-A fence tells a model what is what. It does not make a model obey: what a run may do is bounded elsewhere, by counting.
+A fence tells a model which text is untrusted. It does not make a model obey: other code limits what a run may do, by counting.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FENCE_WORDS = re.compile(r"(untrusted)[ _-]+(text)", re.I)
 
 
 def fence(text: str, about: str = "", *, new_mark: Callable[[], str] = lambda: secrets.token_hex(8)) -> str:
-    """The text between two lines that carry the same mark. `about` says what it is; it is untrusted too."""
+    """The text between two lines with the same mark. `about` says what it is; it is untrusted too."""
     shown, hidden = visible(text)
     about, hidden_about = visible(about)
     body = harmless(shown)
@@ -47,7 +47,7 @@ def fence(text: str, about: str = "", *, new_mark: Callable[[], str] = lambda: s
 
 
 def harmless(text: str) -> str:
-    """The text with control words of chat templates, and look-alikes of our own fence, broken apart; readable as before."""
+    """The text with control words of chat templates, and imitations of our own fence, broken apart; still readable."""
     text = _CONTROL_WORDS.sub(lambda found: f" {found.group()}" if found.group() == ">" else f"{found.group()} ", text)
     text = _FENCE_WORDS.sub(r"\1-\2", text)
     return _TURNS.sub("> ", text)

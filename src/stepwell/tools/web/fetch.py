@@ -1,4 +1,4 @@
-"""Fetches a page: may we, where does it lead, what is it, what does it say.
+"""Fetches a page: checks whether we may, follows redirects, finds its type and extracts its text.
 
 ```
 address ──> check ──> robots.txt ──> send ──┬─> 2xx ──> type, text ──> FetchedPage
@@ -6,7 +6,7 @@ address ──> check ──> robots.txt ──> send ──┬─> 2xx ──> 
    └────────────────────────────────────────┘   else ──> FetchFailedError
 ```
 
-Every hop is checked as the first address was. It keeps no pages; evidence is the caller's.
+Every hop is checked like the first address. This module stores no pages; the caller keeps the evidence.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from stepwell.tools.web.transport import DEFAULT_MAX_BYTES, DEFAULT_TIMEOUT_S, W
 
 MOST_REDIRECTS = 5
 _LONGEST_DELAY_S = 10.0
-_MOST_ORIGINS = 1_000
+_MAX_ORIGINS = 1_000
 _ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.1"
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -32,7 +32,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass(frozen=True)
 class FetchedPage:
-    """A page as it came, and its text. `text` is normalised (`visible`), so offsets into it stay true."""
+    """A page as received, and its text. `text` is normalised (`visible`), so offsets into it stay valid."""
 
     url: str
     final_url: str
@@ -43,43 +43,43 @@ class FetchedPage:
     title: str
     robots: RobotsVerdict
     redirects: tuple[str, ...]
-    """The addresses in between, in their order; the last one is `final_url`. Empty if there were none."""
+    """The addresses after the first one, in order; the last one is `final_url`. Empty if there were none."""
     fetched_at: str
     note: str = ""
-    """What was left out, in a sentence."""
+    """What was left out, in one sentence."""
     pages: tuple[int, ...] = ()
     """Where each page of a PDF begins in the text."""
 
 
 class Turns:
-    """When each origin may be asked next. Fetchers that share one stand in one line."""
+    """When each origin may be asked next. Fetchers that share one `Turns` wait in one line."""
 
     def __init__(self, clock: Clock, sleep: Sleep = asyncio.sleep, longest_wait_s: float | None = None) -> None:
-        """A turn that would come later than `longest_wait_s` is not waited for: `FetchFailedError`."""
+        """Raises `FetchFailedError` instead of waiting for a turn longer than `longest_wait_s`."""
         self._clock = clock
         self._sleep = sleep
         self._longest_wait_s = longest_wait_s
         self._next: dict[str, float] = {}
 
     async def take(self, origin: str, delay_s: float) -> None:
-        """Wait until the origin may be asked, and keep it from being asked again for `delay_s`."""
+        """Wait until the origin may be asked, and block it for `delay_s` after that."""
         if delay_s <= 0:
             return
         now = self._clock.now().timestamp()
         turn = max(now, self._next.pop(origin, now))
         if self._longest_wait_s is not None and turn - now > self._longest_wait_s:
             self._next[origin] = turn
-            raise FetchFailedError(f"'{origin}' wishes for pauses, and too many requests wait for it already.", "time")
-        # The next one's turn is set before waiting, so that callers at the same time stand in line.
+            raise FetchFailedError(f"'{origin}' asks for pauses between requests, and too many are already waiting.", "time")
+        # The next turn is set before waiting, so that concurrent callers queue up.
         self._next[origin] = turn + delay_s
-        while len(self._next) > _MOST_ORIGINS:
+        while len(self._next) > _MAX_ORIGINS:
             del self._next[next(iter(self._next))]
         if turn > now:
             await self._sleep(turn - now)
 
 
 class PageFetcher:
-    """Fetches pages, politely: it remembers robots.txt and when each origin was last asked."""
+    """Fetches pages politely: it remembers robots.txt and when each origin was last asked."""
 
     def __init__(
         self,
@@ -95,9 +95,9 @@ class PageFetcher:
         turns: Turns | None = None,
         robots: RobotsBook | None = None,
     ) -> None:
-        """`check_hop` sees every address before it is asked and may raise `FetchRefusedError`: for a policy of the caller's.
-        `readers` are the processes that read pages; without them, those that this whole process shares. `turns` and `robots` are those of
-        several fetchers that keep the pauses of an origin together, and ask once what it allows."""
+        """`check_hop` sees every address before we request it and may raise `FetchRefusedError`, to enforce a policy of the caller.
+        `readers` are the processes that read pages (default: those that the whole process shares). Fetchers that share `turns` and `robots`
+        keep an origin's delay together, and ask for its robots.txt only once."""
         self._web = web
         self._clock = clock or SystemClock()
         self._rules = rules or AddressRules()
@@ -109,7 +109,7 @@ class PageFetcher:
         self._turns = turns or Turns(self._clock, sleep, timeout_s + _LONGEST_DELAY_S)
 
     async def fetch_page(self, url: str) -> FetchedPage:
-        """The page; `FetchRefusedError` or `FetchFailedError` with a reason when it cannot be had."""
+        """The page. Raises `FetchRefusedError` or `FetchFailedError` with the reason if it cannot be fetched."""
         first = current = read_url(url.strip())
         redirects: list[str] = []
         while True:
@@ -141,7 +141,7 @@ class PageFetcher:
             raise FetchRefusedError(f"'{url.host}' does not allow programs to fetch this page (robots.txt).", "robots")
         if robots.verdict == "unreachable":
             raise FetchRefusedError(
-                f"'{url.host}' cannot be asked whether programs may fetch its pages (robots.txt). {robots.why}",
+                f"We cannot find out whether '{url.host}' lets programs fetch its pages (robots.txt). {robots.why}",
                 "robots_unreachable",
             )
         await self._turns.take(url.origin, min(robots.delay_s, _LONGEST_DELAY_S))
@@ -150,10 +150,10 @@ class PageFetcher:
 
 def _next_hop(current: Url, location: str, redirects: list[str]) -> Url:
     if len(redirects) >= MOST_REDIRECTS:
-        raise FetchFailedError(f"The page leads on and on: more than {MOST_REDIRECTS} redirects.", "redirects")
+        raise FetchFailedError(f"The page redirects more than {MOST_REDIRECTS} times.", "redirects")
     following = read_hop(current, location)
     if current.scheme == "https" and following.scheme == "http":
-        raise FetchRefusedError("The page leads from 'https' to 'http', where anybody could change it.", "downgrade")
+        raise FetchRefusedError("The page redirects from 'https' to 'http', where anyone could change it.", "downgrade")
     return following
 
 
@@ -161,5 +161,5 @@ def _check_status(url: Url, response: WebResponse) -> None:
     if 200 <= response.status < 300 and response.status != 204:
         return
     meaning = {404: "there is no such page", 410: "the page is gone", 401: "it asks for a login", 403: "it refuses us"}
-    said = meaning.get(response.status, "it does not give the page")
+    said = meaning.get(response.status, "it does not return the page")
     raise FetchFailedError(f"'{url.host}' answered with status {response.status}: {said}.", "status", response.status)

@@ -6,9 +6,9 @@ read the address ──> check what it shows ──> connect ──> send ──
                              resolve once, check every address, use one of those
 ```
 
-The check is made inside the connection's own making (`_CheckedNetwork`), so no request can get around it, and the certificate
-is still checked against the name. One connection for each request: no cookies, no session, nothing shared between callers or
-event loops. Proxies of the environment are not used: a proxy would resolve the name again, by its own rules.
+The check happens while the connection is made (`_CheckedNetwork`), so no request can get around it, and the certificate is still
+checked against the name. Each request has its own connection: no cookies, no session, nothing shared between callers or event loops.
+Proxies from the environment are not used: a proxy would resolve the name again, by its own rules.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 _CONNECT_S = 8.0
 _IDLE_S = 10.0
-_MOST_ADDRESSES = 3
+_MAX_ADDRESSES = 3
 _NOT_FROM_CALLERS = frozenset({"host", "connection", "content-length", "transfer-encoding", "cookie", "accept-encoding"})
 
 
 class PublicWeb:
-    """The real `Web`. `inside` are origins of the operator's (`http://searxng:8080`) for requests that say `inside` too."""
+    """The real `Web`. `inside` lists the operator's own origins (`http://searxng:8080`), for requests that say `inside` too."""
 
     def __init__(
         self,
@@ -117,11 +117,11 @@ def _headers(url: Url, request: WebRequest) -> list[tuple[bytes, bytes]]:
 
 
 def _checked_network(httpcore: Any, inner: Any, rules: AddressRules, inside: bool) -> Any:
-    """Made in a function because its base class belongs to a package that need not be installed."""
+    """Defined in a function because its base class belongs to an optional package."""
 
-    class _CheckedNetwork(httpcore.AsyncNetworkBackend):  # type: ignore[misc]  # the base is only known when it runs
+    class _CheckedNetwork(httpcore.AsyncNetworkBackend):  # type: ignore[misc]  # the base is only known at run time
         async def connect_tcp(self, host: str, port: int, timeout: float | None = None, **options: Any) -> Any:  # noqa: ASYNC109  the signature is httpcore's
-            addresses = (await resolve(host, port, rules, inside=inside))[:_MOST_ADDRESSES]
+            addresses = (await resolve(host, port, rules, inside=inside))[:_MAX_ADDRESSES]
             for place, address in enumerate(addresses):
                 try:
                     return await inner.connect_tcp(address, port, timeout=timeout, **options)
@@ -161,5 +161,5 @@ def _usual_tls() -> ssl.SSLContext:
 def _httpcore() -> Any:
     with needs_extra("Fetching from the web", "research"):
         import httpcore
-        import httpx  # noqa: F401  its list of certificates is used
+        import httpx  # noqa: F401  we use its list of certificates
     return httpcore

@@ -1,9 +1,9 @@
-"""The process that reads foreign documents: `python -m stepwell.tools.web.reader_child <most bytes of memory>`.
+"""The process that reads foreign documents: `python -m stepwell.tools.web.reader_child <maximum bytes of memory>`.
 
-It takes one document after the other from its input and answers on its output, until its input ends. A document that is too much
-for its limits ends it, and `reader_pool`, the other side, starts another; everything that parsers need is loaded before the first
-document, so that only such a document costs a new start. For each document it limits its own CPU and its own life as well, so it
-does not outlast a parent that was killed. It has no variable with a key in it and no descriptor but its two pipes.
+It reads one document after the other from its input and answers on its output, until its input ends. A document that exceeds its limits
+ends it, and `reader_pool`, the other side, starts another. Everything that parsers need is loaded before the first document, so only
+such a document costs a new start. For each document it also limits its own CPU time and lifetime, so it does not outlive a parent that
+was killed. Its environment contains no keys, and it has no open descriptors but its two pipes.
 
 A message is two lengths, a JSON object and bytes; nothing is unpickled.
 """
@@ -29,14 +29,14 @@ from stepwell.tools.web.robots_rules import Rules, parse
 Message = tuple[dict[str, Any], bytes]
 
 _LENGTHS = struct.Struct(">II")
-_MOST_HEAD = 1 << 20
-_MOST_BODY = 64 << 20
-_MOST_DOCUMENTS = 500
+_MAX_HEAD = 1 << 20
+_MAX_BODY = 64 << 20
+_MAX_DOCUMENTS = 500
 _SHARE_TO_GO_ON = 0.7
-"""Of the memory: who has had more gives way to a new process, so that the next document finds room."""
+"""Share of the memory limit: a process that has used more is replaced by a new one, so that the next document has room."""
 _NICENESS = 2
 _GRACE_S = 5
-"""The parent kills at the deadline; this is for when there is no parent any more."""
+"""The parent kills at the deadline; this is in case the parent is gone."""
 
 
 def send(descriptor: int, head: Mapping[str, Any], body: bytes = b"") -> None:
@@ -49,9 +49,9 @@ def send(descriptor: int, head: Mapping[str, Any], body: bytes = b"") -> None:
 
 
 def receive(descriptor: int) -> Message:
-    """Read a whole message; `EOFError` when the other side has gone."""
+    """Read a whole message; raises `EOFError` if the other side is gone."""
     head_length, body_length = _LENGTHS.unpack(_read(descriptor, _LENGTHS.size))
-    if head_length > _MOST_HEAD or body_length > _MOST_BODY:
+    if head_length > _MAX_HEAD or body_length > _MAX_BODY:
         raise EOFError("a message that is too long is no message")
     head = json.loads(_read(descriptor, head_length))
     return head, _read(descriptor, body_length)
@@ -69,27 +69,27 @@ def _read(descriptor: int, length: int) -> bytes:
 
 
 def main() -> None:
-    """Answer requests until nobody asks any more."""
-    logging.disable(logging.CRITICAL)  # damaged files make parsers log a line for each fault; the caller gets one sentence
+    """Answer requests until the input ends."""
+    logging.disable(logging.CRITICAL)  # parsers log a line for each fault in a damaged file; the caller gets one sentence
     requests, answers = _take_pipes()
-    with suppress(ConfigurationError):  # said again to whoever asks for a page that needs it
+    with suppress(ConfigurationError):  # raised again for each page that needs it
         warm_up()
     _limit_process(int(sys.argv[1]))
     send(answers, {"ready": True})
     with suppress(EOFError, BrokenPipeError):
-        for count in range(1, _MOST_DOCUMENTS + 1):
+        for count in range(1, _MAX_DOCUMENTS + 1):
             head, body = receive(requests)
             _limit_document(float(head["timeout_s"]))
             answer, text = _do(head, body)
             _lift_document_limit()
-            is_last = count == _MOST_DOCUMENTS or _is_full()
+            is_last = count == _MAX_DOCUMENTS or _is_full()
             send(answers, {**answer, "last": is_last}, text)
             if is_last:
                 return
 
 
 def _take_pipes() -> tuple[int, int]:
-    """Our two pipes, away from where a parser might print or read."""
+    """Move our two pipes away from where a parser might print or read."""
     pipes = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -99,25 +99,25 @@ def _take_pipes() -> tuple[int, int]:
 
 
 def _limit_process(memory_bytes: int) -> None:
-    if sys.platform == "win32":  # the parent's deadline is the only limit there
+    if sys.platform == "win32":  # there the parent's deadline is the only limit
         return
     import resource
 
     for limit, most in ((_memory_limit(), memory_bytes), (resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0)):
-        with suppress(ValueError, OSError):  # macOS refuses some of them; the time still ends what runs away
+        with suppress(ValueError, OSError):  # macOS refuses some of them; the time limit still applies
             resource.setrlimit(limit, (most, most))
     os.nice(_NICENESS)
 
 
 def _memory_limit() -> int:
-    """On Linux the data segment counts what is written to; elsewhere the address space is what a system may know of."""
+    """On Linux the data segment counts written memory; other systems may only know the address space."""
     import resource
 
     return resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
 
 
 def _is_full() -> bool:
-    """Whether this process has come close to the memory it may have."""
+    """Whether this process is close to its memory limit."""
     if sys.platform == "win32":
         return False
     import resource
@@ -126,7 +126,7 @@ def _is_full() -> bool:
 
 
 def _limit_document(timeout_s: float) -> None:
-    """Both limits kill this process, without a word: no parser gets a chance to catch anything."""
+    """Both limits kill this process at once: no parser gets a chance to catch anything."""
     if sys.platform == "win32":
         return
     import resource
@@ -143,20 +143,20 @@ def _lift_document_limit() -> None:
 
 
 def _most_memory() -> int:
-    """The most bytes this process has had; what was once taken is not given back."""
+    """The peak memory of this process in bytes; memory once taken is not given back."""
     if sys.platform == "win32":
         return 0
     import resource
 
     if sys.platform != "linux":
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    # On Linux `ru_maxrss` begins with what the process had that started this one: a large server would make every reader look full.
+    # On Linux `ru_maxrss` starts with the parent's value: with a large server every reader would look full.
     with open("/proc/self/status", "rb") as status:
         return next((int(line.split()[1]) * 1024 for line in status if line.startswith(b"VmHWM:")), 0)
 
 
 def _do(head: dict[str, Any], body: bytes) -> Message:
-    """The job, with every way in which a document can fail as an answer."""
+    """Do the job, and turn every way in which a document can fail into an answer."""
     try:
         return _JOBS[head["job"]](head, body)
     except MissingExtraError as error:
@@ -170,8 +170,8 @@ def _do(head: dict[str, Any], body: bytes) -> Message:
         return {"error": "memory"}, b""
     except RecursionError:
         return {"error": "nested"}, b""
-    except Exception as error:  # a parser may raise anything for what strangers write
-        if _is_full():  # lxml has many names for it
+    except Exception as error:  # a parser may raise anything for foreign input
+        if _is_full():  # lxml reports it under many names
             return {"error": "memory"}, b""
         return {"error": "unreadable", "type": type(error).__name__}, b""
 

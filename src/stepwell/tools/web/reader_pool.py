@@ -1,13 +1,13 @@
-"""Reads foreign documents in processes apart, a few at a time, each with limits on time, CPU and memory.
+"""Reads foreign documents in separate processes, a few at a time, each with limits on time, CPU and memory.
 
 ```
 read_page ──> queue ──> keeper (a thread, at most `size`) ──> reader_child (its process)
 ```
 
-A document that is too much is a `FetchFailedError` of that page: its process is killed, and the keeper starts another before the
-next document comes. A caller who is cancelled frees its reader in the same way. Keepers and their processes start when there is
-something to read and end when there has been nothing for a while, so a program that reads no pages has none of them. It works
-from any thread and any event loop: a pool belongs to the process, not to a loop.
+A document that exceeds them raises `FetchFailedError` for that page: its process is killed, and the keeper starts another before the
+next document comes. A cancelled call frees its reader in the same way. Keepers and their processes start when there is something to
+read and end after a while without work, so a program that reads no pages has none. The pool belongs to the process, so it works from
+any thread and any event loop.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from stepwell.tools.web.reader_child import Message, receive, send
 from stepwell.tools.web.robots_rules import Rules
 
 READ_TIMEOUT_S = 12.0
-"""An honest page of the largest size that is read takes about five, on a slow core."""
+"""An honest page of the maximum size takes about five seconds on a slow core."""
 MOST_MEMORY_MB = 256
 _ROBOTS = "The robots.txt"
 _IDLE_S = 120.0
@@ -55,7 +55,7 @@ def usual_readers() -> ReaderPool:
 
 
 class ReaderPool:
-    """At most `size` documents are read at the same time; the others wait for their turn."""
+    """Reads at most `size` documents at the same time; the others wait for their turn."""
 
     def __init__(
         self,
@@ -75,30 +75,30 @@ class ReaderPool:
         self._open_jobs = 0
 
     async def read_page(self, content: bytes, content_type: str | None, timeout_s: float | None = None) -> PageText:
-        """The text of a page; `FetchRefusedError` for a type that is not read, `FetchFailedError` when it cannot be read."""
+        """The text of a page. Raises `FetchRefusedError` for a type we do not read, `FetchFailedError` if it cannot be read."""
         head, body = await self._ask("The page", {"job": "page", "content_type": content_type}, content, timeout_s)
         pages = tuple(int(begin) for begin in head["pages"])
         return PageText(str(head["media_type"]), str(head["title"]), body.decode("utf-8", "replace"), str(head["note"]), pages)
 
     async def read_robots(self, content: bytes) -> Rules:
-        """The rules of a robots.txt; `FetchFailedError` when it cannot be read."""
+        """The rules of a robots.txt; raises `FetchFailedError` if it cannot be read."""
         head, body = await self._ask(_ROBOTS, {"job": "robots"}, content)
         return Rules(tuple((bool(allow), str(pattern)) for allow, pattern in json.loads(body)), float(head["delay_s"]))
 
     async def check_robots(self, rules: Rules, target: str) -> bool:
-        """`rules.allow(target)`, for rules that are too many to be looked through on an event loop."""
+        """`rules.allow(target)`, for rules that are too many to check on an event loop."""
         body = await asyncio.to_thread(lambda: json.dumps(rules.lines).encode())
         head, _ = await self._ask(_ROBOTS, {"job": "check_robots", "target": target}, body)
         return bool(head["allowed"])
 
     async def read_results(self, content: bytes) -> ResultPage:
-        """What stands on a page of results; `FetchFailedError` when it cannot be read."""
+        """The content of a page of results; raises `FetchFailedError` if it cannot be read."""
         head, body = await self._ask("The page of results", {"job": "results"}, content)
         rows = tuple((str(title), str(link), str(snippet)) for title, link, snippet in json.loads(body))
         return ResultPage(rows, bool(head["says_none"]), bool(head["has_bot_check"]))
 
     def close(self) -> None:
-        """End all processes, once they have answered. Whoever asks afterwards starts new ones."""
+        """End all processes once they have answered. Later calls start new ones."""
         with self._lock:
             keepers = list(self._keepers)
         for _ in keepers:
@@ -126,9 +126,9 @@ class ReaderPool:
             self._hire()
 
     def _hire(self) -> None:
-        """Start a keeper if there are fewer than there is work for. The lock is held."""
+        """Start a keeper if there are too few for the work. The caller holds the lock."""
         if len(self._keepers) < min(self._size, self._open_jobs):
-            # A daemon: a page that is being read must not hold up the end of the program.
+            # A daemon: a page that is being read must not delay the program's exit.
             keeper = threading.Thread(target=self._keep, name="stepwell-page-reader", daemon=True)
             self._keepers.add(keeper)
             keeper.start()
@@ -141,32 +141,32 @@ class ReaderPool:
             child.end()
 
     def _next_job(self) -> _Job | None:
-        """The next job; None when this keeper is to end, because it was told to or has long had nothing to do."""
+        """The next job; None if this keeper should end, because it was told to or has been idle for long."""
         job = None
         with suppress(queue.Empty):
             job = self._jobs.get(timeout=self._idle_s)
         if job is None:
             with self._lock:
                 self._keepers.discard(threading.current_thread())
-                self._hire()  # a job may have come at this moment
+                self._hire()  # a job may have arrived at this moment
         return job
 
     def _serve(self, job: _Job, child: _Child | None) -> _Child | None:
-        """Do a job with the child at hand or a new one, and give back the child for the next."""
+        """Do a job with the given child or a new one, and return the child for the next job."""
         was_waiting, answer = child is not None, None
         if job.answer.set_running_or_notify_cancel():
             child, answer = self._attempt(job, child)
             if answer is None and was_waiting and not job.is_dropped:
-                # A child that waited may have been ended by somebody in the meantime; a new one has no such excuse.
+                # A child that was idle may have been killed from outside in the meantime; a new one has no such excuse.
                 child, answer = self._attempt(job, None)
         with self._lock:
-            self._open_jobs -= 1  # before anybody hears of it, so that who asks next needs no second keeper
+            self._open_jobs -= 1  # before the result is set, so that the next caller needs no second keeper
         if not job.answer.cancelled():
             job.answer.set_result(answer or ({"error": "reader"}, b""))
         return child
 
     def _attempt(self, job: _Job, child: _Child | None) -> tuple[_Child | None, Message | None]:
-        """The child for the next job, and the answer; None for one that could not be asked."""
+        """The child for the next job, and the answer; None if the child could not be asked."""
         answer: Message | None = None
         with suppress(EOFError, OSError):
             child = child or _Child(self._memory_mb)
@@ -176,13 +176,13 @@ class ReaderPool:
         if child is not None:
             child.end()
         with suppress(OSError):
-            # It gets ready while nobody waits for it yet.
+            # It starts up while nothing waits for it yet.
             return _Child(self._memory_mb) if answer else None, answer
         return None, answer
 
 
 class _Job:
-    """A question to a reader, and who reads it just now."""
+    """A request to a reader, and the child that is working on it."""
 
     def __init__(self, head: Mapping[str, Any], body: bytes, timeout_s: float) -> None:
         self.head, self.body, self.timeout_s = head, body, timeout_s
@@ -192,7 +192,7 @@ class _Job:
         self._lock = threading.Lock()
 
     def drop(self) -> None:
-        """Nobody waits for it any more: end whatever reads it."""
+        """The caller has stopped waiting: kill the child that reads it."""
         with self._lock:
             self.is_dropped = True
             if self._child is not None:
@@ -200,7 +200,7 @@ class _Job:
 
     @contextmanager
     def read_by(self, child: _Child) -> Iterator[None]:
-        """While the child reads it, dropping the job ends the child; afterwards it does not."""
+        """While the child reads it, dropping the job kills the child; afterwards it does not."""
         with self._lock:
             if self.is_dropped:
                 raise EOFError
@@ -213,7 +213,7 @@ class _Job:
 
 
 class _Child:
-    """One process of `reader_child`. Whoever drops the last reference ends it, and so does the end of the interpreter."""
+    """One process of `reader_child`. It ends when its last reference is dropped, or with the interpreter."""
 
     def __init__(self, memory_mb: int) -> None:
         self._is_overdue = False
@@ -232,7 +232,7 @@ class _Child:
         self._end = weakref.finalize(self, _end, self._process)
 
     def ask(self, job: _Job) -> Message:
-        """The answer to a job; `EOFError` or `OSError` when the process ended without a reason that the job gave."""
+        """The answer to a job; raises `EOFError` or `OSError` if the process ended for a reason other than the job."""
         requests, answers = _descriptor(self._process.stdin), _descriptor(self._process.stdout)
         with job.read_by(self):
             if not self._is_ready:
@@ -251,15 +251,15 @@ class _Child:
         if self._is_overdue or code == -_OUT_OF_CPU:
             return {"error": "time", "last": True}
         if code == -_KILLED:
-            raise EOFError  # somebody else did that, and not the document
+            raise EOFError  # killed from outside, not by the document
         return {"error": "ended", "code": code, "last": True}
 
     def kill(self) -> None:
-        """Kill it. Its keeper sees the pipe close, and buries it."""
+        """Kill it. Its keeper sees the pipe close, and cleans up."""
         self._process.kill()
 
     def end(self) -> None:
-        """Kill it, wait for it and let go of its pipes."""
+        """Kill it, wait for it and close its pipes."""
         self._end()
 
     @contextmanager
@@ -287,11 +287,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _descriptor(pipe: IO[bytes] | None) -> int:
-    return cast("IO[bytes]", pipe).fileno()  # both were asked for
+    return cast("IO[bytes]", pipe).fileno()  # we requested both pipes
 
 
 def _failure(what: str, answer: Mapping[str, Any], timeout_s: float, memory_mb: int) -> StepwellError:
-    """The error for a reply that tells of a failure."""
+    """The error for an answer that reports a failure."""
     kind = str(answer["error"])
     if kind == "extra":
         return MissingExtraError(str(answer["what"]), str(answer["extra"]))

@@ -1,15 +1,15 @@
-"""robots.txt after RFC 9309: asked for once per origin, kept for a day, and obeyed.
+"""robots.txt according to RFC 9309: requested once per origin, kept for a day, and obeyed.
 
 | answer | meaning |
 |---|---|
 | a file | its rules |
-| 4xx | there are none: everything is allowed (`none`) |
-| 5xx, no connection, too many redirects | nobody can say: nothing is allowed (`unreachable`), asked again after some minutes |
+| 4xx | it has none: everything is allowed (`none`) |
+| 5xx, no connection, too many redirects | we cannot know: nothing is allowed (`unreachable`), asked again after some minutes |
 
-`Crawl-delay` is no part of the RFC; it is honoured up to `longest_delay_s`. This module reads and remembers; `fetch` obeys.
+`Crawl-delay` is not part of the RFC; `fetch` honours it up to a maximum. This module reads and remembers; `fetch` obeys.
 
-A file is read in a reader's process (`reader_pool`), as pages are. Rules to keep: reading takes time with the length of the file,
-however its groups are repeated; what is kept is bounded over all origins; many rules are not looked through on the event loop.
+A file is parsed in a reader's process (`reader_pool`), like pages. Rules to keep: parsing takes linear time, however often groups are
+repeated; memory is limited over all origins; many rules are never checked on the event loop.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ RobotsVerdict = Literal["allowed", "disallowed", "none", "unreachable", "n/a"]
 
 _KEEP_S = 24 * 3600.0
 _KEEP_UNREACHABLE_S = 300.0
-_MOST_BYTES = 512_000  # RFC 9309 asks for at least 500 kibibytes
-_MOST_ORIGINS = 2_000
-_MOST_CHARACTERS = 16_000_000
-"""Of the rules of all origins together: files of the largest size, two thousand times, would fill the memory."""
+_MAX_BYTES = 512_000  # RFC 9309 asks for at least 500 kibibytes
+_MAX_ORIGINS = 2_000
+_MAX_CHARACTERS = 16_000_000
+"""For the rules of all origins together: two thousand files of the maximum size would fill the memory."""
 _HOPS = 5
 
 
@@ -43,9 +43,9 @@ class RobotsAnswer:
 
     verdict: RobotsVerdict
     delay_s: float = 0.0
-    """The pause it wishes for between requests."""
+    """The delay that the origin asks for between requests."""
     why: str = ""
-    """Why it could not be asked."""
+    """Why the origin could not be asked."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class _Kept:
 
 
 class RobotsBook:
-    """What the origins met so far allow."""
+    """What the origins seen so far allow."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class RobotsBook:
         check_hop: Callable[[str], None] | None = None,
         readers: ReaderPool | None = None,
     ) -> None:
-        """`check_hop` sees every address that a robots.txt leads to before it is asked, as a page's redirects are seen."""
+        """`check_hop` sees every address that a robots.txt redirects to before we request it, as for a page's redirects."""
         self._web = web
         self._clock = clock
         self._rules = rules or AddressRules()
@@ -98,7 +98,7 @@ class RobotsBook:
 
     def _make_room(self) -> None:
         size = sum(kept.rules.size for kept in self._kept.values())
-        while len(self._kept) > _MOST_ORIGINS or (size > _MOST_CHARACTERS and len(self._kept) > 1):
+        while len(self._kept) > _MAX_ORIGINS or (size > _MAX_CHARACTERS and len(self._kept) > 1):
             oldest = next(iter(self._kept))
             size -= self._kept.pop(oldest).rules.size
             self._asking.pop(oldest, None)
@@ -106,7 +106,7 @@ class RobotsBook:
     async def _ask(self, url: Url, now: float) -> _Kept:
         target = read_url(f"{url.origin}/robots.txt")
         for _ in range(_HOPS + 1):
-            request = WebRequest(str(target), purpose="robots", timeout_s=10.0, max_bytes=_MOST_BYTES, cut=True)
+            request = WebRequest(str(target), purpose="robots", timeout_s=10.0, max_bytes=_MAX_BYTES, cut=True)
             try:
                 response = await self._web.send(request)
             except FetchFailedError as error:

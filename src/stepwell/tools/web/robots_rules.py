@@ -1,7 +1,7 @@
-"""What a robots.txt says, after RFC 9309: its rules, and what they mean for one address.
+"""The rules of a robots.txt according to RFC 9309, and what they mean for one address.
 
-It is pure, so that it can be run where foreign text is read (`reader_child`). Reading takes time with the length of the file: a
-group that is repeated adds its own lines and nothing else, and a rule that is said twice is kept once.
+It is pure, so that it can run where foreign text is read (`reader_child`). Parsing takes linear time: a repeated group adds only its own
+lines, and a repeated rule is stored once.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ _STARS = re.compile(r"\*{2,}")
 
 @dataclass(frozen=True)
 class Rules:
-    """What one file says to us: (allow, pattern) lines of the group that names us, or else of the group for all."""
+    """One file's rules for us: (allow, pattern) lines of the group that names us, or else of the group for all."""
 
     lines: tuple[tuple[bool, str], ...] = ()
     delay_s: float = 0.0
 
     @cached_property
     def size(self) -> int:
-        """The characters of all patterns."""
+        """The total length of all patterns."""
         return sum(len(pattern) for _, pattern in self.lines)
 
     @property
     def are_few(self) -> bool:
-        """Whether looking through them is a matter of milliseconds, whatever they say."""
+        """Whether checking them takes only milliseconds, whatever they contain."""
         return self.size <= _FEW_CHARACTERS
 
     def allow(self, target: str) -> bool:
-        """The longest pattern decides; between equals, `allow` does."""
+        """The longest pattern decides; if two are equally long, `allow` wins."""
         path = _normal(target)
         if path == "/robots.txt":
             return True
@@ -49,7 +49,7 @@ class Rules:
 
 
 def parse(text: str, product: str = PRODUCT) -> Rules:
-    """Read a file. Lines that mean nothing are passed over, as the RFC asks."""
+    """Parse a file. Unknown lines are ignored, as the RFC requires."""
     groups = {product.lower(): _Group(), "*": _Group()}
     current: dict[str, _Group] = {}
     in_rules = True
@@ -76,7 +76,7 @@ def parse(text: str, product: str = PRODUCT) -> Rules:
 @dataclass
 class _Group:
     rules: dict[str, bool] = field(default_factory=dict)
-    """Whether a pattern is allowed. Between equals `allow` decides, so one word for each pattern is enough."""
+    """Whether a pattern is allowed. If a pattern appears with both, `allow` wins, so one value per pattern is enough."""
     delay_s: float = 0.0
     named: bool = False
 
@@ -95,7 +95,7 @@ def _normal(target: str) -> str:
 
 
 def _matches(pattern: str, path: str) -> bool:
-    """`*` is anything, `$` at the end is the end. Each piece is looked for once, so no pattern can be slow."""
+    """`*` matches anything, `$` at the end matches the end. Each piece is searched for once, so no pattern can be slow."""
     anchored = pattern.endswith("$")
     first, *rest = (pattern[:-1] if anchored else pattern).split("*")
     if not path.startswith(first):

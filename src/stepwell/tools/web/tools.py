@@ -1,7 +1,7 @@
-"""`web_search` and `fetch_page` for the harness. They read and change nothing; what they give is fenced.
+"""The tools `web_search` and `fetch_page` for agents. They only read, and their results are fenced.
 
-They are asynchronous: run the agent with `ainvoke` or `astream`. What an engine or a server does wrong is a sentence for the
-model, not an exception: it can try something else.
+They are asynchronous: run the agent with `ainvoke` or `astream`. Errors of an engine or a server become a sentence for the model, not an
+exception, so that it can try something else.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from stepwell.tools.web.transport import Web
 MOST_CHARACTERS = 40_000
 
 RecordPage = Callable[[FetchedPage], Awaitable[str]]
-"""Keeps a page as evidence and gives its source id, such as `s1`."""
+"""Stores a page as evidence and returns its source id, such as `s1`."""
 
 _SEARCH = (
     "Search the web. Gives titles, addresses and short excerpts, not pages: read a page with fetch_page before you rely on it. "
@@ -38,7 +38,7 @@ _FETCH = "Fetch one public web page or PDF by its address and read its text. Not
 def web_tools(
     settings: Settings, *, web: Web | None = None, record: RecordPage | None = None, clock: Clock | None = None
 ) -> list[BaseTool]:
-    """Both tools, with the engines the settings name, on the public web."""
+    """Both tools, with the engines from the settings, on the public web."""
     web = web or public_web(settings)
     return [web_search_tool(search_chain(settings, web, clock=clock)), fetch_page_tool(PageFetcher(web, clock=clock), record)]
 
@@ -56,7 +56,7 @@ def web_search_tool(chain: SearchChain) -> BaseTool:
 
 
 def fetch_page_tool(fetcher: PageFetcher, record: RecordPage | None = None) -> BaseTool:
-    """The tool `fetch_page`. With `record`, every page is kept as evidence and named by its source id."""
+    """The tool `fetch_page`. With `record`, every page is stored as evidence and named by its source id."""
 
     async def fetch_page(url: Annotated[str, Field(description="the whole address, https://...")]) -> str:
         try:
@@ -70,7 +70,7 @@ def fetch_page_tool(fetcher: PageFetcher, record: RecordPage | None = None) -> B
 
 
 def word_outcome(searched: Searched) -> str:
-    """A search in words for a model."""
+    """A search outcome as text for a model."""
     outcome = searched.outcome
     if isinstance(outcome, Found):
         rows = [f"{n}. {one.title}\n   {one.url}\n   {one.snippet}" for n, one in enumerate(outcome.results, 1)]
@@ -86,7 +86,7 @@ def word_outcome(searched: Searched) -> str:
 
 
 def word_page(page: FetchedPage, source_id: str | None = None) -> str:
-    """A page in words for a model."""
+    """A page as text for a model."""
     left_out = len(page.text) - MOST_CHARACTERS
     notes = [page.note] if page.note else []
     if left_out > 0:

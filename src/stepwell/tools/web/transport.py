@@ -1,9 +1,9 @@
-"""`Web`: the one way out. A request is one exchange with one server; nothing is followed, kept or repeated behind it.
+"""`Web`: the only way out. A request is one exchange with one server; it does not follow redirects, cache or retry.
 
-Counting, receipts, recording and replay each wrap a `Web` with another. Redirects are answers like any other (`fetch` follows
-them), so every hop passes here and is seen.
+Counting, receipts, recording and replay each wrap a `Web` with another. Redirects are ordinary responses (`fetch` follows them), so
+every hop passes through here.
 
-Rule to keep: no secret in `url`, because addresses are recorded. Keys go into `headers`, which are not shown.
+Rule to keep: no secret in `url`, because URLs are recorded. Keys go into `headers`, which are not shown.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from importlib.metadata import version
 from typing import Protocol
 
 PRODUCT = "Stepwell"
-"""The token by which robots.txt names us."""
+"""The token for us in robots.txt."""
 
 DEFAULT_MAX_BYTES = 8 * 1024 * 1024
 DEFAULT_TIMEOUT_S = 20.0
 
 
 def user_agent() -> str:
-    """Who we say we are: a program, by name."""
+    """How we identify ourselves: as a program, by name."""
     return f"Mozilla/5.0 (compatible; {PRODUCT}/{version('stepwell')})"
 
 
@@ -34,30 +34,30 @@ class WebRequest:
     headers: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     body: bytes = field(default=b"", repr=False)
     purpose: str = "page"
-    """Why it is sent: `page`, `robots` or `search:<engine>`. For receipts; it goes nowhere."""
+    """Why it is sent: `page`, `robots` or `search:<engine>`. For receipts only; it is not sent."""
     timeout_s: float = DEFAULT_TIMEOUT_S
-    """For all of it, from the name's address to the last byte."""
+    """For the whole exchange, from resolving the name to the last byte."""
     max_bytes: int = DEFAULT_MAX_BYTES
-    """The most the answer may have, packed or unpacked."""
+    """The maximum size of the response, both compressed and decompressed."""
     cut: bool = False
-    """An answer that is longer is cut there instead of refused."""
+    """Cut a longer response at the limit instead of refusing it."""
     inside: bool = False
-    """The operator named this origin in the settings, so it may be one inside the network. Never set from what a model, a
-    page or a user says."""
+    """The operator named this origin in the settings, so it may be inside the network. Never set this because of what a model, a page or a
+    user says."""
 
 
 @dataclass(frozen=True)
 class WebResponse:
-    """What came back, unpacked."""
+    """A response, decompressed."""
 
     status: int
     headers: tuple[tuple[str, str], ...] = ()
-    """Names in lower case, in the order they came."""
+    """Names in lower case, in the order received."""
     content: bytes = field(default=b"", repr=False)
     wire_bytes: int = 0
-    """The length of the content as it came, packed."""
+    """The length of the content as received, compressed."""
     complete: bool = True
-    """Nothing was cut."""
+    """Whether nothing was cut."""
 
     def header(self, name: str) -> str | None:
         """The first value of a header."""
@@ -65,6 +65,6 @@ class WebResponse:
 
 
 class Web(Protocol):
-    """Sends a request. Raises `FetchRefusedError` when it may not be sent, `FetchFailedError` when nothing usable came."""
+    """Sends a request. Raises `FetchRefusedError` if it may not be sent, `FetchFailedError` if there is no usable response."""
 
     async def send(self, request: WebRequest) -> WebResponse: ...

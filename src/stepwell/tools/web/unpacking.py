@@ -1,4 +1,4 @@
-"""Unpacks what a server packed, as it comes in, and stops at a limit: a few kilobytes can hold gigabytes."""
+"""Decompresses a response as it arrives, and stops at a limit: a few kilobytes can expand to gigabytes."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _STEP = 64 * 1024
 
 class Unpacker(Protocol):
     def feed(self, data: bytes, room: int) -> bytes:
-        """What the data holds, at most `room` bytes and one: more than `room` means that there is more."""
+        """The decompressed data, at most `room` + 1 bytes: more than `room` means that there is more."""
         ...
 
     @property
     def finished(self) -> bool:
-        """What came so far could be all of it."""
+        """Whether the data so far could be complete."""
         ...
 
 
 def unpacker(encoding: str | None) -> Unpacker:
-    """For the value of `Content-Encoding`. Nested packings are refused: no honest server uses them."""
+    """For the value of `Content-Encoding`. Nested encodings are refused: no honest server uses them."""
     name = (encoding or "identity").strip().lower()
     if name in ("identity", ""):
         return _Plain()
@@ -31,7 +31,7 @@ def unpacker(encoding: str | None) -> Unpacker:
         return _Zlib(16 + zlib.MAX_WBITS)
     if name == "deflate":
         return _Zlib(zlib.MAX_WBITS)
-    raise FetchFailedError(f"The answer is packed as '{name[:40]}', which was not asked for.", "encoding")
+    raise FetchFailedError(f"The response is encoded as '{name[:40]}', which we did not ask for.", "encoding")
 
 
 class _Plain:
@@ -59,7 +59,7 @@ class _Zlib:
             out += self._step(data, min(_STEP, room + 1 - len(out)))
             data = self._inner.unconsumed_tail or self._inner.unused_data
             if self._inner.eof and self._window == zlib.MAX_WBITS:
-                break  # deflate has one member; anything behind it is no content
+                break  # deflate has one member; anything after it is not content
         return bytes(out)
 
     def _step(self, data: bytes, most: int) -> bytes:
@@ -67,8 +67,8 @@ class _Zlib:
             piece = self._inner.decompress(data, most)
         except zlib.error as error:
             if self._begun or self._window != zlib.MAX_WBITS:
-                raise FetchFailedError("The answer is packed wrongly and cannot be read.", "encoding") from error
-            # Some servers say `deflate` and send it without its frame (RFC 9110, 8.4.1.2).
+                raise FetchFailedError("The response is not compressed correctly and cannot be read.", "encoding") from error
+            # Some servers say `deflate` and send it without the zlib frame (RFC 9110, 8.4.1.2).
             self._inner = zlib.decompressobj(-zlib.MAX_WBITS)
             self._begun = True
             return self._step(data, most)

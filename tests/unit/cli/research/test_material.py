@@ -59,7 +59,7 @@ async def test_a_passage_stands_where_it_says(tmp_path: Path):
     [
         ("a.pdf", b"%PDF-1.4 broken", r"a\.pdf' of --context cannot be read: The PDF is damaged"),
         ("a.png", b"\x89PNG\r\n", r"a\.png' of --context cannot be read: it is of the type 'image/png'"),
-        ("empty.txt", b"", r"empty\.txt' of --context cannot be read: it came, but there is no text in it"),
+        ("empty.txt", b"", r"empty\.txt' of --context cannot be read: it was received, but there is no text in it"),
     ],
 )
 async def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, content: bytes, said: str):

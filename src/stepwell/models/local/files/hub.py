@@ -1,8 +1,8 @@
-"""Fetches a file from a model hub over HTTP, going on where an earlier attempt stopped.
+"""Fetches a file from a model hub over HTTP, and resumes an earlier attempt.
 
-The address is pinned to a revision and the file's size is known beforehand, so an answer of another length is refused before a
-byte of it is written. A connection that is cut or silent is taken up again where it stopped, a few times; then the part stays
-for the next request. Redirects are followed over https only (loopback is allowed, for tests and mirrors on this machine).
+The URL is pinned to a revision and the file's size is known in advance, so a response of another length is rejected before a byte of it
+is written. If the connection breaks or goes silent, we resume a few times; then the part stays for the next request. Redirects are
+followed over https only (loopback is allowed, for tests and mirrors on this machine).
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ _REDIRECTS = 5
 
 @dataclass(frozen=True)
 class RetryLimits:
-    """How long to wait, and how often to try."""
+    """How long to wait, and how often to retry."""
 
     connect_s: float = 15.0
     silence_s: float = 30.0
-    """The longest pause within an answer."""
+    """The longest pause within a response."""
     retries: int = 5
-    """Attempts in a row that bring nothing new."""
+    """Failed attempts in a row without any new data."""
     pause_s: float = 1.0
     """Before the first retry; it doubles."""
 
 
 class _TryAgain(Exception):
-    """A passing fault."""
+    """A temporary fault."""
 
 
 def fetch_from_hub(
@@ -50,7 +50,7 @@ def fetch_from_hub(
     stop: threading.Event,
     patience: RetryLimits | None = None,
 ) -> None:
-    """Write the file to `part`, or raise and leave there what came."""
+    """Write the file to `part`; if it fails, what has arrived stays there."""
     patience = patience or RetryLimits()
     failures = 0
     with _client(patience) as client:
@@ -64,7 +64,7 @@ def fetch_from_hub(
                 if failures > patience.retries:
                     raise ModelDownloadError(
                         f"The download from {source} failed: {fault}. {_there(part):,} of {size_bytes:,} bytes are kept; ask "
-                        "again to go on."
+                        "again to resume."
                     ) from fault
                 _pause(stop, patience.pause_s * 2 ** max(0, failures - 1))
 
@@ -81,25 +81,25 @@ def _client(patience: RetryLimits) -> Iterator[httpx.Client]:
 def _attempt(
     client: httpx.Client, source: HubSource, part: Path, size_bytes: int, report: ReportBytes, stop: threading.Event
 ) -> None:
-    """One connection: from where the part ends to the end of the file."""
+    """One connection: from the end of the part to the end of the file."""
     import httpx
 
     start = _there(part)
     if start >= size_bytes:
         if start == size_bytes:
             return
-        part.unlink()  # more than there should be: nothing to go on from
+        part.unlink()  # longer than the file should be: it cannot be resumed
         start = 0
     try:
         with _answer(client, source.url, start) as answer:
             start = _check(answer, source, start, size_bytes)
             with part.open("r+b" if start else "wb") as file:
                 file.seek(start)
-                for block in answer.iter_raw():  # as it comes: blocks of a fixed size would drop the last bytes before a cut
+                for block in answer.iter_raw():  # as it arrives: fixed-size blocks would drop the last bytes before a break
                     file.write(block)
                     report(file.tell(), size_bytes)
                     if stop.is_set():
-                        raise ModelDownloadError("The download was stopped. What came is kept; ask again to go on.")
+                        raise ModelDownloadError("The download was stopped. What has arrived is kept; ask again to resume.")
     except httpx.HTTPError as error:
         raise _TryAgain(_words(error)) from error
     if _there(part) != size_bytes:
@@ -108,7 +108,7 @@ def _attempt(
 
 @contextmanager
 def _answer(client: httpx.Client, url: str, start: int) -> Iterator[httpx.Response]:
-    """The answer after redirects, each of which is looked at before it is followed."""
+    """The response after redirects, each of which is checked before it is followed."""
     import httpx
 
     headers = {"Range": f"bytes={start}-"} if start else {}
@@ -125,31 +125,31 @@ def _answer(client: httpx.Client, url: str, start: int) -> Iterator[httpx.Respon
 
 
 def _check(answer: httpx.Response, source: HubSource, start: int, size_bytes: int) -> int:
-    """Where the answer's bytes belong; an answer that cannot be the file is an error."""
+    """Where the response's bytes belong; raises if it cannot be the file."""
     status = answer.status_code
     if status == 429 or status >= 500:
         raise _TryAgain(f"it answered {status}")
     if status == 416:
         raise ModelDownloadError(f"{source} has a shorter file than it should have. Remove the model and ask again.")
     if status not in (200, 206):
-        hint = "it is not there any more" if status in (404, 410) else "it refused"
+        hint = "it no longer exists" if status in (404, 410) else "it refused"
         raise ModelDownloadError(
             f"The download from {source} failed: {hint} (HTTP {status}). Choose another model of the catalogue, or download a "
             "GGUF file yourself and give its path in STEPWELL_LOCAL_MODEL."
         )
     if status == 200:
-        start = 0  # the range was ignored: from the beginning
+        start = 0  # the range was ignored: start from the beginning
     total = _announced_size(answer, start)
     if total not in (None, size_bytes):
         raise ModelDownloadError(
             f"{source} offers a file of {total:,} bytes instead of {size_bytes:,}. That is another file (a sign-in page of the "
-            "network, perhaps); nothing of it was kept."
+            "network, perhaps); none of it was kept."
         )
     return start
 
 
 def _announced_size(answer: httpx.Response, start: int) -> int | None:
-    """The size of the whole file, as the answer tells it."""
+    """The size of the whole file according to the response."""
     if answer.status_code == 206:
         span, _, total = answer.headers.get("content-range", "").removeprefix("bytes ").partition("/")
         if not span.startswith(f"{start}-"):
@@ -165,7 +165,7 @@ def _there(part: Path) -> int:
 
 def _pause(stop: threading.Event, seconds: float) -> None:
     if stop.wait(min(seconds, 30.0)):
-        raise ModelDownloadError("The download was stopped. What came is kept; ask again to go on.")
+        raise ModelDownloadError("The download was stopped. What has arrived is kept; ask again to resume.")
 
 
 def _words(error: Exception) -> str:

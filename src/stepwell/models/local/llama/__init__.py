@@ -1,3 +1,3 @@
-"""llama.cpp in this process: started by `server` (the only module that imports it), kept and asked by `runtime`; `memory` says
-beforehand whether a file can be loaded.
+"""llama.cpp in this process: `server` starts it (and is the only module that imports it), `runtime` keeps it loaded and calls it, and
+`memory` checks beforehand whether a file can be loaded.
 """

@@ -1,7 +1,7 @@
 """Whether a model's file can be loaded at all: is it GGUF, and is there memory for it?
 
-The native runtime ends the whole process when it cannot get memory while it starts, so both questions are answered before it is
-asked. The need is an estimate (weights, context, working space); the limits are those the platform tells.
+The native runtime ends the whole process if it cannot get memory at start, so we check both before we start it. The need is an estimate
+(weights, context, working space); the limits are those that the platform reports.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _WORKING_SPACE = 500 << 20
 
 
 def check_gguf(path: Path) -> None:
-    """An error for a file that is missing, cannot be read, or is no GGUF."""
+    """Raise if a file is missing, cannot be read, or is not GGUF."""
     name = path.name
     try:
         with path.open("rb") as file:
@@ -39,7 +39,7 @@ def check_gguf(path: Path) -> None:
 
 
 def check_memory(path: Path) -> None:
-    """An error if the model would not fit into what is free now."""
+    """Raise if the model would not fit into the memory that is free now."""
     needed = path.stat().st_size * 3 // 2 + _WORKING_SPACE
     free = min(_free_memory(), default=None)
     if free is not None and free < needed:
@@ -50,14 +50,14 @@ def check_memory(path: Path) -> None:
 
 
 def _free_memory() -> Iterator[int]:
-    """Each limit that can be told here: the machine's, the container's, the process's. Other platforms tell none."""
+    """Each limit that is known here: the machine's, the container's, the process's. Other platforms report none."""
     machine = _number_after("MemAvailable:", Path("/proc/meminfo"))
     if machine is not None:
         yield machine * 1024
     limit = _number_after("", Path("/sys/fs/cgroup/memory.max"))
     used = _number_after("", Path("/sys/fs/cgroup/memory.current"))
     if limit is not None and used is not None:
-        # Pages of files that were read count as used, but are given back when they are wanted.
+        # The page cache counts as used, but is freed on demand.
         files = _number_after("inactive_file", Path("/sys/fs/cgroup/memory.stat")) or 0
         yield limit - used + files
     yield from _address_space()

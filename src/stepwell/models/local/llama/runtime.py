@@ -1,13 +1,13 @@
-"""One model file in memory, and the one thread that works with it.
+"""One model file in memory, and the single thread that uses it.
 
 ```
-ask() -> queue -> worker: load on the first request -> generate -> chunks to whoever asked
-                          a failed load is told to the one who asked; the next request tries again
+ask() -> queue -> worker: load on the first request -> generate -> chunks to the caller
+                          a failed load is reported to the caller; the next request tries again
 ```
-The worker does all native work, so nothing blocks a caller's thread or loop, and requests are served whole, one after the other.
+The worker does all native work, so nothing blocks a caller's thread or loop, and requests are served completely, one after the other.
 Callers read the answer from `chunks` in a thread, or from `achunks` on an event loop; leaving that loop in any way (its end, an
-exception, `close()`, cancellation) cancels the request. A request that waits is then skipped, one that runs ends at its next token, or
-at the next small batch while the prompt is read.
+exception, `close()`, cancellation) cancels the request. A waiting request is then skipped; a running one ends at its next token, or at
+the next small batch while the prompt is being read.
 
 The status board shows the model as downloading, loading, ready, in error, or idle when it is unloaded.
 """
@@ -38,15 +38,15 @@ _LEAVE_S = 5.0
 
 @dataclass(eq=False)
 class LlamaRequest:
-    """A question to the model. `deliver` is called from the worker: with chunks, then END or an exception."""
+    """A request to the model. The worker calls `deliver`: with chunks, then with END or an exception."""
 
     body: Mapping[str, Any] | None
-    """None asks only that the model be loaded."""
+    """None only loads the model."""
     deliver: Callable[[Chunk | BaseException | None], None]
     _cancelled: threading.Event = field(default_factory=threading.Event)
 
     def cancel(self) -> None:
-        """Nothing more is wanted. May be called twice, and after the end."""
+        """Stop the request. May be called twice, and after the end."""
         self._cancelled.set()
 
     @property
@@ -55,7 +55,7 @@ class LlamaRequest:
 
 
 class LlamaRuntime:
-    """Loads a file when it is first needed and keeps it until `unload`."""
+    """Loads a file on first use and keeps it until `unload`."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class LlamaRuntime:
         self._stop = threading.Event()
 
     def ask(self, request: LlamaRequest) -> None:
-        """Put a request in the queue; answers come through `request.deliver`."""
+        """Queue a request; answers come through `request.deliver`."""
         with self._guard:
             if self._worker is None or not self._worker.is_alive():
                 self._stop = threading.Event()
@@ -86,7 +86,7 @@ class LlamaRuntime:
             self._requests.put(request)
 
     def unload(self) -> None:
-        """End what runs, forget what waits, give the memory back. The next request loads again."""
+        """Stop the running request, drop the waiting ones, free the memory. The next request loads again."""
         with self._guard:
             worker, self._worker = self._worker, None
             if worker is None:
@@ -98,7 +98,7 @@ class LlamaRuntime:
             worker.join(_LEAVE_S)
 
     def _work(self, requests: queue.SimpleQueue[LlamaRequest | None], stop: threading.Event) -> None:
-        """The worker's life. The server lives and dies in this frame."""
+        """The worker's main loop. The server lives in this frame only."""
         server: Any = None
         while (request := requests.get()) is not None:
             if request.cancelled:
@@ -111,7 +111,7 @@ class LlamaRuntime:
                 if request.body is not None:
                     _generate(server, request, stop)
                 request.deliver(END)
-            except BaseException as error:  # every fault belongs to the one who asked; the worker goes on
+            except BaseException as error:  # every error goes to the caller; the worker continues
                 request.deliver(error)
         if server is not None:
             del server
@@ -135,11 +135,11 @@ class LlamaRuntime:
 
 
 def _generate(server: Any, request: LlamaRequest, stop: threading.Event) -> None:
-    """Run one request; returns when it is finished or no longer wanted."""
+    """Run one request; returns when it is finished or cancelled."""
     faults: list[BaseException] = []
 
     def take(chunk: Chunk) -> bool:
-        # Called by native code, which cannot bear an exception. True ends the generation.
+        # Called by native code, which cannot handle an exception. True ends the generation.
         if request.cancelled or stop.is_set():
             return True
         try:
@@ -152,7 +152,7 @@ def _generate(server: Any, request: LlamaRequest, stop: threading.Event) -> None
             return True
         return False
 
-    # Progress of the prompt is asked for only because each report is a chance to cancel.
+    # We request progress of the prompt only because each report is a chance to cancel.
     body = {**(request.body or {}), "stream": True, "return_progress": True, "stream_options": {"include_usage": True}}
     try:
         server.handle_chat_completions(body, take)
@@ -199,7 +199,7 @@ async def achunks(runtime: LlamaRuntime, body: Mapping[str, Any]) -> AsyncGenera
     inbox: asyncio.Queue[_Item] = asyncio.Queue()
 
     def deliver(item: _Item) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody listens any more
+        with suppress(RuntimeError):  # the loop is closed, so nothing receives it
             loop.call_soon_threadsafe(inbox.put_nowait, item)
 
     request = LlamaRequest(body, deliver)

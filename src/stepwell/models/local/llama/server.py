@@ -1,11 +1,11 @@
 """Starts llama.cpp in this process, through `xllamacpp`. The only module that imports it.
 
 What must be kept:
-- `OMP_WAIT_POLICY=passive` is set before the import, because OpenMP reads it once, when it is loaded. Its default lets waiting
-  threads spin: on a busy machine with two threads that made decoding ten times slower.
-- The library always opens an HTTP endpoint. Nobody needs it here, so it gets a socket file that is deleted at once, and a key that
-  nobody knows; where socket files do not exist, the key alone protects a port on loopback.
-- The batch is small, because cancelling is only noticed between two batches while the prompt is read.
+- `OMP_WAIT_POLICY=passive` is set before the import, because OpenMP reads it only once, when it is loaded. By default, waiting threads
+  spin: on a busy machine with two threads that made decoding ten times slower.
+- The library always opens an HTTP endpoint. We do not need it, so it gets a socket file that is deleted at once, and a random key that
+  we do not keep; without socket files, the key alone protects a port on loopback.
+- The batch is small, because cancellation is only noticed between two batches while the prompt is read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from stepwell.settings import prefer_in_environment
 
 _BATCH = 16
 _PROMPT_CACHE_MIB = 256
-"""Prompts that were read already; an agent and its subagents take turns, and reading is the slow part."""
+"""Cache for prompts already read; an agent and its subagents take turns, and reading is the slow part."""
 _LONGEST_SOCKET_PATH = 100
 
 
@@ -38,13 +38,13 @@ class LlamaOptions:
 
 
 def available_threads() -> int:
-    """One for each processor this process may use; past eight, memory is the limit and not arithmetic."""
+    """One per CPU that this process may use; beyond eight, memory is the bottleneck and not arithmetic."""
     affinity = getattr(os, "sched_getaffinity", None)
     return min(8, len(affinity(0)) if affinity else os.cpu_count() or 1)
 
 
 def start_llama(path: Path, options: LlamaOptions) -> Any:
-    """A running `xllamacpp.Server` with the file loaded. Blocks for as long as loading takes."""
+    """A running `xllamacpp.Server` with the file loaded. Blocks while it loads."""
     check_gguf(path)
     check_memory(path)
     llama = _import_library()
@@ -53,7 +53,7 @@ def start_llama(path: Path, options: LlamaOptions) -> Any:
             return llama.Server(_parameters(llama, path, options, Path(folder)))
         except (RuntimeError, MemoryError, ValueError) as error:
             raise ModelLoadError(
-                f"llama.cpp cannot load '{path.name}'. The file is damaged, of a kind this version does not know, or too big "
+                f"llama.cpp cannot load '{path.name}'. The file is damaged, of a type this version does not support, or too big "
                 "for the memory that is free. Fetch it again, update xllamacpp, or choose a smaller model."
             ) from error
 
@@ -74,7 +74,7 @@ def _parameters(llama: Any, path: Path, options: LlamaOptions, folder: Path) -> 
     parameters.n_batch = parameters.n_ubatch = _BATCH
     parameters.cache_ram_mib = _PROMPT_CACHE_MIB
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = options.threads
-    parameters.warmup = False  # the first answer is slower by what the warm-up would take
+    parameters.warmup = False  # the first answer is slower by the time that the warm-up would take
     parameters.verbosity = -1
     parameters.ui = False
     parameters.endpoint_slots = False

@@ -1,5 +1,5 @@
-"""What foreign bytes say: their kind and letters (`content`), a page's text and title (`page`), the words of any HTML (`plain_html`), a
-page of search results (`result_page`), and text without anything hidden in it (`visible`).
+"""Parsers for foreign documents: type and encoding (`content`), a page's text and title (`page`), the words of any HTML (`plain_html`),
+a page of search results (`result_page`), and text without hidden characters (`visible`).
 
-Parsers run in `reader_child` and nowhere else; keep this file empty of imports, since that process pays for them.
+Parsers run only in `reader_child`. Keep this file free of imports, since that process would pay for them.
 """

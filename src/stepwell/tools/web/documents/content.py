@@ -1,10 +1,10 @@
-"""What kind of thing some bytes are, and how their letters are written. A server's word is checked against the bytes.
+"""The type and encoding of some bytes. The server's claim is checked against the bytes.
 
-| it says | the bytes are | read as |
+| the server says | the bytes are | read as |
 |---|---|---|
-| a type we read, or nothing | such a thing | what the bytes are; `text/plain` stays plain text |
+| a type we read, or nothing | of such a type | what the bytes are; `text/plain` stays plain text |
 | a type we read | a picture, an archive, a program | refused, naming both |
-| anything else | whatever | refused |
+| anything else | anything | refused |
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _UNSAID = ("", "application/octet-stream", "binary/octet-stream", "unknown/unkno
 _HTML = ("text/html", "application/xhtml+xml")
 _PDF = ("application/pdf", "application/x-pdf")
 _TEXT = ("application/json", "application/xml", "application/x-ndjson", "application/yaml", "application/x-yaml")
-# A comment ends at its first `-->`: if it could also end at a later one, each comment would double the ways to look.
+# A comment ends at its first `-->`: if it could also end at a later one, each comment would double the ways to match.
 _HTML_START = re.compile(
     rb"(?:\s|\xef\xbb\xbf|<!--(?:(?!-->).){0,800}-->|<\?xml(?:(?!\?>).){0,200}\?>)*<(?:!doctype html|html|head|body|title|meta|div|p|h1)\b",
     re.I | re.S,
@@ -49,7 +49,7 @@ _MARKS = (
     (b"\xfe\xff", "utf-16-be"),
 )
 _LATIN = frozenset({"iso-8859-1", "iso8859-1", "latin1", "latin-1", "windows-1252", "cp1252", "us-ascii", "ascii"})
-# Only real character sets: Python's codecs also unpack archives and run escapes.
+# Only real character sets: Python's codecs also unpack archives and interpret escapes.
 _CHARSET = re.compile(
     r"utf-?(8|16|16-?[bl]e|32)|(iso-?8859-|latin-?)\d{1,2}|windows-\d{3,4}|cp\d{3,4}|us-ascii|ascii|koi8-[ru]|gb2312|gbk|gb18030|"
     r"big5(-hkscs)?|euc-(jp|kr)|shift[_-]jis|iso-2022-jp|tis-620|mac(intosh|-roman)?"
@@ -57,7 +57,7 @@ _CHARSET = re.compile(
 
 
 def kind_of(content: bytes, content_type: str | None) -> tuple[ContentKind, str]:
-    """How to read the bytes, and their media type; `FetchRefusedError` when they are not for reading."""
+    """How to read the bytes, and their media type. Raises `FetchRefusedError` if they cannot be read."""
     said = (content_type or "").split(";")[0].strip().lower()
     if not (said in (*_UNSAID, *_HTML, *_PDF, *_TEXT) or said.startswith("text/") or said.endswith(("+json", "+xml"))):
         raise FetchRefusedError(f"The page is of the type '{said[:60]}'. HTML, PDF and plain text can be read.", "type")
@@ -74,7 +74,7 @@ def kind_of(content: bytes, content_type: str | None) -> tuple[ContentKind, str]
 
 
 def decode_text(content: bytes, content_type: str | None, *, html: bool) -> str:
-    """The text. A mark at the start wins, then the server's word, then the page's own; whichever the bytes can bear."""
+    """The decoded text. A byte order mark wins, then the server's charset, then the page's own, if the bytes are valid in it."""
     for mark, name in _MARKS:
         if content.startswith(mark):
             return content[len(mark) :].decode(name, "replace")
@@ -82,7 +82,7 @@ def decode_text(content: bytes, content_type: str | None, *, html: bool) -> str:
     meta = _META.search(content[:4096]) if html else None
     names = [said.group(1) if said else "", meta.group(1).decode("ascii") if meta else ""]
     for name in (*names, "utf-8"):
-        # Bytes that are valid UTF-8 are UTF-8, whatever Latin alphabet they are said to be in.
+        # Bytes that are valid UTF-8 are UTF-8, whatever Latin encoding is claimed.
         text = _try(content, "utf-8" if name.lower() in _LATIN else name)
         if text is not None:
             return text

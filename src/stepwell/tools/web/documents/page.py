@@ -1,7 +1,7 @@
-"""Bytes of a page to its text and title, in the process that calls it. `reader_pool` calls it in a process apart.
+"""Extracts the text and title of a page, in the calling process. `reader_pool` calls it in a separate process.
 
-A page is somebody else's program for our parsers: lxml, trafilatura and pypdf can be made to take any time and memory, so nothing
-here may be called where that would matter. An extraction that gives no words is a failure, never an empty page.
+A hostile page can make our parsers (lxml, trafilatura and pypdf) take any time and memory, so call nothing here where that would
+matter. An extraction without words is a failure, never an empty page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_PDF_PAGES = 300
 MOST_CHARACTERS = 4_000_000
 _FEWEST_LETTERS = 2
 _SHARE_FOR_PDF = 0.8
-"""Of the time: a long PDF is then given as far as it was read, before the reader is stopped."""
+"""Share of the time limit: a long PDF is returned as far as it was read, before the reader is killed."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class PageText:
     title: str
     text: str
     note: str = ""
-    """What was left out, in a sentence."""
+    """What was left out, in one sentence."""
     pages: tuple[int, ...] = ()
-    """Where each page of a PDF begins in the text. Empty for what has no pages."""
+    """Where each page of a PDF begins in the text. Empty for other documents."""
 
 
 def read_page(content: bytes, content_type: str | None, timeout_s: float) -> PageText:
-    """The text; `FetchRefusedError` for a type that is not read, `FetchFailedError` when there is none in it."""
+    """The text. Raises `FetchRefusedError` for a type we do not read, `FetchFailedError` if there is no text in it."""
     deadline = time.monotonic() + _SHARE_FOR_PDF * timeout_s
     kind, media_type = kind_of(content, content_type)
     pages: tuple[int, ...] = ()
@@ -51,7 +51,7 @@ def read_page(content: bytes, content_type: str | None, timeout_s: float) -> Pag
         title, text = _read_markup(kind, content, content_type)
         text = normalise(text[:MOST_CHARACTERS])
     if len(re.findall(r"\w", text[:1000])) < _FEWEST_LETTERS:
-        raise FetchFailedError("The page came, but there is no text in it (it may need a browser).", "empty")
+        raise FetchFailedError("The page was received, but there is no text in it (it may need a browser).", "empty")
     return PageText(media_type, one_line(title), text, note, pages)
 
 
@@ -68,7 +68,7 @@ def join_pages(leaves: Sequence[str]) -> tuple[str, tuple[int, ...]]:
 
 
 def warm_up() -> None:
-    """Load what reading needs, so that the first page does not wait for it."""
+    """Load everything needed for reading, so that the first page does not wait for it."""
     _article("<html><body><p>Some words, so that everything is loaded once.</p></body></html>")
     with needs_extra("Reading PDF files", "research"):
         import pypdf  # noqa: F401  only loaded
@@ -89,14 +89,14 @@ def _article(html: str) -> str:
     try:
         tree = document_fromstring(html.encode("utf-8", "replace"), parser=HTMLParser(encoding="utf-8"))
     except (etree.LxmlError, ValueError, AssertionError):
-        return ""  # nothing that has a tree; `words_of` still finds its words
+        return ""  # it has no tree; `words_of` still finds its words
     _drop_hidden(tree)
-    # Recall before precision: a sentence that is left out cannot be quoted. Repeated text stays, so that numbers do.
+    # Recall before precision: a sentence that is left out cannot be quoted. We keep repeated text, or repeated numbers would be lost.
     return extract(tree, include_comments=False, include_tables=True, favor_recall=True, deduplicate=False) or ""
 
 
 def _drop_hidden(tree: Any) -> None:
-    """What no reader sees is not the page's text: trafilatura's last resort takes it along."""
+    """Hidden text does not belong to the page's text, but trafilatura's last resort would include it."""
     for element in list(tree.iter("*")):
         if is_hidden(dict(element.attrib)) and element.getparent() is not None and element.tag not in ("html", "body"):
             element.drop_tree()
@@ -116,7 +116,7 @@ def _read_pdf(content: bytes, deadline: float) -> tuple[str, list[str], str]:
     except FetchFailedError:
         raise
     except (PyPdfError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, OSError) as error:
-        # What pypdf raises for a damaged file depends on where the damage is.
+        # Which error pypdf raises for a damaged file depends on where the damage is.
         raise FetchFailedError(f"The PDF is damaged: {type(error).__name__}.", "unreadable") from error
     note = f"Only the first {len(pages)} of {count} pages were read." if len(pages) < count else ""
     return title, pages, note

@@ -1,9 +1,9 @@
-"""The words of an HTML page in their order, without judgement: for when trafilatura finds no article, and for search results.
+"""The words of an HTML page in order, without any selection: used if trafilatura finds no article, and for search results.
 
-It leaves out what no reader sees (scripts, styles, hidden elements) and knows nothing of layout.
+It leaves out what no reader sees (scripts, styles, hidden elements) and knows nothing about layout.
 
-Rule to keep: Python's own parser takes time with the square of some texts and more, so `words_of` and `title_of` are for where pages
-are read (`reader_child`). `without_tags` may be called anywhere.
+Rule to keep: Python's own parser can take quadratic time or worse, so call `words_of` and `title_of` only where pages are read
+(`reader_child`). `without_tags` may be called anywhere.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _BLOCKS = frozenset({
 _SEPARATING = _BLOCKS | {"td", "th"}
 _TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]{0,20})(?:[\s/][^<>]{0,2000})?>|<![^<>]{0,2000}>")
 _EMPTY = frozenset({"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
-_MOST_BEFORE_TITLE = 300_000
+_MAX_BEFORE_TITLE = 300_000
 _LONGEST_TITLE = 2_000
-_MOST_TITLES = 20
-"""How many beginnings are looked at. A page has one title; the others are there to keep us busy."""
+_MAX_TITLES = 20
+"""How many opening tags we try. A page has one title; more are an attempt to keep us busy."""
 _TITLES = tuple((re.compile(rf"<{name}\b[^>]{{0,500}}>", re.I), re.compile(rf"</{name}\b", re.I)) for name in ("title", "h1"))
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?![.\d])", re.I)
 
@@ -33,7 +33,7 @@ _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\
 def title_of(html: str) -> str:
     """The text of `<title>`, or of the first heading; empty if there is neither."""
     for opening, closing in _TITLES:
-        for begin in islice(opening.finditer(html, 0, _MOST_BEFORE_TITLE), _MOST_TITLES):
+        for begin in islice(opening.finditer(html, 0, _MAX_BEFORE_TITLE), _MAX_TITLES):
             end = closing.search(html, begin.end(), begin.end() + _LONGEST_TITLE)
             text = words_of(f"<p>{html[begin.end() : end.start()]}</p>") if end else ""
             if text:
@@ -42,12 +42,12 @@ def title_of(html: str) -> str:
 
 
 def without_tags(text: str) -> str:
-    """An excerpt without its markup; what separates words in it becomes a space."""
+    """An excerpt without its markup; tags that separate words become a space."""
     return unescape(_TAG.sub(lambda tag: " " if (tag[1] or "").lower() in _SEPARATING else "", text))
 
 
 def words_of(html: str) -> str:
-    """The visible text, blocks on lines of their own."""
+    """The visible text, one line per block."""
     reader = _Words()
     reader.feed(html)
     reader.close()
@@ -60,7 +60,7 @@ class _Words(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.pieces: list[str] = []
         self._silent: list[str] = []
-        """The element that is not shown, and those of its name inside it."""
+        """The element that is not shown, and elements of the same name inside it."""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if self._silent:
@@ -88,7 +88,7 @@ class _Words(HTMLParser):
 
 
 def is_hidden(attributes: Mapping[str, str | None]) -> bool:
-    """Whether an element's own attributes keep it from being seen."""
+    """Whether an element's own attributes hide it."""
     return (
         "hidden" in attributes or attributes.get("aria-hidden") == "true" or bool(_HIDDEN.search(attributes.get("style") or ""))
     )

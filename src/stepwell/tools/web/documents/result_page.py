@@ -1,6 +1,6 @@
-"""What stands on DuckDuckGo's page of results. Foreign HTML, so it is read where pages are read (`reader_child`).
+"""Parses DuckDuckGo's page of results. It is foreign HTML, so it is parsed where pages are read (`reader_child`).
 
-It says what is there; `engines/duckduckgo.py` says what that means.
+It only reports what is there; `engines/duckduckgo.py` interprets it.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html.parser import HTMLParser
 
-_MOST_ROWS = 200
+_MAX_ROWS = 200
 _BOT_CHECKS = ("anomaly-modal", "anomaly.js", 'id="challenge-form"', "bots use duckduckgo too")
 _VOID = frozenset({"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
 
 
 @dataclass(frozen=True)
 class ResultPage:
-    """Rows of title, link and excerpt, without advertisements, and the two other things such a page can say."""
+    """Rows of title, link and excerpt, without advertisements, and whether the page says "no results" or shows a bot check."""
 
     rows: tuple[tuple[str, str, str], ...]
     says_none: bool
@@ -28,7 +28,7 @@ def read_result_page(html: str) -> ResultPage:
     page.close()
     rows = tuple((row.title, row.link, row.snippet) for row in page.rows if not row.ad)
     lower = html.lower()
-    return ResultPage(rows[:_MOST_ROWS], page.says_none, any(mark in lower for mark in _BOT_CHECKS))
+    return ResultPage(rows[:_MAX_ROWS], page.says_none, any(mark in lower for mark in _BOT_CHECKS))
 
 
 class _Row:
@@ -39,7 +39,7 @@ class _Row:
 
 
 class _ResultPage(HTMLParser):
-    """Rows of `div.result`: the link `a.result__a`, the excerpt `.result__snippet`. Texts keep no markup."""
+    """Rows of `div.result`: the link `a.result__a`, the excerpt `.result__snippet`. Texts have no markup."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)

@@ -1,4 +1,4 @@
-"""Searching the web: what a search can come to (`outcomes`), several engines in their order (`chain`), one engine asked no more
-often than it bears (`guard`, `limits`), results kept for a day (`cache`), which engines the settings name (`choice`), and the
-engines themselves.
+"""Searching the web: the possible outcomes of a search (`outcomes`), several engines in order (`chain`), one engine within its rate
+limits (`guard`, `limits`), results cached for a day (`cache`), the engines that the settings name (`choice`), and the engines
+themselves.
 """

@@ -1,8 +1,8 @@
-"""Search results on disk, so that the same question is not asked twice in a day.
+"""Search results on disk, so that the same query is not sent twice in a day.
 
-One file for each key, written beside its place and moved there, so a reader sees a whole file or none. Only `Found` is kept:
-that an engine knew nothing, or was out of order, may be otherwise a minute later. A file that cannot be read is thrown away.
-The questions themselves are not on the disk, only their hashes; the results are, in a folder for this user alone.
+One file per key, written under a temporary name and then renamed, so a reader sees a complete file or none. Only `Found` is stored: an
+engine that found nothing or failed may have an answer a minute later. Unreadable files are deleted. The queries themselves are not on
+the disk, only their hashes; the results are, in a folder that only this user can read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DEFAULT_MAX_BYTES = 64 * 1024 * 1024
 
 
 class SearchCache:
-    """Keeps what engines found, under `folder`."""
+    """Stores what engines found, under `folder`."""
 
     def __init__(self, folder: Path, clock: Clock, *, ttl_s: float = DEFAULT_TTL_S, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
         self._folder = folder
@@ -36,15 +36,15 @@ class SearchCache:
         self._max_bytes = max_bytes
 
     async def get(self, engine: str, query: str, limit: int) -> Found | None:
-        """What was found before, if it is fresh enough."""
+        """An earlier result, if it is fresh enough."""
         return await asyncio.to_thread(self._get, engine, self._place(engine, query, limit))
 
     async def put(self, found: Found, query: str, limit: int) -> None:
-        """Keep it. A disk that cannot take it is logged: a search must not fail for it."""
+        """Store it. A disk error is only logged: a search must not fail because of it."""
         try:
             await asyncio.to_thread(self._put, found, self._place(found.engine, query, limit))
         except OSError as error:
-            _log.warning("a search result was not kept: %s", type(error).__name__)
+            _log.warning("a search result was not cached: %s", type(error).__name__)
 
     def _place(self, engine: str, query: str, limit: int) -> Path:
         key = json.dumps([engine, query, limit], ensure_ascii=False).encode()
@@ -60,7 +60,7 @@ class SearchCache:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError):
-            _log.warning("a kept search result cannot be read and is thrown away")
+            _log.warning("a cached search result cannot be read and is deleted")
             with suppress(OSError):
                 place.unlink(missing_ok=True)
             return None
@@ -80,7 +80,7 @@ class SearchCache:
         self._make_room()
 
     def _make_room(self) -> None:
-        """Oldest first, and what an interrupted write left behind with them."""
+        """Delete the oldest files first, including leftovers of interrupted writes."""
         files = []
         for path in self._folder.iterdir():
             with suppress(FileNotFoundError):  # another process made room at the same time

@@ -1,7 +1,7 @@
-"""Several engines in their order: the first that finds something answers. What the others said is kept with it.
+"""Several engines in order: the first that finds something answers. The outcomes of the others are recorded with it.
 
-When none finds anything, the most telling word counts: an engine that searched and knows nothing (`Empty`) before one that
-blocks, before one that failed.
+If none finds anything, the most informative outcome counts: an engine that searched and found nothing (`Empty`), then one that blocks
+us, then one that failed.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from stepwell.tools.web.search.outcomes import (
 
 @dataclass(frozen=True)
 class Searched:
-    """What a search came to."""
+    """The outcome of a search."""
 
     query: str
     outcome: SearchOutcome
     tried: tuple[SearchOutcome, ...]
-    """What every engine that was asked said, in their order; `outcome` is one of them."""
+    """The outcome of every engine that was asked, in order; `outcome` is one of them."""
 
     @property
     def engine(self) -> str:
-        """The engine whose word counts."""
+        """The engine whose outcome counts."""
         return self.outcome.engine
 
 
@@ -61,7 +61,7 @@ class SearchChain:
 
 
 def _rank(outcome: SearchOutcome) -> int:
-    """The smallest counts; among equals the first that was asked."""
+    """The lowest rank wins; among equals, the engine that was asked first."""
     if isinstance(outcome, Found):
         return 0
     if isinstance(outcome, Empty):

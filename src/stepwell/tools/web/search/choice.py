@@ -1,7 +1,7 @@
-"""From settings to engines: which there are, in which order, and the way out they share.
+"""Builds search engines from settings: which ones, in which order, and the web access they share.
 
-Without `STEPWELL_SEARCH_ENGINES`: those that somebody configured (SearXNG, Google, Tavily, Brave), then DuckDuckGo, then
-Wikipedia. A name there whose key is missing is an error: nobody should think they use an engine that is never asked.
+Default order: the configured ones (SearXNG, Google, Tavily, Brave), then DuckDuckGo, then Wikipedia. If `STEPWELL_SEARCH_ENGINES` names
+an engine whose key is missing, that is an error: otherwise a user might believe in an engine that is never asked.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _NEEDS = {
     "tavily": "TAVILY_API_KEY",
     "brave": "BRAVE_API_KEY",
 }
-# DuckDuckGo's bot check comes after about a dozen quick requests; Brave's free plan allows one a second.
+# DuckDuckGo's bot check appears after about a dozen quick requests; Brave's free plan allows one per second.
 _LIMITS = {"duckduckgo": EngineLimits(per_s=0.5, burst=2), "brave": EngineLimits(per_s=1.0, burst=1)}
 
 
 def public_web(settings: Settings) -> PublicWeb:
-    """The real web, with the operator's SearXNG as the one place that may be inside the network."""
+    """The real web, with the operator's SearXNG as the only place that may be inside the network."""
     return PublicWeb(inside=[settings.search.searxng_url] if settings.search.searxng_url else [])
 
 
@@ -51,9 +51,9 @@ def search_chain(
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     states: dict[str, EngineState] | None = None,
 ) -> SearchChain:
-    """The engines the settings mean, each with its limits; results are kept under the data folder if `cached`.
+    """The engines that the settings ask for, each with its limits; if `cached`, results are stored under the data folder.
 
-    Give several chains one dictionary as `states`, and the limits of an engine hold over all of them.
+    Pass the same dictionary as `states` to several chains to share the limits of an engine among them.
     """
     clock = clock or SystemClock()
     available = _available(settings, web)
@@ -80,7 +80,7 @@ def _read_names(settings: Settings) -> tuple[str, ...]:
     unknown = [name for name in names if name not in USUAL_ORDER]
     if unknown:
         raise ConfigurationError(
-            f"STEPWELL_SEARCH_ENGINES names '{unknown[0]}', which nobody knows. There are: {', '.join(USUAL_ORDER)}."
+            f"STEPWELL_SEARCH_ENGINES names '{unknown[0]}', which is unknown. Known engines: {', '.join(USUAL_ORDER)}."
         )
     return names
 
@@ -92,7 +92,7 @@ def _available(settings: Settings, web: Web) -> dict[str, SearchEngine]:
         try:
             read_url(keys.searxng_url)
         except WebError as error:
-            raise ConfigurationError(f"STEPWELL_SEARXNG_URL is no address that can be asked. {error}") from error
+            raise ConfigurationError(f"STEPWELL_SEARXNG_URL is not a valid address. {error}") from error
         found["searxng"] = SearXng(web, keys.searxng_url)
     if keys.google_cse_key and keys.google_cse_cx:
         found["google_cse"] = GoogleCse(web, keys.google_cse_key, keys.google_cse_cx)

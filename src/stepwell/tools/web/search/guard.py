@@ -1,5 +1,5 @@
-"""One search engine, asked politely: kept results are used again, requests are spaced out, a pause that it asks for is kept, and after
-several failures in a row it is left alone for a while.
+"""One search engine, used politely: it reuses cached results, spaces out requests, respects the engine's `Retry-After`, and stops asking
+for a while after several failures in a row.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from stepwell.tools.web.search.outcomes import (
 
 @dataclass(frozen=True)
 class EngineLimits:
-    """What an engine is asked at most."""
+    """How often and how long an engine may be asked."""
 
     per_s: float = 1.0
     burst: int = 3
@@ -35,11 +35,11 @@ class EngineLimits:
     failures_to_open: int = 3
     open_s: float = 60.0
     timeout_s: float = 20.0
-    """For the engine's whole answer. The transport has its own; this holds for engines of other people's too."""
+    """For the engine's whole answer. The transport has its own limit; this one covers third-party engines too."""
 
 
 class EngineState:
-    """How often an engine was asked and how that went. Guards of the same engine share one, so that the limits hold over all of them."""
+    """How often an engine was asked and how that went. Guards of the same engine share one, so that the limits apply to all of them."""
 
     def __init__(self, limits: EngineLimits | None = None) -> None:
         self.limits = limits or EngineLimits()
@@ -60,7 +60,7 @@ class GuardedEngine:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         state: EngineState | None = None,
     ) -> None:
-        """`state` has limits of its own: `limits` is for an engine without one."""
+        """`state` has its own limits; `limits` applies only without a `state`."""
         self._engine = engine
         self._clock = clock
         self._state = state or EngineState(limits)
@@ -87,16 +87,16 @@ class GuardedEngine:
         return outcome
 
     async def _admit(self) -> SearchOutcome | None:
-        """Wait for a turn; an outcome when there is none to be had."""
+        """Wait for a turn; returns an outcome if the engine must not be asked."""
         now = self._now()
         if now < self._state.not_before:
             pause = self._state.not_before - now
-            return Blocked(self.name, f"it asked us to come again in {pause:.0f} s", pause)
+            return Blocked(self.name, f"it asked us to retry in {pause:.0f} s", pause)
         wait = self._state.bucket.wait_s(now)
         if wait > self._limits.longest_wait_s:
-            return Failed(self.name, f"it is asked as often as we allow; the next turn is in {wait:.0f} s")
+            return Failed(self.name, f"our rate limit for it is reached; the next request is possible in {wait:.0f} s")
         if not self._state.breaker.allows(now):
-            return Failed(self.name, "it did not work several times in a row and is left alone for a while")
+            return Failed(self.name, "it failed several times in a row and is not asked for a while")
         self._state.bucket.take(now)
         if wait > 0:
             try:
@@ -113,7 +113,7 @@ class GuardedEngine:
         except TimeoutError:
             return Failed(self.name, f"it did not answer in {self._limits.timeout_s:g} s")
         except BaseException:
-            # Cancelled, or a defect of the engine's code: the breaker must not wait for ever for the end of this try.
+            # Cancelled, or a bug in the engine's code: the breaker must not wait for ever for the result of this attempt.
             self._state.breaker.gave_up()
             raise
 

@@ -1,4 +1,4 @@
-"""How often an engine is asked, and when it is left alone. Pure counting: the time is given, nothing waits here.
+"""Rate limit and circuit breaker for an engine. Pure arithmetic: the caller passes the time, and nothing waits here.
 
 ```
 breaker     closed ──failures in a row──> open ──after a while──> half open ──one try──┬─ worked ──> closed
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 
 class TokenBucket:
-    """At most `burst` at once, and `per_s` a second over time."""
+    """At most `burst` at once, and `per_s` per second over time."""
 
     def __init__(self, per_s: float, burst: int) -> None:
         self._per_s = per_s
@@ -21,17 +21,17 @@ class TokenBucket:
         self._at: float | None = None
 
     def wait_s(self, now: float) -> float:
-        """How long to wait before one may be taken."""
+        """How long to wait before a token may be taken."""
         self._refill(now)
         return 0.0 if self._tokens >= 1 else (1 - self._tokens) / self._per_s
 
     def take(self, now: float) -> None:
-        """Take one. It may be one that is not there yet, for somebody who waits for it: those behind wait longer."""
+        """Take a token. It may be one that is not there yet, for a caller that waits for it: later callers wait longer."""
         self._refill(now)
         self._tokens -= 1
 
     def _refill(self, now: float) -> None:
-        # A clock that is set back gives nothing, and takes nothing away.
+        # If the clock is set back, no tokens are added or removed.
         passed = max(0.0, now - self._at) if self._at is not None else 0.0
         self._at = now
         self._tokens = min(self._burst, self._tokens + passed * self._per_s)
@@ -39,7 +39,7 @@ class TokenBucket:
 
 @dataclass
 class Breaker:
-    """Leaves an engine alone that does not work."""
+    """Stops asking an engine that keeps failing."""
 
     failures_to_open: int = 3
     open_s: float = 60.0
@@ -48,7 +48,7 @@ class Breaker:
     _trying: bool = False
 
     def allows(self, now: float) -> bool:
-        """Whether to ask. In the half-open state only the first caller may; who is allowed must report back."""
+        """Whether to ask. In the half-open state only the first caller may; every allowed caller must report back."""
         if self._opened_at is None:
             return True
         if self._trying or 0 <= now - self._opened_at < self.open_s:
@@ -66,5 +66,5 @@ class Breaker:
         self._trying = False
 
     def gave_up(self) -> None:
-        """The try was broken off and says nothing about the engine."""
+        """The attempt was cancelled and says nothing about the engine."""
         self._trying = False

@@ -1,13 +1,13 @@
-"""What a search can come to. Four different things, because they ask for different acts.
+"""The possible outcomes of a search. There are four, because each calls for a different reaction.
 
 | outcome | meaning | what helps |
 |---|---|---|
 | `Found` | results | reading them |
-| `Empty` | the engine searched and knows nothing | other words |
-| `Blocked` | the engine does not serve us now: a bot check, a quota, a rate | another engine, or time |
-| `Failed` | no usable answer: no connection, a refused key, rubbish | another engine, or the operator |
+| `Empty` | the engine searched and found nothing | other words |
+| `Blocked` | the engine does not serve us now: a bot check, a quota, a rate limit | another engine, or time |
+| `Failed` | no usable answer: no connection, an invalid key, garbage | another engine, or the operator |
 
-Rule to keep: only an answer that says "no results" in the engine's own way is `Empty`. An answer nobody understands is `Failed`.
+Rule to keep: only an answer that explicitly says "no results" is `Empty`. An answer that we cannot interpret is `Failed`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LONGEST_QUERY = 400
 
 @dataclass(frozen=True)
 class SearchResult:
-    """One line of an answer. All of it is untrusted text."""
+    """One search result. All of it is untrusted text."""
 
     title: str
     url: str
@@ -47,7 +47,7 @@ class Blocked:
     engine: str
     why: str
     retry_after_s: float | None = None
-    """What the engine said about when to come again."""
+    """When the engine allows the next request."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ SearchOutcome = Found | Empty | Blocked | Failed
 
 
 class SearchEngine(Protocol):
-    """Asks one engine once. It raises nothing for what the engine or the network does; that is an outcome."""
+    """Asks one engine once. Engine and network errors are outcomes, not exceptions."""
 
     @property
     def name(self) -> str: ...
@@ -69,7 +69,7 @@ class SearchEngine(Protocol):
 
 
 def check_query(query: str) -> str:
-    """The query with plain spaces; `ToolUseError` for one that cannot be asked."""
+    """The query with plain spaces; raises `ToolUseError` if it is empty or too long."""
     plain = " ".join(query.split())
     if not plain:
         raise ToolUseError("The search query is empty. Give a few words to search for.")
@@ -79,5 +79,5 @@ def check_query(query: str) -> str:
 
 
 def clamp_limit(limit: int) -> int:
-    """A number of results that may be asked for: 1 to `MOST_RESULTS`."""
+    """Limit the number of results to 1 to `MOST_RESULTS`."""
     return max(1, min(limit, MOST_RESULTS))

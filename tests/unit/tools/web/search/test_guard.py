@@ -229,7 +229,7 @@ def test_the_order_of_the_settings_is_kept():
     ("variables", "words"),
     [
         ({"STEPWELL_SEARCH_ENGINES": "tavily"}, "needs TAVILY_API_KEY"),
-        ({"STEPWELL_SEARCH_ENGINES": "altavista"}, "which nobody knows"),
+        ({"STEPWELL_SEARCH_ENGINES": "altavista"}, "which is unknown"),
         ({"STEPWELL_SEARXNG_URL": "searx"}, "STEPWELL_SEARXNG_URL"),
     ],
 )

@@ -1,1 +1,1 @@
-"""How each search engine is asked, and how its response is read. One module for each; `asking` is what they share."""
+"""How to query each search engine and read its response. One module per engine; `asking` is what they share."""

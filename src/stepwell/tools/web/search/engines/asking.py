@@ -1,4 +1,4 @@
-"""What asking an engine has in common: sending, judging the status, reading JSON, and keeping only results that can be used."""
+"""What all engines share: sending, checking the status, reading JSON, and keeping only usable results."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from stepwell.tools.web.search.outcomes import Blocked, Empty, Failed, Found, Se
 from stepwell.tools.web.transport import Web, WebRequest, WebResponse
 
 SEARCH_TIMEOUT_S = 12.0
-_MOST_BYTES = 4 * 1024 * 1024
+_MAX_BYTES = 4 * 1024 * 1024
 _LONGEST_PAUSE_S = 24 * 3600.0
 
 
 def search_request(engine: str, url: str, **more: Any) -> WebRequest:
-    """A request with the limits of a search."""
-    return WebRequest(url, purpose=f"search:{engine}", timeout_s=SEARCH_TIMEOUT_S, max_bytes=_MOST_BYTES, **more)
+    """A request with the limits for a search."""
+    return WebRequest(url, purpose=f"search:{engine}", timeout_s=SEARCH_TIMEOUT_S, max_bytes=_MAX_BYTES, **more)
 
 
 async def ask(
     web: Web, engine: str, request: WebRequest, *, blocked_by: Iterable[int] = (429,)
 ) -> WebResponse | Blocked | Failed:
-    """The answer, if it is one with status 200."""
+    """The response if its status is 200; otherwise the outcome."""
     try:
         response = await web.send(request)
     except WebError as error:
@@ -42,7 +42,7 @@ async def ask(
 
 
 def retry_after_s(response: WebResponse, now: datetime | None = None) -> float | None:
-    """`Retry-After` in seconds, written as a number or as a date (measured against the answer's own `Date`)."""
+    """`Retry-After` in seconds, from a number or a date (relative to the response's own `Date`)."""
     said = (response.header("retry-after") or "").strip()
     if said.isascii() and said.isdigit():
         return min(float(said), _LONGEST_PAUSE_S)
@@ -62,7 +62,7 @@ def read_json(engine: str, response: WebResponse) -> dict[str, Any] | Failed:
 
 
 def results_from(engine: str, items: Any, keys: tuple[str, str, str], limit: int) -> Found | Empty | Failed:
-    """From a list of objects: `keys` name title, address and excerpt. A list without one usable result is rubbish."""
+    """Results from a list of objects: `keys` name title, address and excerpt. A list without any usable result is a failure."""
     if not isinstance(items, list):
         return Failed(engine, "its answer has no list of results")
     title, url, snippet = keys
@@ -74,7 +74,7 @@ def results_from(engine: str, items: Any, keys: tuple[str, str, str], limit: int
 
 
 def usable_results(rows: Iterable[tuple[Any, Any, Any]], limit: int) -> tuple[SearchResult, ...]:
-    """Those with an address on the web, each address once, text without markup."""
+    """The rows with a web address, each address once, text without markup."""
     results: dict[str, SearchResult] = {}
     for title, url, snippet in rows:
         if len(results) >= limit:
@@ -99,7 +99,7 @@ def _line(text: Any, most: int) -> str:
 
 
 def _hint(status: int) -> str:
-    return {401: " (its key is not accepted)", 403: " (it refuses; a wrong key, or not allowed)"}.get(status, "")
+    return {401: " (its key is not accepted)", 403: " (access refused: a wrong key, or not allowed)"}.get(status, "")
 
 
 def _date(text: str) -> datetime | None:

@@ -1,4 +1,4 @@
-"""Brave Search, an index of its own. Needs a key."""
+"""Brave Search, which has its own index. Needs a key."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Brave:
         if isinstance(data, Failed):
             return data
         if data.get("type") != "search":
-            return Failed(self.name, "its answer is not one to a search")
+            return Failed(self.name, "its answer is not a search answer")
         web = data.get("web")
         if web is None:
-            return Empty(self.name)  # Brave leaves the part out when it has nothing for it
+            return Empty(self.name)  # Brave leaves this part out if it found nothing
         if not isinstance(web, dict):
             return Failed(self.name, "its answer has no list of results")
         return results_from(self.name, web.get("results"), ("title", "url", "description"), clamp_limit(limit))

@@ -1,7 +1,7 @@
-"""DuckDuckGo's page for browsers without scripts. It needs no key, and is what is asked when nothing is configured.
+"""DuckDuckGo's page for browsers without scripts. It needs no key, and is the default if nothing is configured.
 
-It answers a bot check with status 202, or with a page that has a puzzle, after about a dozen quick requests. Both are `Blocked`.
-Such a page has no results either, so a page is `Empty` only if it says so in its own way.
+After about a dozen quick requests it sends a bot check, with status 202 or as a page with a puzzle. Both are `Blocked`. Such a page has
+no results either, so a page is `Empty` only if it explicitly says so.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class DuckDuckGo:
 
 
 def _judge(page: ResultPage, limit: int) -> SearchOutcome:
-    """What a page with status 200 says."""
+    """Interpret a page with status 200."""
     engine = DuckDuckGo.name
-    # Results are looked for first: a page about bots may mention all that a bot check does.
+    # Look for results first: a page about bots may mention everything that a bot check contains.
     results = usable_results(((title, _unwrap(link), snippet) for title, link, snippet in page.rows), limit)
     if results:
         return Found(engine, results)
@@ -66,11 +66,11 @@ def _judge(page: ResultPage, limit: int) -> SearchOutcome:
         return Blocked(engine, "it asks whether we are a bot")
     if page.says_none:
         return Empty(engine)
-    return Failed(engine, "its page has neither results nor the words that there are none")
+    return Failed(engine, "its page has neither results nor a 'no results' note")
 
 
 def _unwrap(link: str) -> str:
-    """The address behind DuckDuckGo's own; nothing for an advertisement (`y.js`) or another page of its own."""
+    """The address behind DuckDuckGo's redirect; empty for an advertisement (`y.js`) or another page of its own."""
     try:
         parts = urlsplit("https:" + link if link.startswith("//") else link)
         host = parts.hostname or ""

@@ -1,6 +1,6 @@
-"""Google's Programmable Search Engine (Custom Search JSON API), for those who have a key and an engine id.
+"""Google's Programmable Search Engine (Custom Search JSON API), for users with a key and an engine id.
 
-Closed to new customers, and its search of the whole web ends on 2027-01-01. It gives at most ten results for a request.
+Closed to new customers, and its search of the whole web ends on 2027-01-01. It returns at most ten results per request.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _QUOTA = ("quota", "limit", "RESOURCE_EXHAUSTED")
 
 
 class GoogleCse:
-    """Asks `customsearch.googleapis.com`. The key goes into a header, so that no address holds it."""
+    """Asks `customsearch.googleapis.com`. The key goes into a header, so that no URL contains it."""
 
     name = "google_cse"
 

@@ -1,6 +1,6 @@
-"""A SearXNG instance of the operator's, by JSON. The instance must have `json` among its `search.formats`.
+"""The operator's own SearXNG instance, over JSON. The instance must have `json` among its `search.formats`.
 
-It asks other engines. When it has nothing because those did not answer, that is not "no results": it says which they were.
+It asks other engines. If it has no results because those did not answer, that is not "no results": it says which engines failed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BLOCKS = ("captcha", "too many requests", "access denied", "suspended")
 
 
 class SearXng:
-    """Asks the instance at `address`, which may be inside the network: the operator chose it."""
+    """Asks the instance at `address`, which may be inside the network because the operator chose it."""
 
     name = "searxng"
 

@@ -11,7 +11,7 @@ from stepwell.tools.web.transport import Web
 
 ADDRESS = "https://api.tavily.com/search"
 _USED_UP = (429, 432, 433)
-"""The rate, the plan's limit, and the limit of paying as one goes."""
+"""The rate limit, the plan's limit, and the pay-as-you-go limit."""
 
 
 class Tavily:

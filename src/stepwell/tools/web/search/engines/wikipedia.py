@@ -1,4 +1,4 @@
-"""Wikipedia's own search, by its REST interface. No key, and nothing but Wikipedia: a last resort that still can be cited."""
+"""Wikipedia's own search, over its REST interface. It needs no key and finds only Wikipedia: a last resort that can still be cited."""
 
 from __future__ import annotations
 
