@@ -234,7 +234,7 @@ async def test_a_database_that_only_lets_itself_be_read_is_not_ready(database: P
     """As providers do with one whose disk is nearly full: connections stay, and each transaction may only read."""
     await database.check()
     await database.write(lambda connection: connection.execute("SET default_transaction_read_only = on"))
-    with pytest.raises(StorageUnavailableError, match="only lets itself be read"):
+    with pytest.raises(StorageUnavailableError, match="is read-only"):
         await database.check()
 
 
