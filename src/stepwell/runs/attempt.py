@@ -1,14 +1,14 @@
-"""One attempt at a run: it streams the graph, records what comes, and says how it ended. Ending the run is the engine's.
+"""One attempt at a run: it streams the graph, records the output, and returns how it ended. The engine ends the run.
 
 ```
-run ─┬─ the graph ends ───────────> success      (the thread is interrupted when it waits for an answer)
-     ├─ the graph raises ─────────> error        (whatever it raises: also what is no `Exception`)
+run ─┬─ the graph ends ───────────> success      (the thread is interrupted if it waits for an answer)
+     ├─ the graph raises ─────────> error        (anything, even if it is not an `Exception`)
      ├─ stop(action) ─────────────> interrupted  (text of an unfinished answer is kept, marked) | rolled back
      ├─ time is up ───────────────> timeout      (the text is kept, and paid for, as after a stop)
-     └─ cancelled, storage, lease > raised: somebody else drives the run again
+     └─ cancelled, storage, lease > raised: another worker drives the run again
 ```
 
-A node that does not stop within a second of being cancelled is left behind: its writes are refused by the fence.
+A node that does not stop within a second of being cancelled is left behind: the fence refuses its writes.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class _Prepared:
 
 @dataclass
 class _Seen:
-    """What the stream has brought so far."""
+    """What the stream has produced so far."""
 
     values: Any = None
     interrupts: dict[str, PendingInterrupt] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class _Seen:
 
 @dataclass(frozen=True)
 class _Left:
-    """How an attempt that did not reach its end leaves the thread, as the newest checkpoint says; `None` where nobody could look."""
+    """How an unfinished attempt leaves the thread, according to the newest checkpoint; `None` if it could not be read."""
 
     values: Any = None
     interrupts: tuple[PendingInterrupt, ...] | None = None
@@ -120,15 +120,15 @@ class Attempt:
         self._seen = _Seen()
         self._left = _Left()
         self._began = claim.run.attempt > 1
-        """Whether a step of the graph has begun, here or perhaps in an earlier attempt."""
+        """Whether a step of the graph has begun, here or possibly in an earlier attempt."""
 
     def stop(self, action: CancelAction) -> None:
-        """The run is not wanted any more."""
+        """Stop the run."""
         if not self._stop.done():
             self._stop.set_result(action)
 
     async def until_stopped(self, timeout_s: float) -> None:
-        """Wait `timeout_s`, or until the run is to be stopped."""
+        """Wait `timeout_s`, or until `stop` is called."""
         await asyncio.wait({self._stop}, timeout=timeout_s)
 
     @property
@@ -143,7 +143,7 @@ class Attempt:
         except BaseException as error:
             if lost := find_infrastructure(error):
                 raise lost from lost.__cause__
-            # A graph is somebody's code: what it raises ends its run, never the process, and never leaves the run without an end.
+            # A graph is user code: what it raises ends its run, never the process, and never leaves the run without an end.
             logger.info("run failed", extra={"run_id": self._run.run_id}, exc_info=error)
             outcome = self._fail(error)
             await self._confirm_charges(outcome)

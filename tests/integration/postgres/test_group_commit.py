@@ -76,7 +76,7 @@ async def test_looking_and_then_acting_is_safe_among_processes(database: Postgre
 
 
 def test_what_postgres_cannot_keep_is_the_callers_to_change(database: PostgresDatabase):
-    with pytest.raises(InvalidRequestError, match="character zero"):
+    with pytest.raises(InvalidRequestError, match="NUL characters"):
         database.write_now(put("a\0b"))
     with pytest.raises(InvalidRequestError, match="64 bits"):
         database.write_now(put("large", 2**70))

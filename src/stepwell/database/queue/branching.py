@@ -36,7 +36,7 @@ def settle_checkpoint(connection: Connection, run: Run, under_way: Collection[st
 
 
 def is_elsewhere(connection: Connection, run: Run) -> bool:
-    """Whether a run whose checkpoint was settled comes with one that is not the newest of its graph, where a thread at rest asks."""
+    """Whether a run, after `settle_checkpoint`, names a checkpoint other than its graph's newest, which is where a thread at rest asks."""
     asked = run.request.checkpoint
     if asked is None:
         return False
