@@ -315,6 +315,4 @@ def _settle(job: Job[Any]) -> None:
 
 def unavailable(error: BaseException, *, away: bool = False) -> StorageUnavailableError:
     # The database's own text contains no path and no value, and operators need it ("database or disk is full").
-    return StorageUnavailableError(
-        f"The database cannot be used now: {error}. Nothing was stored; try again later.", away=away
-    )
+    return StorageUnavailableError(f"The database cannot be used now: {error}. Nothing was stored; try again later.", away=away)

@@ -106,7 +106,7 @@ class SqlEffects:
 
 def stands_behind(connection: Connection, run: Run) -> bool:
     """Whether an effect began in a run that only continued what was already in the thread, with an answer or without input. Rolling its
-    steps back would leave the call there as if it had never begun, and its interrupt open. A run with its own input takes the call along."""
+    steps back would leave the call there as if it had never begun, and its interrupt open. With a run's own input, the call goes too."""
     if run.request.input is not None:
         return False
     row = connection.execute("SELECT 1 FROM effects WHERE thread_id = ? AND run_id = ?", (run.thread_id, run.run_id)).fetchone()

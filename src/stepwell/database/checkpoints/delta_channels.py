@@ -63,8 +63,8 @@ class _Ancestor:
 
 
 class Lineage:
-    """A checkpoint's ancestors, nearest first. `reach` holds, per channel, the index of the ancestor that stores its value, or the number of
-    ancestors if none does. Nothing beyond that is known here."""
+    """A checkpoint's ancestors, nearest first. `reach` holds, per channel, the index of the ancestor that stores its value, or the number
+    of ancestors if none does. Nothing beyond that is known here."""
 
     def __init__(self, checkpoint_id: str, ancestors: list[_Ancestor], reach: Mapping[str, int]) -> None:
         self._ancestors = ancestors

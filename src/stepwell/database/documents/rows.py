@@ -66,7 +66,7 @@ def read_text(connection: Connection, thread_id: str, number: int) -> bytes:
 
 
 def forget_unneeded(connection: Connection, thread_id: str) -> None:
-    """Delete documents that no event, record or result needs, directly or as a base. Skipped during a run, which builds on what it wrote."""
+    """Delete documents that no event, record or result needs, directly or as a base. Skipped during a run: it builds on what it wrote."""
     at_work = connection.execute("SELECT lease_run FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
     if at_work is None or at_work["lease_run"] is None:
         connection.execute(_UNNEEDED, {"thread": thread_id})

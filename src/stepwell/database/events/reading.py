@@ -100,7 +100,7 @@ def events_after(
     documents: DocumentReader | None = None,
 ) -> Iterator[RunEvent]:
     documents = documents or DocumentReader(thread_id)
-        # Numbers beyond SQLite's range are replaced by its limits.
+    # Numbers beyond SQLite's range are replaced by its limits.
     bounds = max(min(after, LARGEST_SEQ), -1), min(limit, LARGEST_SEQ)
     cursor = (
         connection.execute(_OF_THREAD, (thread_id, *bounds))

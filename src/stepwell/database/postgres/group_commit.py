@@ -95,7 +95,7 @@ class GroupCommit:
         """Afterwards every job has its committed result or its error."""
         exclusive = [job for job in group if job.exclusive]
         if exclusive and len(exclusive) < len(group):
-            # Exclusive work makes other processes wait, so it does not wait for the rest. The rest goes first: it may have made work for it.
+            # Exclusive work makes other processes wait, so it gets its own transaction. The rest goes first: it may create work for it.
             self.run([job for job in group if not job.exclusive])
             group = exclusive
         if self._is_settled(group, _TRIES_TOGETHER):

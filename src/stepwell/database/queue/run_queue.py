@@ -139,7 +139,7 @@ class RunQueue:
         return admitted
 
     async def recall(self, key: RequestKey) -> list[Admitted] | None:
-        """The runs a key has started; `None` if it is new. `RequestKeyError` if the request differs, `NotFoundError` if a run was deleted."""
+        """The runs a key has started; `None` if it is new. `RequestKeyError` if the request differs, `NotFoundError` if one is deleted."""
         return await self._database.read(lambda connection: _recall(connection, key))
 
     async def note(self, key: RequestKey) -> None:
@@ -311,7 +311,7 @@ class RunQueue:
 
     def _released_unwanted(self, releasing: asyncio.Future[None]) -> None:
         if not releasing.cancelled() and (error := releasing.exception()) is not None:
-                logger.error("could not give a thread back; it is held until the next start", exc_info=error)
+            logger.error("could not give a thread back; it is held until the next start", exc_info=error)
         self._changed.set()
 
     async def recover(self, worker: str) -> list[Run]:

@@ -81,9 +81,7 @@ def _is_settled(known: EffectRecord, *, happened: bool) -> bool:
         return False
     if (known.outcome == "done") is not happened:
         fact = "it was done" if known.outcome == "done" else "it was not done"
-        raise InvalidRequestError(
-            f"The outcome of effect '{known.key}' is already known: {fact}. It cannot be changed."
-        )
+        raise InvalidRequestError(f"The outcome of effect '{known.key}' is already known: {fact}. It cannot be changed.")
     return known.settled_at is not None or not known.taken_back
 
 

@@ -138,7 +138,9 @@ def _number(value: float) -> float:
         try:
             return float(value)  # as SQLite reads it in JSON
         except OverflowError as error:
-            raise InvalidRequestError("The filter contains a number that is too large to compare with. Use a smaller one.") from error
+            raise InvalidRequestError(
+                "The filter contains a number that is too large to compare with. Use a smaller one."
+            ) from error
     return value
 
 

@@ -145,7 +145,9 @@ def publish(partial: Path, file: Path, *, force: bool) -> None:
             # Unlike a rename, a link fails if another process has created the file meanwhile.
             os.link(partial, file)
         except FileExistsError as error:
-            raise ConfigurationError(f"A file '{file.name}' has just been created by another program. Choose another name.") from error
+            raise ConfigurationError(
+                f"A file '{file.name}' has just been created by another program. Choose another name."
+            ) from error
     flush_folder(file.parent)
 
 

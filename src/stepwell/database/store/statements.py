@@ -91,7 +91,9 @@ class Shelf(NamedTuple):
 def namespace_text(labels: Sequence[str]) -> str:
     for label in labels:
         if _END in label:
-            raise InvalidNamespaceError(f"Invalid namespace label {label!r} in {tuple(labels)}: U+001F is reserved for the store.")
+            raise InvalidNamespaceError(
+                f"Invalid namespace label {label!r} in {tuple(labels)}: U+001F is reserved for the store."
+            )
     return "".join(label + _END for label in labels)
 
 
