@@ -39,7 +39,7 @@ class Duty:
 
     def succeeded(self) -> None:
         if self.failing is not None:
-            logger.info("%s works again", self.name)
+            logger.info("%s: working again", self.name)
         self.failing, self._in_a_row = None, 0
 
     def failed(self, error: Exception) -> float:

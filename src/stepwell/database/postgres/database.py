@@ -125,7 +125,7 @@ class PostgresDatabase(SqlDatabase):
             return await super().read(work, patient=patient)
 
     async def write(self, work: Work[T], *, frees: bool = False, synced: bool = False) -> T:
-        async with _answered(_ANSWER_S, f"This may have been stored, or may be yet. {LOOK_FIRST}", OutcomeUnknownError):
+        async with _answered(_ANSWER_S, f"This may have been stored, or may still be. {LOOK_FIRST}", OutcomeUnknownError):
             return await super().write(work, frees=frees, synced=synced)
 
     def read_now(self, work: Work[T]) -> T:

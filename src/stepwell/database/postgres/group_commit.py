@@ -14,9 +14,9 @@ all together, SERIALIZABLE ──commit──> done
 ```
 
 Work was written for SQLite, where one writer reads and then acts, and nobody comes in between. SERIALIZABLE promises the same for many
-processes: Postgres refuses a transaction that could have seen something else in every serial order, and it runs again. Postgres detects
-that by the index pages that were read, and so refuses many transactions that were independent. Most work is *guarded*, which includes all
-that runs write under their lease: it changes its thread's row first, and a snapshot is enough for it.
+processes: Postgres refuses a transaction whose result matches no serial order, and it runs again. Postgres detects that by the index pages
+that were read, and so refuses many transactions that were independent. Most work is *guarded*, which includes all that runs write under
+their lease: it changes its thread's row first, and a snapshot is enough for it.
 """
 
 from __future__ import annotations

@@ -136,9 +136,7 @@ class PostgresPersistence(Persistence):
         self.counts.capacity = self.queue.capacity
         notify = self.counts.live(connection)
         if self.fan_out is not None:
-            if (
-                notify and not self.fan_out.notify_too
-            ):  # a process that only hears Postgres may have missed something since it joined
+            if notify and not self.fan_out.notify_too:  # the one that needs it may have missed something since it joined
                 connection.execute("SELECT pg_notify('stepwell', 'all')")
             self.fan_out.notify_too = notify
 

@@ -476,7 +476,7 @@ async def test_a_file_that_cannot_be_used_is_named_with_the_graph(
 
 async def test_a_file_that_was_mended_can_be_loaded_without_a_restart(tmp_path: Path) -> None:
     registry = GraphRegistry.from_specs({"g": "./agent.py:graph"}, tmp_path)
-    with pytest.raises(ConfigurationError, match=r"names the file 'agent\.py', which is not there"):
+    with pytest.raises(ConfigurationError, match=r"names the file 'agent\.py', which does not exist"):
         await registry.check()
 
     (tmp_path / "agent.py").write_text(FILE.format(imports="", value=1))
