@@ -61,7 +61,7 @@ GRAPHS = {
 BROKEN = {
     "wants_package": "The graph 'wants_package' cannot be loaded: importing 'wants_package.py' failed with ModuleNotFoundError: "
     "'langchain_no_such_provider' is not installed.",
-    "gone": "The graph 'gone' names the file 'gone.py', which is not there.",
+    "gone": "The graph 'gone' names the file 'gone.py', which does not exist.",
     "written_in_js": "The graph 'written_in_js' is written in JavaScript or TypeScript",
 }
 
@@ -106,8 +106,8 @@ def ask(server: Server, graph: str) -> Any:
 def test_a_project_is_served_as_it_was_cloned(server: Server, project: Path) -> None:
     screen = server.output
     assert "graphs    agent, remembers, remembers_blocking, for_user, tools\n" in screen
-    assert "note      'env' in 'langgraph.json' names the file '.env', which is not there." in screen
-    assert "note      'dependencies' in 'langgraph.json' names the folder 'gone', which is not there." in screen
+    assert "note      'env' in 'langgraph.json' names the file '.env', which does not exist." in screen
+    assert "note      'dependencies' in 'langgraph.json' names the folder 'gone', which does not exist." in screen
     assert [ask(server, name) for name in ("agent", "remembers", "remembers_blocking", "for_user")] == [
         "Hello from the template"
     ] * 4

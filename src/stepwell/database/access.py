@@ -1,6 +1,6 @@
 """API keys, sessions and sign-ins in the database. The server decides what a key looks like and how it is checked.
 
-Only hashes are stored, so that nobody can sign in with what the database holds.
+Only hashes are stored, so nobody can sign in with what is in the database.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from stepwell.database.rows import dumps, from_time, loads, to_time
 from stepwell.sql import Connection, Row
 
 SIGN_IN_LASTS = timedelta(minutes=10)
-"""From leaving for the identity provider to coming back."""
+"""How long a user has to come back from the identity provider."""
 
 
 @dataclass(frozen=True)
 class ApiKey:
-    """A key somebody may use. `key_id` is the part of it that is not secret."""
+    """`key_id` is the public part of the key."""
 
     key_id: str
     owner: str
@@ -31,7 +31,7 @@ class ApiKey:
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     grants: Grants = NO_ROOTS
-    """The workspaces that it opens."""
+    """The workspaces it gives access to."""
 
     def usable(self, now: datetime) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
@@ -39,7 +39,7 @@ class ApiKey:
 
 @dataclass(frozen=True)
 class SignInSession:
-    """Somebody signed in with a browser. It ends with the key it was opened with."""
+    """A browser session. It ends with the key it was opened with."""
 
     hash: str
     owner: str
@@ -51,7 +51,7 @@ class SignInSession:
 
 @dataclass(frozen=True)
 class SignIn:
-    """Somebody on the way to an identity provider: what must come back with them. Good for one use."""
+    """A user on the way to an identity provider, and what must come back with them. It can be used once."""
 
     hash: str
     state: str
@@ -62,7 +62,7 @@ class SignIn:
 
 
 class AccessRecords:
-    """Keys, sessions and sign-ins. Nothing is cached: a revoked key is gone for the next request."""
+    """Keys, sessions and sign-ins. Nothing is cached: a revoked key fails on the next request."""
 
     def __init__(self, database: SqlDatabase, clock: Clock) -> None:
         self._database = database
@@ -88,7 +88,7 @@ class AccessRecords:
         return [_key(row) for row in rows]
 
     async def revoke_key(self, key_id: str) -> bool:
-        """Whether there was such a key that was not revoked yet. Its sessions end too."""
+        """Revoke the key and end its sessions. Returns whether the key existed and wasn't revoked yet."""
         now = self._now()
 
         def work(connection: Connection) -> bool:
@@ -126,7 +126,7 @@ class AccessRecords:
     async def find_session(self, hash: str) -> SignInSession | None:
         """A session that is open now: not expired, and its key still usable."""
         now = self._now()
-        # The key is asked for in the same query: a session does not outlive it.
+        # Checks the key in the same query: a session must not outlive its key.
         row = await self._database.read(
             lambda c: c.execute(
                 "SELECT s.* FROM sessions AS s LEFT JOIN api_keys AS k ON k.key_id = s.key_id WHERE s.hash = ? AND s.expires_at > ?"
@@ -162,7 +162,7 @@ class AccessRecords:
         await self._database.write(work)
 
     async def take_sign_in(self, hash: str) -> SignIn | None:
-        """Give it once, and not when it has expired."""
+        """Return the sign-in and delete it; `None` if it has expired or was already used."""
         now = self._now()
         row = await self._database.write(
             lambda c: c.execute("DELETE FROM sign_ins WHERE hash = ? AND expires_at > ? RETURNING *", (hash, now)).fetchone()

@@ -1,4 +1,4 @@
-"""A report on a database: its form, its size, what is in it. Making one only reads, and servers may be at work."""
+"""A report on a database: its schema version (`form`), size and contents. It only reads, so servers may keep running."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _COUNTED = ("threads", "runs", "events", "checkpoints", "writes", "store_items",
 
 
 class Migration(NamedTuple):
-    """A step from one form to the next."""
+    """A step from one schema version to the next."""
 
     number: int
     name: str
@@ -24,28 +24,28 @@ class Contents:
     open_runs: int
     open_interrupts: int
     unreadable_runs: int
-    """Set aside, because their rows cannot be read."""
+    """Set aside because their rows can't be read."""
     half_erased: int
-    """Threads that are gone and whose last rows are still to be deleted."""
+    """Deleted threads whose last rows have not been removed yet."""
 
 
 @dataclass(frozen=True)
 class Condition:
     form: int
     missing: tuple[Migration, ...]
-    """Steps to the newest form."""
+    """Migrations up to the newest schema version."""
     size_bytes: int
     free_bytes: int | None
-    """Inside of it, where that is known."""
+    """Unused space inside the database, where known."""
     contents: Contents
     in_use: str
 
 
 def count_contents(connection: Connection, form: int) -> Contents:
-    """Of a database of any form; 0 is empty."""
+    """Works for any schema version; 0 means empty."""
 
     def count(what: str, *, since: int = 1) -> int:
-        """`since`: the first form that has the table."""
+        """`since`: the first schema version that has the table."""
         return int(connection.execute(f"SELECT COUNT(*) FROM {what}").fetchone()[0]) if form >= since else 0  # noqa: S608 - ours
 
     return Contents(

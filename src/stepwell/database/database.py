@@ -1,18 +1,18 @@
-"""A database as the rest of `runs` sees it: work, which is a function of a connection, is handed in and comes back done.
+"""The database as the rest of the package sees it: callers submit work (a function of a connection) and get its result.
 
 ```
-write ──> one queue ──> the writer's thread: all that waits, in one transaction, one commit ──> callers go on
+write ──> one queue ──> the writer's thread: everything waiting, in one transaction, one commit ──> callers continue
 read  ──> one queue ──> a few readers' threads, each on a snapshot
 ```
 
-Work that writes runs in the order it was handed in, and one piece that fails takes nobody with it. A caller goes on when the commit has
-happened: what was awaited survives a kill of the process. The order is relied upon: an effect that is journaled after a checkpoint was
-handed in is never stored without that checkpoint. Work of one *lane* (a run's checkpoints and effects, under one lease) is also stored
-without gaps: when a piece fails because of the storage, later ones of its lane are refused, in this group and in all to come. A lane
-is over with its lease, and whoever drives the run begins another.
+Writes run in the order they were submitted, and one that fails does not affect the others. A caller continues once its work is
+committed, so whatever was awaited survives a kill of the process. Other code relies on the order: an effect journaled after a
+checkpoint was submitted is never stored without that checkpoint. Work in one *lane* (a run's checkpoints and effects, under one lease) is
+also stored without gaps: once a piece fails because of the storage, all later work in its lane is refused. A lane ends with its lease;
+the next worker that drives the run starts another.
 
-Rules to keep: work does not commit, does not call back into the database, and does nothing but SQL (it holds everybody up). It may be run
-again from the start when the database could not commit it, so it changes nothing but its own result.
+Rules to keep: work does not commit, does not call back into the database, and does nothing but SQL (all other writes wait for it). It may
+be run again from the start if the database could not commit it, so it changes nothing but its own result.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 Work = Callable[[Connection], T]
 GroupWritten = Callable[[int, float], None]
-"""Told of every commit, in the writer's thread: how many pieces of work it held, and how many seconds it took."""
+"""Called after every commit, in the writer's thread, with the number of pieces of work and the seconds it took."""
 
 _LARGEST_GROUP = 256
 _READERS = 4
 _PATIENT_READERS = 2
-"""For reads whose size a caller chooses (a history, a search with values): however many, they leave the others' readers alone."""
-_MOST_BROKEN_LANES = 10_000
+"""For reads whose size a caller chooses (a history, a search with values), so that they never occupy the other readers."""
+_MAX_BROKEN_LANES = 10_000
 
 
 @dataclass(frozen=True)
 class OrderedWork(Generic[T]):
-    """Work that is refused once earlier work of its lane could not be stored."""
+    """Work that is refused once earlier work in its lane could not be stored."""
 
     lane: Hashable | None
     work: Work[T]
     guarded: bool = False
-    """It concerns one thread, whose row it changes first. So whoever else changes that thread meanwhile is noticed by that row, and nobody
-    has to remember all that was read."""
+    """It concerns one thread and changes that thread's row first. A concurrent change to the thread then conflicts on that row, and the
+    database need not track everything that was read."""
 
     def __call__(self, connection: Connection) -> T:
         return self.work(connection)
@@ -61,8 +61,8 @@ class OrderedWork(Generic[T]):
 
 @dataclass(frozen=True)
 class Separate(Generic[T]):
-    """Work for `read` that needs no transaction: a single statement, which sees a snapshot by itself, or several that are each committed by
-    themselves. It may be run twice."""
+    """Work for `read` that needs no transaction: a single statement, which sees a snapshot anyway, or several that commit separately. It
+    may run twice."""
 
     work: Work[T]
 
@@ -77,11 +77,11 @@ class Job(Generic[T]):
     loop: asyncio.AbstractEventLoop | None = None
     """The loop that `done` belongs to, if it is one of asyncio's."""
     frees: bool = False
-    """It makes room: it may use the reserve of a disk that is full."""
+    """It frees space, so it may use the reserve of a full disk."""
     synced: bool = False
-    """It has to survive the power going out, whatever the rest of the database does."""
+    """It must survive a power failure, whatever the rest of the database promises."""
     exclusive: bool = False
-    """Nobody else does such a thing meanwhile, in any process. Where somebody does, it is not done and gives `None`."""
+    """Only one process may do such work at a time. If another one is doing it now, it is skipped and returns `None`."""
     result: Any = None
     error: BaseException | None = None
 
@@ -95,18 +95,18 @@ class Job(Generic[T]):
 
 
 class BrokenLanes:
-    """Lanes of which something could not be stored. Used by the writer's thread alone."""
+    """Lanes in which some work could not be stored. Used only by the writer's thread."""
 
     def __init__(self) -> None:
         self._broken: dict[Hashable, bool] = {}
-        """Lane -> whether the database was away."""
+        """Lane -> whether the database was unreachable."""
 
     def refuse(self, job: Job[Any]) -> bool:
-        """Whether earlier work of its lane is missing; then the job has its error."""
+        """Whether earlier work in its lane is missing; if so, sets the job's error."""
         if job.lane is None or job.lane not in self._broken:
             return False
         job.error = StorageUnavailableError(
-            "An earlier write of this run could not be stored, so this one was not. The run is driven again.",
+            "An earlier write of this run could not be stored, so this one was refused. The run will be driven again.",
             away=self._broken[job.lane],
         )
         return True
@@ -114,13 +114,13 @@ class BrokenLanes:
     def add(self, job: Job[Any]) -> None:
         if job.lane is None:
             return
-        while len(self._broken) >= _MOST_BROKEN_LANES:
+        while len(self._broken) >= _MAX_BROKEN_LANES:
             del self._broken[next(iter(self._broken))]
         self._broken[job.lane] = isinstance(job.error, StorageUnavailableError) and job.error.away
 
 
 class SqlDatabase(ABC):
-    """Close with `close()`. Safe to use from any thread and any event loop. A subclass says how work is run and committed."""
+    """Close with `close()`. Safe to use from any thread and any event loop. A subclass runs and commits the work."""
 
     dialect: Dialect
 
@@ -132,15 +132,15 @@ class SqlDatabase(ABC):
         self._threads: tuple[threading.Thread, ...] = ()
         self._closed = False
 
-    # What a subclass says
+    # For subclasses to implement
 
     @abstractmethod
     def _write_groups(self) -> None:
-        """The writer's thread: run groups until `_next_group` says that it is over."""
+        """The writer's thread: run groups until `_next_group` returns the last one."""
 
     @abstractmethod
     def _read_here(self, work: Work[T]) -> T:
-        """Work on a snapshot, in the calling thread, which is a reader's."""
+        """Run work on a snapshot, in the calling reader thread."""
 
     @abstractmethod
     def read_now(self, work: Work[T]) -> T:
@@ -151,37 +151,37 @@ class SqlDatabase(ABC):
 
     @abstractmethod
     def require_room(self) -> None:
-        """`StorageUnavailableError` when there is too little room to begin something new."""
+        """Raise `StorageUnavailableError` when there is too little space to start something new."""
 
     @abstractmethod
     def size_bytes(self) -> int:
-        """How large the database is, as far as that is known without asking it."""
+        """The size of the database, as far as known without a query."""
 
     @abstractmethod
     async def give_back_space(self, *, only_if_low: bool = False) -> int:
-        """Return what is free inside the database to the machine, in small steps. Gives how many bytes."""
+        """Return free space inside the database to the machine, in small steps. Returns the number of bytes."""
 
     @abstractmethod
     async def check(self) -> None:
-        """Raise `StorageUnavailableError` when nothing can be written now."""
+        """Raise `StorageUnavailableError` if writing is not possible now."""
 
     def serving_since(self, connection: Connection) -> float:
-        """Since when everybody could have reached the database; before that, nobody's silence means anything."""
+        """Since when every worker could reach the database. A worker's silence before that means nothing."""
         return 0.0
 
     def leads(self) -> bool:
-        """Whether this process keeps the database in shape, among all that have it open."""
+        """Whether this process is the one that maintains the database, among all that have it open."""
         return True
 
-    # Handing work in
+    # Submitting work
 
     @property
     def waiting(self) -> int:
-        """Pieces of work that the writer has not taken up yet."""
+        """Pieces of work the writer has not started yet."""
         return self._jobs.qsize()
 
     def submit(self, work: Work[T]) -> Future[T]:
-        """Hand work to the writer. The future is done when the work is committed, or has failed."""
+        """Submit work to the writer. The future completes when the work is committed or has failed."""
         done = Future[T]()
         self._hand_in(Job(work, done))
         return done
@@ -189,11 +189,11 @@ class SqlDatabase(ABC):
     def write_soon(
         self, work: Work[T], *, frees: bool = False, synced: bool = False, exclusive: bool = False
     ) -> asyncio.Future[T]:
-        """The same in an event loop. It is woken once for all of its work in a group; wrapped futures would each wake it.
+        """`submit` for an event loop. The loop is woken once for all of its work in a group; wrapped futures would each wake it.
 
-        `frees`: the work makes room, or is needed to; on a full disk it may use what is kept back for that. `synced`: when it is done, it
-        survives the power going out, also in a database that otherwise does not promise that. `exclusive`: it would meet with its like in
-        another process, and is not done (`None`) while that is at it.
+        `frees`: the work frees space, or is needed for that; on a full disk it may use the reserve. `synced`: once done, it survives a
+        power failure, even in a database that does not promise that otherwise. `exclusive`: only one process may do this at a time;
+        returns `None` if another one is doing it now.
         """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
@@ -204,11 +204,11 @@ class SqlDatabase(ABC):
         return await self.write_soon(work, frees=frees, synced=synced)
 
     def write_now(self, work: Work[T]) -> T:
-        """The same for code that is not async; it blocks."""
+        """`write` for code that is not async; it blocks."""
         return self.submit(work).result()
 
     async def read(self, work: Work[T], *, patient: bool = False) -> T:
-        """Work on a snapshot, in a reader's thread. `patient` work may take long, and waits for others of its kind only."""
+        """Run work on a snapshot, in a reader thread. `patient` work may take long, and only waits for other patient work."""
         if self._closed:
             raise _closed_error()
         loop = asyncio.get_running_loop()
@@ -217,7 +217,7 @@ class SqlDatabase(ABC):
         return await done
 
     def close(self) -> None:
-        """Finish what was handed in, then close."""
+        """Finish all submitted work, then close."""
         if self._closed:
             return
         self._closed = True
@@ -249,13 +249,13 @@ class SqlDatabase(ABC):
         self._jobs.put(job)
 
     def _serve_reads(self, reads: SimpleQueue[Job[Any] | None]) -> None:
-        # Our own few threads: an executor's futures cost several times as much as the usual query.
+        # Our own few threads: an executor's futures cost several times as much as a typical query.
         while (job := reads.get()) is not None:
             if job.done.cancelled():
                 continue
             try:
                 job.result = self._read_here(job.work)
-            except BaseException as error:  # handed to whoever waits for it
+            except BaseException as error:  # passed on to the caller
                 job.error = error
             tell_waiting([job])
 
@@ -264,10 +264,10 @@ class SqlDatabase(ABC):
             try:
                 self._group_written(size, seconds)
             except Exception:  # without this thread nothing is ever written again
-                logger.exception("whoever counts commits has failed")
+                logger.exception("the callback for commits failed")
 
     def _next_group(self, patience_s: float | None) -> tuple[list[Job[Any]], bool]:
-        """All that waits, and whether it is the last. `Empty` when nothing has come for so long."""
+        """Everything waiting, and whether it is the last group. Raises `Empty` if nothing comes within `patience_s`."""
         first = self._jobs.get(timeout=patience_s)
         if first is None:
             return [], True
@@ -288,7 +288,7 @@ def _closed_error() -> StorageUnavailableError:
 
 
 def tell_waiting(group: Sequence[Job[Any]]) -> None:
-    """Tell everybody, in the order of their work. A loop is woken once for all of its jobs."""
+    """Complete all jobs, in the order of their work. A loop is woken once for all of its jobs."""
     of_loops: dict[asyncio.AbstractEventLoop, list[Job[Any]]] = {}
     for job in group:
         if job.loop is not None:
@@ -296,13 +296,13 @@ def tell_waiting(group: Sequence[Job[Any]]) -> None:
         elif isinstance(job.done, Future) and job.done.set_running_or_notify_cancel():
             _settle(job)
     for loop, jobs in of_loops.items():
-        with suppress(RuntimeError):  # the loop is closed: nobody waits there any more
+        with suppress(RuntimeError):  # the loop is closed: nobody is waiting there any more
             loop.call_soon_threadsafe(_settle_all, jobs)
 
 
 def _settle_all(jobs: Sequence[Job[Any]]) -> None:
     for job in jobs:
-        if not job.done.done():  # whoever waited may have been cancelled
+        if not job.done.done():  # the caller may have been cancelled
             _settle(job)
 
 
@@ -314,7 +314,5 @@ def _settle(job: Job[Any]) -> None:
 
 
 def unavailable(error: BaseException, *, away: bool = False) -> StorageUnavailableError:
-    # The database's text names no path and no value; it is what an operator needs ("database or disk is full").
-    return StorageUnavailableError(
-        f"The database cannot be used now: {error}. Nothing was kept of this; try again later.", away=away
-    )
+    # The database's own text contains no path and no value, and operators need it ("database or disk is full").
+    return StorageUnavailableError(f"The database cannot be used now: {error}. Nothing was stored; try again later.", away=away)

@@ -1,17 +1,17 @@
-"""The journal of effects in the database, written under a lease, and what becomes of it when a run or a thread goes.
+"""The journal of effects in the database, written under a lease, and what happens to it when a run or thread is removed.
 
 ```
 begin ──> begun ──finish──> done
-            │ └──settle───> done | not_done      a person has looked (`records/effects`)
-            └──release──> (nothing)              it asked first
-a run is rolled back ──> the row stays; `taken_back` if the thread no longer tells of it
-a thread is copied ────> the copy looks under its origin, so both have one row
-a thread is deleted ───> the row stays without what it said: key, tool, time and outcome
+            │ └──settle───> done | not_done      a person has checked (`records/effects`)
+            └──release──> (deleted)              the tool asked a question first
+a run is rolled back ──> the row stays; `taken_back` if the thread no longer mentions it
+a thread is copied ────> the copy looks under its origin, so both share one row
+a thread is deleted ───> the row stays, reduced to key, tool, time and outcome
 ```
 
-Work runs in the order it was handed in, and a checkpoint is handed in before its step's tools are called: what is journaled here
-is never on disk without the checkpoint that its key comes from. All of it is in the lane of the run's lease: when an outcome could not be
-stored, nothing that comes after it is, and the run is driven again from before the call, wherever the error may have gone meanwhile.
+Work runs in the order it was submitted, and a checkpoint is submitted before its step's tools are called: so nothing journaled here is
+ever on disk without the checkpoint its key comes from. All of it is in the lane of the run's lease: if an outcome could not be stored,
+nothing after it is either, and the run is driven again from before the call, wherever the error may have gone meanwhile.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _BEGIN = """
 INSERT INTO effects (origin, key, run_id, state, created_at, thread_id, tool, arguments)
 VALUES (:origin, :key, :run, 'begun', :now, :thread, :tool, :arguments)
 """
-# Nothing but key, tool, time and outcome. A fingerprint of few possible arguments would give them away.
+# Leaves only key, tool, time and outcome. A fingerprint of arguments with few possible values would reveal them.
 _STRIP = """
 UPDATE effects SET thread_id = NULL, run_id = '', arguments = '', result = NULL, note = NULL, settled_by = NULL
 WHERE (origin, key) IN (SELECT origin, key FROM effects WHERE thread_id = ? LIMIT ?)
@@ -40,7 +40,7 @@ WHERE (origin, key) IN (SELECT origin, key FROM effects WHERE thread_id = ? LIMI
 
 
 class SqlEffects:
-    """What the run that holds `lease` does to the world. Everything is refused when the lease is lost."""
+    """Effects of the run that holds `lease`. All calls are refused once the lease is lost."""
 
     def __init__(self, database: SqlDatabase, lease: Lease, clock: Clock) -> None:
         self._database = database
@@ -91,8 +91,8 @@ class SqlEffects:
         return self._database.submit(work)
 
     def barrier(self) -> Future[None]:
-        """Work is committed in order, so when this is done, so is everything before it. Refused too without the lease: what comes
-        after a barrier is an effect outside, and whoever was overtaken must have none."""
+        """Work is committed in order, so when this is done, everything before it is too. It needs the lease as well: a barrier is
+        followed by an external effect, and a worker that lost its lease must not cause any."""
         return self._database.submit(fenced(self._lease, lambda connection: None))
 
     def _change(self, key: str, statement: str, *values: bytes) -> Future[None]:
@@ -105,8 +105,8 @@ class SqlEffects:
 
 
 def stands_behind(connection: Connection, run: Run) -> bool:
-    """Whether an effect began in a run that only went on with what stood in the thread, by an answer or by nothing. Taking its steps
-    back would leave the call there as if it had never begun, and its interrupt open. With a message of its own, the call goes too."""
+    """Whether an effect began in a run that only continued what was already in the thread, with an answer or without input. Rolling its
+    steps back would leave the call there as if it had never begun, and its interrupt open. With a run's own input, the call goes too."""
     if run.request.input is not None:
         return False
     row = connection.execute("SELECT 1 FROM effects WHERE thread_id = ? AND run_id = ?", (run.thread_id, run.run_id)).fetchone()
@@ -114,12 +114,12 @@ def stands_behind(connection: Connection, run: Run) -> bool:
 
 
 def take_back(connection: Connection, run: Run) -> None:
-    """A run is rolled back with everything it said: no thread tells of its effects any more, so an operator is told."""
+    """The run is rolled back with everything it wrote. No thread mentions its effects any more, so mark them for the operator."""
     connection.execute("UPDATE effects SET taken_back = 1 WHERE thread_id = ? AND run_id = ?", (run.thread_id, run.run_id))
 
 
 def strip(connection: Connection, thread_id: str, limit: int) -> int:
-    """A thread is deleted: that it acted is remembered, not what it said. Gives how many rows were changed, `limit` at most."""
+    """The thread is deleted: remember that it acted, but not the content. Returns how many rows were changed, at most `limit`."""
     return connection.execute(_STRIP, (thread_id, limit)).rowcount
 
 

@@ -1,7 +1,7 @@
-"""The fence: the one check that every write under a lease makes, inside its own transaction. A worker that lost the lease is refused.
+"""The fence: the one check that every write under a lease makes, in its own transaction. A worker that lost the lease is refused.
 
-The check names the worker too. A standby that takes over from a failed Postgres may have missed the last commits. If a claim was among
-them, the next worker claims the same run and gets the same number, and only the name tells the two apart.
+The check includes the worker's name. A standby that takes over from a failed Postgres may have missed the last commits. If a claim was
+among them, the next worker claims the same run and gets the same number, and only the name tells the two apart.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from stepwell.sql import Connection
 
 T = TypeVar("T")
 
-# In Postgres others may write at the same time: the row is changed, though to nothing new, so that whoever takes the thread away waits for
-# this transaction, and then sees all that it has written.
+# In Postgres others may write at the same time. This updates the row, without changing it, so that a worker taking the thread over waits
+# for this transaction and then sees everything it wrote.
 _HOLDS = {
     "sqlite": "SELECT 1 FROM threads WHERE thread_id = ? AND fence = ? AND lease_run = ? AND lease_holder = ?",
     "postgres": "UPDATE threads SET fence = fence WHERE thread_id = ? AND fence = ? AND lease_run = ? AND lease_holder = ? RETURNING 1",
@@ -24,12 +24,12 @@ _HOLDS = {
 
 
 def in_order(lease: Lease, work: Work[T]) -> OrderedWork[T]:
-    """Work that is also refused when earlier work of the same lease could not be stored."""
+    """Work that is also refused if earlier work under the same lease could not be stored."""
     return OrderedWork((lease.thread_id, lease.fence), work)
 
 
 def fenced(lease: Lease, work: Work[T]) -> OrderedWork[T]:
-    """Work that is refused for whoever no longer has the thread, and in order."""
+    """Work that is refused once the lease is lost, and that runs in order."""
 
     def checked(connection: Connection) -> T:
         require(connection, lease)
@@ -39,12 +39,12 @@ def fenced(lease: Lease, work: Work[T]) -> OrderedWork[T]:
 
 
 def guarded(work: Work[T]) -> OrderedWork[T]:
-    """Work on one thread that calls `require` itself, or changes the thread's row before all else."""
+    """Work on one thread that calls `require` itself, or changes the thread's row before anything else."""
     return OrderedWork(None, work, guarded=True)
 
 
 def require(connection: Connection, lease: Lease) -> None:
-    """Refuse whoever no longer has the thread."""
+    """Raise `LeaseLostError` if the lease is lost."""
     names = (lease.thread_id, lease.fence, lease.run_id, lease.worker)
     row = connection.execute(_HOLDS[connection.dialect.name], names).fetchone()
     if row is None:
@@ -52,5 +52,4 @@ def require(connection: Connection, lease: Lease) -> None:
 
 
 def lease_lost_error(lease: Lease) -> LeaseLostError:
-    """What whoever no longer has the thread is told."""
     return LeaseLostError(f"Run '{lease.run_id}' no longer drives thread '{lease.thread_id}'. Nothing was written.")

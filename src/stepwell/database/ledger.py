@@ -1,9 +1,9 @@
-"""The ledger in the database: beside the threads, and untouched by whatever happens to them.
+"""The ledger in the database: stored beside the threads, and unaffected by what happens to them.
 
-Credits, charges and refunds are flushed to the disk before anybody is told, also where runs are not: a run can be driven again, money
-cannot. What a run reserves, charges and confirms needs its lease, in the same transaction: whoever has lost it would confirm charges of
-answers that were never stored, and whoever drives the run next would charge them again. For the same reason nothing of it is stored once
-a checkpoint before it could not be.
+Credits, charges and refunds are flushed to disk before anyone is told, even where runs are not: a run can be repeated, money cannot. What a
+run reserves, charges and confirms needs its lease, in the same transaction: a worker that lost it would confirm charges for answers that
+were never stored, and the next worker would charge them again. For the same reason, nothing is stored here once an earlier checkpoint
+failed to be stored.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class DatabaseLedger(SqlLedger):
-    """A `Ledger` in the database of the server; with a lease, as the run sees it that holds it."""
+    """A `Ledger` in the server's database; with a lease, as seen by the run that holds it."""
 
     def __init__(self, database: SqlDatabase, clock: Clock | None = None, lease: Lease | None = None) -> None:
         super().__init__(clock or SystemClock())
@@ -40,7 +40,7 @@ class DatabaseLedger(SqlLedger):
             fence.require(connection, lease)
             return work(connection)
 
-        # Not guarded by the thread's row alone: a session may pay for several threads.
+        # Not guarded by the thread's row alone: one session may pay for several threads.
         return await self._database.write(fence.in_order(lease, checked), synced=synced)
 
     async def _read(self, work: Work[T]) -> T:

@@ -1,7 +1,7 @@
 """Everything that must outlive the process, opened and closed together (`sqlite/persistence`, `postgres/persistence`).
 
-A saver is bound to a lease: what it writes is fenced and carries the run's id. A saver without a lease only reads. A store is bound to an
-owner: nothing of another owner can be reached through it.
+A saver is bound to a lease: its writes are fenced and carry the run's id. A saver without a lease only reads. A store is bound to an
+owner and cannot reach another owner's data.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _CHECKPOINTED = "SELECT 1 FROM checkpoints WHERE thread_id = ? AND run_id = ? AND checkpoint_ns = '' LIMIT 1"
 _UNDER_WAY = "SELECT 1 FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') LIMIT 1"
 _CHARGES = "SELECT type, value FROM writes WHERE thread_id = ? AND channel = ?"
-# LangGraph puts an answer that is not yet any task's under the task of all zeros.
+# LangGraph stores an answer that belongs to no task yet under the all-zero task id.
 _RESUMED = """
 SELECT DISTINCT task_id FROM writes
 WHERE thread_id = ? AND run_id = ? AND channel = '__resume__' AND task_id <> '00000000-0000-0000-0000-000000000000'
@@ -50,12 +50,12 @@ WHERE thread_id = ? AND run_id = ? AND channel = '__resume__' AND task_id <> '00
 
 @dataclass(frozen=True)
 class ChargesStored:
-    """What a thread knows of charges."""
+    """What a thread has stored about charges."""
 
     kept: frozenset[str]
-    """Of a thread that is gone, all: what it owes stays."""
+    """For a deleted thread, all of them: what it owes stays owed."""
     at_rest: bool
-    """No run of it is under way or waits: what is not kept is lost."""
+    """None of its runs is running or waiting, so charges not in `kept` are lost."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,13 @@ class RunTraces:
     """What an earlier attempt of a run left behind."""
 
     checkpointed: bool
-    """The root graph has a checkpoint of this run: continue from there, do not give the input again."""
+    """The root graph has a checkpoint of this run: continue from there, without the input."""
     resumed_tasks: frozenset[str]
-    """Tasks that have already taken their answer in this run: do not give it to them twice."""
+    """Tasks that already received their answer in this run: don't send it twice."""
 
 
 async def run_wrote(database: SqlDatabase, thread_id: str, run_id: str) -> RunTraces:
-    """Look for a run's checkpoints and for the answers that were taken."""
+    """Look for the run's checkpoints and the answers its tasks received."""
 
     def work(connection: Connection) -> RunTraces:
         run = (thread_id, run_id)
@@ -86,7 +86,7 @@ class Persistence(ABC):
 
     database: SqlDatabase
     counts: SharedCounts
-    """What is limited for all servers together."""
+    """Limits shared by all servers."""
 
     def __init__(self, clock: Clock | None, new_id: Callable[[], str], lease_s: float) -> None:
         self._clock = clock or SystemClock()
@@ -95,7 +95,6 @@ class Persistence(ABC):
 
     @property
     def clock(self) -> Clock:
-        """By which everything here tells the time."""
         return self._clock
 
     @abstractmethod
@@ -128,20 +127,20 @@ class Persistence(ABC):
         return SqlEffects(self.database, lease, self._clock)
 
     def vault(self, thread_id: str, lease: Lease | None = None) -> EvidenceVault:
-        """A thread's evidence; without a lease for reading only."""
+        """A thread's evidence; read-only without a lease."""
         return SqlVault(self.database, thread_id, lease, self._clock)
 
     def ledger(self, lease: Lease | None = None) -> DatabaseLedger:
-        """The money, which is nobody's thread: opened where somebody is paid, with the extra `payments`. With a lease, what is reserved,
-        charged and confirmed is refused to whoever has lost it, and comes after everything that was stored under it before."""
+        """The money, which belongs to no thread; needs the extra `payments`. With a lease, reserving, charging and confirming are refused
+        once the lease is lost, and come after everything stored under it before."""
         from stepwell.database.ledger import (
-            DatabaseLedger,  # with the extra, which a server without payments does not need
+            DatabaseLedger,  # needs the extra, which a server without payments does not have
         )
 
         return DatabaseLedger(self.database, self._clock, lease)
 
     async def stored_charges(self, thread_id: str, keys: Sequence[str]) -> ChargesStored:
-        """Which of these charges stand in the thread with their answers (`payment_charged`), and whether it is at rest."""
+        """Which of these charges are in the thread with their answers (`payment_charged`), and whether it is at rest."""
         saver = self.saver()
         load = saver.serde.loads_typed
 
@@ -156,17 +155,17 @@ class Persistence(ABC):
         charges = await self.database.read(work)
         if len(charges.kept) == len(keys):
             return charges
-        # A run that stores nothing before it ends leaves its newest checkpoint and no writes.
+        # A run that stores nothing before its end leaves only its newest checkpoint, without writes.
         newest = await saver.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
         last = newest.checkpoint["channel_values"].get(CHARGED) if newest else None
         return replace(charges, kept=charges.kept | {key for key in keys if key == last})
 
     async def run_wrote(self, thread_id: str, run_id: str) -> RunTraces:
-        """What a run that is driven again has already left in the thread's checkpoints."""
+        """What earlier attempts of this run left in the thread's checkpoints."""
         return await run_wrote(self.database, thread_id, run_id)
 
     async def interrupt_tasks(self, thread_id: str) -> Mapping[str, str]:
-        """Interrupt id -> the task that asked, for every interrupt but those the thread went on without."""
+        """Interrupt id -> the task that asked, without dropped interrupts."""
 
         def work(connection: Connection) -> dict[str, str]:
             rows = connection.execute(
@@ -177,11 +176,11 @@ class Persistence(ABC):
         return await self.database.read(work)
 
     async def keeps_steps(self, run: Run) -> bool:
-        """Whether the run's steps stay when it is rolled back: an effect began in them that the thread must go on telling of."""
+        """Whether the run's steps stay when it is rolled back, because an effect began in them that the thread must still mention."""
         return await self.database.read(lambda connection: stands_behind(connection, run))
 
     async def open_interrupts(self, owner: str | None, thread_id: str) -> Sequence[PendingInterrupt]:
-        """What waits for an answer on the owner's thread, in the order in which it was first seen."""
+        """The open interrupts of the owner's thread, in the order they were first seen."""
 
         def work(connection: Connection) -> list[PendingInterrupt]:
             row = connection.execute("SELECT owner FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
@@ -191,9 +190,9 @@ class Persistence(ABC):
         return await self.database.read(work)
 
     async def run_result(self, run_id: str) -> bytes | None:
-        """The final values of a finished run as JSON, if any are kept."""
+        """The final values of a finished run as JSON, if stored."""
         return await self.database.read(lambda connection: read_result(connection, run_id))
 
     async def check(self) -> None:
-        """Raise `StorageUnavailableError` when nothing can be written now (readiness)."""
+        """Raise `StorageUnavailableError` if writing is not possible now (readiness)."""
         await self.database.check()

@@ -1,4 +1,4 @@
-"""Rows of the database <-> records. The only module that knows the columns of both."""
+"""Converts database rows to records and back. The only module that knows the columns of both."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from stepwell.sql import Row
 
 
 def dumps(value: Any) -> str:
-    """JSON text for a column. Values come from a parsed request or from `wire.plain`, so they are JSON already."""
+    """JSON text for a column. Values come from a parsed request or from `wire.plain`, so they are already JSON."""
     try:
         return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
     except TypeError as error:
         if "not JSON serializable" in str(error):  # our own mistake, not the caller's
             raise
         raise InvalidRequestError(
-            f"A value cannot be kept as JSON ({error}). Send whole numbers within 64 bits, valid Unicode and less nesting."
+            f"A value cannot be stored as JSON ({error}). Send whole numbers within 64 bits, valid Unicode and less nesting."
         ) from error
 
 
@@ -58,7 +58,7 @@ def assistant_from_row(row: Row) -> Assistant:
 
 
 def thread_from_row(row: Row, values: bytes | None) -> Thread:
-    """A row of `threads`, with the values that are kept apart from it."""
+    """A row of `threads`, with its values, which are stored elsewhere."""
     return Thread(
         thread_id=row["thread_id"],
         owner=row["owner"],

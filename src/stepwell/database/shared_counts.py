@@ -1,9 +1,9 @@
-"""What is limited for an installation as a whole, however many servers it has: streams that are open, and what may happen so many
-times in a while. A seam, and its implementation for one process.
+"""Limits that apply to all servers of an installation together: open streams, and how often something may happen within a time window.
+The protocol, and its implementation for one process.
 
 ```
-take ─> open ─ give back ─> free      a server that dies gives back all of its own, as soon as it is not heard of any more
-count ─> 1, 2, 3 ... until the while is over, then anew
+take ─> open ─ give back ─> free      a dead server's streams are freed as soon as its heartbeat stops
+count ─> 1, 2, 3 ... until the window ends, then from 1 again
 ```
 """
 
@@ -16,35 +16,35 @@ from typing import Protocol
 
 from stepwell.clock import Clock
 
-_MOST_NAMES = 10_000
+_MAX_NAMES = 10_000
 
 GiveBack = Callable[[], None]
-"""Call it once, when the stream has ended."""
+"""Call it once, when the stream ends."""
 
 
 @dataclass(frozen=True)
 class Counted:
-    """How often something has happened in the while that is under way."""
+    """How often something has happened in the current window."""
 
     number: int
     left_s: float
-    """Until it is counted anew."""
+    """Seconds until the window ends."""
 
 
 class SharedCounts(Protocol):
     """Belongs to the event loop of its server."""
 
     async def take(self, owner: str, most: int) -> GiveBack | None:
-        """One more stream of this owner is open here; `None` when that would be more than `most`, on all servers together."""
+        """Count one more open stream for this owner; `None` if that would exceed `most`, across all servers."""
         ...
 
     async def count(self, name: str, window_s: float, times: int = 1) -> Counted:
-        """It has happened so many times more, on this server. Gives how often on all of them; the first time begins a new while."""
+        """Count `times` more occurrences on this server. Returns the total across all servers; the first one starts a new window."""
         ...
 
 
 class ProcessCounts:
-    """`SharedCounts` of a process that has its database to itself: in memory."""
+    """`SharedCounts` in memory, for a process that has its database to itself."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -69,6 +69,6 @@ class ProcessCounts:
         if ends <= now:
             ends, number = now + window_s, 0
         self._counted[name] = ends, number + times
-        if len(self._counted) > _MOST_NAMES:
+        if len(self._counted) > _MAX_NAMES:
             self._counted.popitem(last=False)
         return Counted(number + times, ends - now)

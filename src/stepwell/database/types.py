@@ -1,8 +1,8 @@
 """What an assistant, a thread and a run are, inside the program. On the wire they are LangGraph's (`server/schemas`).
 
-Plain frozen values: whoever changes one writes a new one through the repository or the queue. `owner` is the user a thing belongs
-to; the server sets it, never a request. An owner of `None` in a *query* means the program itself, which sees everything.
-JSON values are kept as Python values here; how they are stored is up to the database.
+Plain frozen values: to change one, write a new one through the repository or the queue. `owner` is the user it belongs to; the server
+sets it, never a request. In a *query*, an owner of `None` means the program itself, which sees everything.
+JSON is held as Python values here; the database decides how to store it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Durability = Literal["sync", "async", "exit"]
 
 FINISHED: tuple[RunStatus, ...] = ("success", "error", "timeout", "interrupted")
 SYSTEM = "system"
-"""The owner of what everybody may use and nobody may change: an assistant per graph."""
+"""Owns what everybody may use and nobody may change: one assistant per graph."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class PendingInterrupt:
     task_id: str = ""
     response_schema: Json | None = None
     asker: str | None = None
-    """The subagent that asks; `None`: the agent itself."""
+    """The subagent that asks; `None` for the agent itself."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,9 @@ class Thread:
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What a run was asked to do: everything that is needed to drive it, and to drive it again after a crash.
+    """What a run was asked to do: everything needed to drive it, and to drive it again after a crash.
 
-    `resume` is always a map of interrupt id to answer; whoever admits the run has turned a bare answer into one.
+    `resume` is always a map of interrupt id to answer; bare answers were converted when the run was admitted.
     `command` holds the rest of a LangGraph command (`update`, `goto`).
     """
 
@@ -98,34 +98,34 @@ class RunRequest:
     durability: Durability = "sync"
     webhook: str | None = None
     delete_thread_after: bool = False
-    """A stateless run that is not kept: its thread goes when it ends."""
+    """A stateless run: its thread is deleted when it ends."""
     cancel_on_disconnect: bool = False
 
     def without_secrets(self) -> RunRequest:
-        """The same without what its name calls a secret: as it is shown, and as it is kept once the run has ended."""
+        """A copy without secrets, recognised by their names: for display, and for storage once the run has ended."""
         context = None if self.context is None else without_secrets(self.context)
         return replace(self, config=without_secrets(self.config), context=context)
 
     @property
     def secrets(self) -> frozenset[str]:
-        """What must not turn up in an error or a log of the run."""
+        """Values that must not appear in the run's errors or logs."""
         return secret_values(self.config, self.context)
 
 
 @dataclass(frozen=True)
 class RequestKey:
-    """A caller's own name for a request that starts something (`Idempotency-Key`), by which a repetition of it is known."""
+    """A caller's own name for a request that starts something (`Idempotency-Key`); it identifies repeats of the request."""
 
     owner: str
-    """Who sends it: callers' keys do not meet."""
+    """The caller. Keys of different callers don't conflict."""
     key: str
     fingerprint: str
-    """Of the whole request: the same key with another one is a mistake."""
+    """Hash of the whole request: the same key with a different request is a mistake."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One drive through a graph. `attempt` counts how often it was begun; 0 means never."""
+    """One drive through a graph. `attempt` counts how often it was started; 0 means never."""
 
     run_id: str
     thread_id: str
@@ -151,46 +151,46 @@ class Run:
 
 @dataclass(frozen=True)
 class Lease:
-    """The right to write to a thread. Every write of a driven run carries it, and is refused when `fence` is not the newest or `worker`
-    does not have it."""
+    """The right to write to a thread. Every write of a driven run carries it, and is refused if `fence` is not the newest or `worker`
+    is not the holder."""
 
     thread_id: str
     run_id: str
     fence: int
     owner: str
-    """Whose thread it is."""
+    """The thread's owner."""
     worker: str = ""
     origin: str = ""
-    """What the thread's effect keys begin with, the same for its copies; if nothing is said, its id."""
+    """Prefix of the thread's effect keys, shared with its copies. Default: the thread's id."""
     newest_checkpoint: str | None = None
-    """The newest one stored when the lease was taken. Ids of checkpoints are made from clocks and say their order, so whoever
-    writes under the lease makes only greater ones (`checkpoints.continue_ids_after`), whatever its own clock says."""
+    """The newest one stored when the lease was taken. Checkpoint ids are made from clocks and define their order, so a worker writing under
+    the lease only makes greater ones (`checkpoints.continue_ids_after`), whatever its own clock says."""
 
 
 class Document(NamedTuple):
-    """JSON of a thread on its way to where it is kept, as what it changes of an earlier one: see `documents`."""
+    """A thread's JSON on its way to storage, as changes to an earlier document: see `documents`."""
 
     number: int
     base: int | None
-    """The document that it changes; `None`: it is whole."""
+    """The document it changes; `None` if this one is complete."""
     changes: bytes | None
-    """`None`: it was handed over before."""
+    """`None` if already submitted."""
     text: bytes | None = None
-    """All of it, where somebody wants it now."""
+    """The whole text, if it is needed now."""
 
 
 class StoredDocument(NamedTuple):
-    """How an event is kept: as a document, or as a document's beginning, a piece of its own and the document's end."""
+    """How an event is stored: as a document, or as the beginning of a document, a piece of its own and the document's end."""
 
     document: Document
     kept: tuple[int, int] | None = None
-    """How many bytes of the beginning and of the end."""
+    """How many bytes of the beginning and of the end are used."""
 
 
 class RunEvent(NamedTuple):
-    """Something a run said. `seq` grows within the thread; `data` is JSON, encoded once.
+    """An event of a run. `seq` grows within the thread; `data` is JSON, encoded once.
 
-    A tuple, like all that is made for every single event: it is made in a third of the time of a frozen dataclass.
+    A tuple, like everything created per event: that takes a third of the time of a frozen dataclass.
     """
 
     seq: int
@@ -199,11 +199,11 @@ class RunEvent(NamedTuple):
     event: str
     data: bytes
     complete: bool = True
-    """Whether `data` is there. If not, the log has it: no reader is ever given such an event."""
+    """Whether `data` is present. If not, it is in the log; readers never receive such an event."""
 
 
 class NewEvent(NamedTuple):
-    """An event that has no place in the log yet. `data` may be empty where `stored` says how to put it together."""
+    """An event without a place in the log yet. `data` may be empty if `stored` says how to rebuild it."""
 
     event: str
     data: bytes
@@ -236,7 +236,7 @@ class Step:
     status: StepStatus = "success"
     node: str | None = None
     agent: str | None = None
-    """The subagent in which it ran; `None`: the agent itself."""
+    """The subagent in which it ran; `None` for the agent itself."""
     namespace: str = ""
     call_id: str | None = None
     error: str | None = None
@@ -247,7 +247,7 @@ class Step:
 
 @dataclass(frozen=True)
 class KeptStep:
-    """A step as it lies with its thread. Numbers grow in the order in which steps ended."""
+    """A step stored with its thread. Numbers grow in the order in which steps ended."""
 
     number: int
     run_id: str
@@ -263,28 +263,28 @@ class RunOutcome:
     values: bytes | Document | None = None
     """The thread's values as JSON; `None` leaves them as they are."""
     result: bytes | Document | None = None
-    """What to give to whoever waits for the run, when its journal has no values."""
+    """What to return to clients waiting for the run, if its journal has no values."""
     interrupts: Sequence[PendingInterrupt] | None = ()
-    """The interrupts that are open now; others are dropped. `None` leaves those of others as they were. In both cases an answer
-    that the run took and gave to no task, because it did not succeed, can be given again."""
+    """The interrupts open now; all others are dropped. `None` leaves existing ones as they were. In both cases, an answer that the run
+    accepted but no task received, because the run failed, can be given again."""
     error: Json | None = None
     events: Sequence[NewEvent] = ()
     usage: Sequence[ModelUsage] = ()
     steps: Sequence[Step] = ()
-    """What ran and is not kept yet."""
+    """Steps that ran and are not stored yet."""
     nothing_ran: bool = False
-    """The run failed before any of its steps began, as on an input that the graph cannot take. What it wrote is taken back, and the
-    thread stands as before, with its open interrupts."""
+    """The run failed before any of its steps began, for example on input the graph can't accept. Its writes are undone, and the thread
+    stays as it was, with its open interrupts."""
     rolled_back: bool = False
-    """The run is to be forgotten, with its checkpoints. If an effect stands behind it they stay, and the rest of this says how."""
+    """Delete the run with its checkpoints. If an effect stands behind it they stay, and the other fields say how the run ended."""
 
 
 @dataclass(frozen=True)
 class BareAnswer:
-    """An answer that names no interrupt. It is taken when exactly one is open, nothing runs, and it can only be meant for that one:
-    the checkpoint it comes with, if any, is the one that asks; and where that checkpoint has asked before, the question had been shown to
-    somebody (`note_shown`) when the answer came, so that it is no repetition of the one before."""
+    """An answer that names no interrupt. It is accepted if exactly one interrupt is open, nothing runs, and it can only be meant for that
+    one: its checkpoint, if given, is the one that asks; and if that checkpoint asked before, the question had been shown to a user
+    (`note_shown`) before the answer came, so it can't be a repeat of the previous answer."""
 
     answer: Any
     refused: bool = False
-    """The server takes no bare answers at all."""
+    """The server accepts no bare answers at all."""

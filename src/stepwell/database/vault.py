@@ -1,6 +1,6 @@
-"""A thread's evidence in the database: bytes under their hash, and the trail. It goes when the thread goes.
+"""A thread's evidence in the database: bytes under their hash, and the trail. It is deleted with the thread.
 
-Under a lease it writes, fenced like everything a run writes; without one it only reads.
+With a lease it writes, fenced like all writes of a run; without one it only reads.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class SqlVault:
             raise EvidenceMissingError(f"Nothing is stored under sha256 {sha256[:64]}.")
         content = bytes(row["content"])
         if hash_of(content) != sha256:
-            raise EvidenceDamagedError(f"What is stored under sha256 {sha256[:64]} has changed.")
+            raise EvidenceDamagedError(f"The content stored under sha256 {sha256[:64]} has changed.")
         return content
 
     async def append(self, new: NewEntry) -> Entry:

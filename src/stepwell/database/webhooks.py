@@ -1,4 +1,4 @@
-"""Webhooks that are due, in the database: written with the end of a run, claimed and settled by `runs/webhooks`."""
+"""Webhooks that are due, in the database: written when a run ends, claimed and settled by `runs/webhooks`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WebhookState = Literal["due", "delivered", "refused", "given_up"]
 
 @dataclass(frozen=True)
 class Webhook:
-    """A message that is to be delivered. `attempts` counts the one that is under way."""
+    """A message to deliver. `attempts` includes the current one."""
 
     run_id: str
     url: str
@@ -26,11 +26,11 @@ class Webhook:
 
 
 def insert_webhook(connection: Connection, run: Run, body: bytes) -> None:
-    """Keep the message that a run has ended, in the transaction that ends it. Does nothing for a run without a webhook."""
+    """Store the message that a run has ended, in the transaction that ends it. Does nothing for a run without a webhook."""
     if run.request.webhook is None:
         return
     connection.execute(
-        # Due at the beginning of time: then a clock that is set back cannot delay it.
+        # Due since the beginning of time, so that a clock set back can't delay it.
         "INSERT INTO webhooks (run_id, owner, url, body, due_at, state) VALUES (?, ?, ?, ?, 0, 'due') ON CONFLICT DO NOTHING",
         (run.run_id, run.owner, run.request.webhook, body),
     )
@@ -43,8 +43,8 @@ class WebhookOutbox:
         self._database = database
 
     async def claim(self, now: float, hold_s: float, most: int) -> list[Webhook]:
-        # Asked of a reader first: an idle server writes nothing.
-        """Those that are due. They are not due again before `hold_s` has passed."""
+        """Claim up to `most` messages that are due. They become due again after `hold_s`."""
+        # Reads first, so that an idle server writes nothing.
         if not await self._database.read(
             lambda c: c.execute("SELECT 1 FROM webhooks WHERE state = 'due' AND due_at <= ? LIMIT 1", (now,)).fetchone()
         ):
@@ -60,15 +60,15 @@ class WebhookOutbox:
         return [webhook for row in rows if (webhook := await self._read(row))]
 
     async def _read(self, row: Row) -> Webhook | None:
-        """A message that cannot be read is given up, and the others go on."""
+        """Convert the row. A message that can't be read is given up, and the others continue."""
         if isinstance(row["url"], str) and isinstance(row["body"], bytes) and isinstance(row["attempts"], int):
             return Webhook(row["run_id"], row["url"], row["body"], row["attempts"])
-        _log.error("a webhook cannot be read and is given up", extra={"run_id": row["run_id"]})
+        _log.error("gave up on a webhook that cannot be read", extra={"run_id": row["run_id"]})
         await self.settle(row["run_id"], "given_up")
         return None
 
     async def settle(self, run_id: str, state: WebhookState, due_at: float | None = None) -> None:
-        """What became of one. Unless it is due again, its body is forgotten."""
+        """Record the outcome. Unless the message is due again, its body is deleted."""
         await self._database.write(
             lambda c: c.execute(
                 "UPDATE webhooks SET state = ?, due_at = COALESCE(?, due_at),"

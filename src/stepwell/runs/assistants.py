@@ -1,12 +1,12 @@
-"""Assistants: a graph with a configuration, in versions. One per served graph is there by default and belongs to the server.
+"""Assistants: a graph with a configuration, in versions. Each served graph has one by default, which belongs to the server.
 
 Rules to keep:
 - The default assistant's id follows from the graph's name alone, so clients find it again after any restart.
-- `context` and `config.configurable` are two names for one thing (the second is the older): whichever is given, the other says
-  the same, and giving both is refused. An update replaces them and the rest of `config`, and merges `metadata`.
-- A default assistant stays when its graph is no longer served, for threads still point at it; `resolve`, which is for running,
-  then says that the graph is not served.
-- Who may see and change what is decided in the repository's queries, not here.
+- `context` and `config.configurable` are two names for one thing (the second is older): whichever is given, the other gets the same
+  value, and giving both is refused. An update replaces them and the rest of `config`, and merges `metadata`.
+- A default assistant stays when its graph is no longer served, because threads still refer to it; `resolve`, which is for running,
+  then reports that the graph is not served.
+- The repository's queries decide who may see and change what, not this module.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from stepwell.runs.graphs.schemas import AnyGraph, graph_drawing, graph_schemas,
 from stepwell.runs.paying import refuse_token
 
 _NAMESPACE = UUID("5f0c1f3e-6f6b-4b8e-9d53-2b1f6f0a7c41")
-"""Drawn once. Changing it would give every default assistant another id."""
+"""A random value that must never change: every default assistant would get a different id."""
 _UNTITLED = "Untitled"
 
 
@@ -40,7 +40,7 @@ def default_assistant_id(graph_id: str) -> str:
 
 
 class Assistants:
-    """What a caller can ask about assistants. `owner` is whose; `None` is the operator, whose assistants are everybody's."""
+    """Operations on assistants. `owner` is the caller; `None` is the operator, whose assistants everybody can use."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Assistants:
         new_id: Callable[[], str],
         store_of: Callable[[str], BaseStore] | None = None,
     ) -> None:
-        """`store_of` gives an owner's store, for factories that look at it while their graph is only described."""
+        """`store_of` returns an owner's store, for factories that read it even when their graph is only described."""
         self._records = repository
         self._store_of = store_of
         self._registry = registry
@@ -59,7 +59,7 @@ class Assistants:
         self._changing = asyncio.Lock()
 
     async def install_defaults(self) -> None:
-        """An assistant for each served graph; those that are there stay as they are."""
+        """Create an assistant for each served graph; existing ones stay unchanged."""
         for graph_id in self._registry.names:
             now = self._clock.now()
             default = Assistant(
@@ -75,13 +75,13 @@ class Assistants:
             await self._records.create_assistant(default, if_exists="do_nothing")
 
     async def resolve(self, owner: str | None, assistant: str) -> Assistant:
-        """The assistant to run, by its id or by the name of a graph. Refused when its graph is not served or cannot be built."""
+        """The assistant to run, by its id or a graph's name. Refused if its graph is not served or cannot be built."""
         found = await self.get(owner, assistant)
         await self._registry.require_built(found.graph_id, owner or SYSTEM, self._store(owner))
         return found
 
     async def get(self, owner: str | None, assistant: str) -> Assistant:
-        """An assistant by its id, or a graph's default one by the graph's name, also when the graph is no longer served."""
+        """An assistant by its id, or a graph's default one by the graph's name, even if the graph is no longer served."""
         given_id = None if assistant in self._registry.names else _as_id(assistant)
         try:
             return await self._records.get_assistant(owner, given_id or default_assistant_id(assistant))
@@ -135,10 +135,10 @@ class Assistants:
         metadata: Json | None = None,
         description: str | None = None,
     ) -> Assistant:
-        """A new version with these changes; `None` leaves a thing as it is."""
+        """Create a new version with these changes; `None` leaves a field unchanged."""
         if graph_id is not None:
             self._registry.require(graph_id)
-        # Reading, merging and saving are three steps: two updates at once must not lose each other's metadata.
+        # Reading, merging and saving are three steps: concurrent updates must not lose each other's metadata.
         async with self._changing:
             before = await self.get(owner, assistant_id)
             chosen_config, chosen_context = _settle_context(config, context, before.config, before.context)
@@ -169,7 +169,7 @@ class Assistants:
         await self._records.delete_assistant(owner, _id_or_name(assistant_id), delete_threads=delete_threads)
 
     async def readiness(self, owner: str | None) -> dict[str, str | None]:
-        """Every served graph, with what it lacks to be run here, or `None`."""
+        """Every served graph, with what it needs before it can run here, or `None`."""
         return await self._registry.readiness(owner or SYSTEM, self._store(owner))
 
     async def schemas(self, owner: str | None, assistant_id: str) -> dict[str, Any]:
@@ -212,13 +212,13 @@ def _id_or_name(assistant: str) -> str:
 def _settle_context(
     config: Json | None, context: Json | None, old_config: Json, old_context: Json
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Config and context after a request, saying the same."""
+    """Config and context after a request, consistent with each other."""
     configurable = (config or {}).get("configurable")
     if configurable is not None and not isinstance(configurable, Mapping):
         raise InvalidRequestError("'config.configurable' must be an object.")
     if configurable and context:
         raise InvalidRequestError(
-            "Both 'context' and 'config.configurable' are given, and they are one thing. Give 'context' alone."
+            "Both 'context' and 'config.configurable' are given, but they are the same thing. Send only 'context'."
         )
     chosen = dict(configurable or context or {}) if configurable or context is not None else dict(old_context)
     refuse_token(chosen)

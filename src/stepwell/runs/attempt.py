@@ -1,14 +1,14 @@
-"""One attempt at a run: it streams the graph, records what comes, and says how it ended. Ending the run is the engine's.
+"""One attempt at a run: it streams the graph, records the output, and returns how it ended. The engine ends the run.
 
 ```
-run ─┬─ the graph ends ───────────> success      (the thread is interrupted when it waits for an answer)
-     ├─ the graph raises ─────────> error        (whatever it raises: also what is no `Exception`)
+run ─┬─ the graph ends ───────────> success      (the thread is interrupted if it waits for an answer)
+     ├─ the graph raises ─────────> error        (anything, even if it is not an `Exception`)
      ├─ stop(action) ─────────────> interrupted  (text of an unfinished answer is kept, marked) | rolled back
      ├─ time is up ───────────────> timeout      (the text is kept, and paid for, as after a stop)
-     └─ cancelled, storage, lease > raised: somebody else drives the run again
+     └─ cancelled, storage, lease > raised: another worker drives the run again
 ```
 
-A node that does not stop within a second of being cancelled is left behind: its writes are refused by the fence.
+A node that does not stop within a second of being cancelled is left behind: the fence refuses its writes.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class _Prepared:
 
 @dataclass
 class _Seen:
-    """What the stream has brought so far."""
+    """What the stream has produced so far."""
 
     values: Any = None
     interrupts: dict[str, PendingInterrupt] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class _Seen:
 
 @dataclass(frozen=True)
 class _Left:
-    """How an attempt that did not reach its end leaves the thread, as the newest checkpoint says; `None` where nobody could look."""
+    """How an unfinished attempt leaves the thread, according to the newest checkpoint; `None` if it could not be read."""
 
     values: Any = None
     interrupts: tuple[PendingInterrupt, ...] | None = None
@@ -120,15 +120,15 @@ class Attempt:
         self._seen = _Seen()
         self._left = _Left()
         self._began = claim.run.attempt > 1
-        """Whether a step of the graph has begun, here or perhaps in an earlier attempt."""
+        """Whether a step of the graph has begun, here or possibly in an earlier attempt."""
 
     def stop(self, action: CancelAction) -> None:
-        """The run is not wanted any more."""
+        """Stop the run."""
         if not self._stop.done():
             self._stop.set_result(action)
 
     async def until_stopped(self, timeout_s: float) -> None:
-        """Wait `timeout_s`, or until the run is to be stopped."""
+        """Wait `timeout_s`, or until `stop` is called."""
         await asyncio.wait({self._stop}, timeout=timeout_s)
 
     @property
@@ -143,7 +143,7 @@ class Attempt:
         except BaseException as error:
             if lost := find_infrastructure(error):
                 raise lost from lost.__cause__
-            # A graph is somebody's code: what it raises ends its run, never the process, and never leaves the run without an end.
+            # A graph is user code: what it raises ends its run, never the process, and never leaves the run without an end.
             logger.info("run failed", extra={"run_id": self._run.run_id}, exc_info=error)
             outcome = self._fail(error)
             await self._confirm_charges(outcome)
@@ -176,7 +176,7 @@ class Attempt:
 
     @property
     def _broken_off(self) -> bool:
-        """Stopped by its caller or by the time limit. A payer can bring about both, so neither makes an answer free."""
+        """Whether its caller or the time limit stopped it. A payer can cause both, so neither makes an answer free."""
         return self._stop.done() or self._timed_out
 
     def _said_until_stopped(self, namespace: str) -> tuple[int, int] | None:
@@ -184,19 +184,19 @@ class Attempt:
 
     async def _confirm_charges(self, outcome: RunOutcome) -> None:
         if self._cashier and self._payments:
-            # The caller has read what a run said until it was stopped, or until its time was up.
+            # The caller has read the run's output until it was stopped or its time was up.
             ended = outcome.status == "success" or self._broken_off
             await self._cashier.confirm_charges(self._run, self._lease, self._payments, ended=ended)
 
     async def _open_graph(self, opened: AsyncExitStack) -> Graph | None:
-        """The graph, or `None` when the run was stopped while it was made."""
+        """The graph, or `None` if the run was stopped while the graph was being built."""
         request = self._run.request
         saver, store = self._persistence.saver(self._lease), self._persistence.store(self._lease.owner)
         making = self._registry.graph(
             request.graph_id, config=self._caller_config(), saver=saver, store=store, purpose="run", context=request.context
         )
         try:
-            # Not in a task of its own: what a factory opens must be closed by the task that opened it.
+            # Not in a separate task: what a factory opens must be closed by the task that opened it.
             async with asyncio.timeout_at(self._deadline) as limit:
                 with ended_by(self._stop, limit):
                     return await opened.enter_async_context(making)
@@ -212,14 +212,14 @@ class Attempt:
 
     def _too_long(self) -> TimeoutError:
         return TimeoutError(
-            f"The run worked for longer than {self._timeout_s:g} s, which is as long as this server allows, and was stopped. "
+            f"The run took longer than {self._timeout_s:g} s, the limit on this server, and was stopped. "
             "The thread keeps all finished steps: send the rest as a new message, or ask the operator for a longer --run-timeout."
         )
 
     async def _prepare(self, graph: Graph) -> _Prepared:
-        """What to give to LangGraph, and what not to give again."""
+        """What to pass to LangGraph, and what not to pass again."""
         run = self._run
-        # Most are refused before they are admitted; of a graph that is made for each run, this is the first that can be known.
+        # Most invalid inputs are refused before admission; for a graph that is built for each run, this is the first chance.
         if run.request.command is None and (fault := input_fault(run.request.graph_id, input_fields(graph), run.request.input)):
             raise InvalidRequestError(fault)
         traces = await self._persistence.run_wrote(run.thread_id, run.run_id) if run.attempt > 1 else None
@@ -245,7 +245,7 @@ class Attempt:
         progresses = stream_graph(
             prepared.graph, prepared.input, prepared.config, request, request.context, self._documents, self._watch_task
         )
-        # Closed here, so that nodes stop at once also when recording fails (lease lost, disk full).
+        # Closed here, so that nodes stop at once even if recording fails (lease lost, disk full).
         async with aclosing(progresses):
             async for progress in progresses:
                 await self._record(progress, journal)
@@ -256,7 +256,7 @@ class Attempt:
         self._steps.watch_task(task)
 
     async def _record(self, progress: Progress, journal: Journal) -> None:
-        """An interrupt is kept before anybody can read of it, so that its answer always finds it."""
+        """An interrupt is stored before anyone can read about it, so that its answer always finds it."""
         known = self._seen.interrupts
         if new := [pending for pending in self._with_asker(progress.interrupts) if known.get(pending.interrupt_id) != pending]:
             known.update((pending.interrupt_id, pending) for pending in new)
@@ -280,7 +280,7 @@ class Attempt:
             return await self._end(prepared.graph)
         if self._stop.done():
             return await self._end_stopped(prepared.graph, self._stop.result())
-        self._began = True  # perhaps a step has, and its news was not read yet
+        self._began = True  # a step may have begun without us having read of it yet
         await self._keep_text(prepared.graph)
         await self._look_at_thread(prepared.graph)
         return self._fail(self._too_long())
@@ -305,16 +305,16 @@ class Attempt:
         return self._make_outcome("interrupted", "interrupted", newest, self._left.interrupts)
 
     async def _keep_text(self, graph: Graph) -> Any:
-        """The thread's values with the text of an unfinished answer; `None` where there is none to keep."""
-        # Writing the text ends the step, and an interrupt of the same step would be lost with it.
+        """The thread's values with the text of an unfinished answer; `None` if there is none to keep."""
+        # Writing the text ends the step, which would lose an interrupt of the same step.
         return None if self._seen.interrupts else await self._seen.text.keep(graph, self._run.thread_id)
 
     async def _roll_back(self, graph: Graph | None) -> RunOutcome:
-        """The run goes. What stays if an effect stands behind it is how the thread would stand if the run had been stopped."""
+        """Delete the run. If an effect stands behind it, leave the thread as if the run had been stopped."""
         if graph is not None and await self._persistence.keeps_steps(self._run):
             await self._look_at_thread(graph)
             answered = self._run.request.resume or {}
-            # Closing the calls ends the step, and interrupts of other tasks in it would be lost.
+            # Closing the calls ends the step, which would lose interrupts of other tasks in it.
             if all(pending.interrupt_id in answered for pending in self._left.interrupts or ()):
                 await close_open_calls(graph, self._run.thread_id, self._persistence.effects(self._lease))
                 await self._look_at_thread(graph)
@@ -328,7 +328,7 @@ class Attempt:
         )
 
     async def _look_at_thread(self, graph: Graph, error: BaseException | None = None) -> None:
-        """How a run that did not reach its end leaves the thread, interrupts of others included: the checkpoint knows."""
+        """Read from the checkpoint how an unfinished run leaves the thread, including other runs' interrupts."""
         if error is not None and find_infrastructure(error):
             return
         try:
@@ -338,7 +338,7 @@ class Attempt:
         except StorageUnavailableError:
             raise
         except Exception:
-            # A thread that cannot be read at all: it stays as it is recorded.
+            # If the thread can't be read at all, it stays as recorded.
             logger.warning("the state of a stopped run cannot be read", extra={"run_id": self._run.run_id}, exc_info=True)
 
     async def _state(self, graph: Graph) -> StateSnapshot:
@@ -363,7 +363,7 @@ class Attempt:
             values=self._write_values(values),
             interrupts=interrupts,
             usage=self.usage,
-            # LangGraph streams interrupts one by one, each in values of its own: the last of them would hide the others.
+            # LangGraph streams interrupts one by one, each with its own values: the last would hide the others.
             result=None
             if "values" in self._run.request.stream_modes and not interrupts
             else self._write_values(_result(values, interrupts or ())),
@@ -372,22 +372,22 @@ class Attempt:
     def _write_values(self, values: Any) -> bytes | Document | None:
         if values is None:
             return None
-        # Without a book the run has not begun: nobody knows yet which number is free.
+        # Without a book the run has not begun: the next free document number is not known yet.
         return wire.encode(values) if self._documents is None else self._documents.write(VALUES, values)
 
     def _values_if_any(self) -> bytes | Document | None:
-        """For a run that was stopped or has failed: that its values cannot be shown must not keep it from ending."""
+        """For a stopped or failed run: if its values can't be encoded, the run must still end."""
         try:
             return self._write_values(self._seen.values if self._left.values is None else self._left.values)
         except Exception:
-            logger.info("the values of a failed run cannot be shown", extra={"run_id": self._run.run_id}, exc_info=True)
+            logger.info("the values of a failed run cannot be encoded", extra={"run_id": self._run.run_id}, exc_info=True)
             return None
 
     def _metadata(self) -> NewEvent:
         return NewEvent("metadata", wire.encode({"run_id": self._run.run_id, "attempt": self._run.attempt}))
 
     async def _snapshot(self, graph: Graph, documents: DocumentBook) -> list[NewEvent]:
-        """Where an attempt that is not the first begins: a client forgets text that no checkpoint holds."""
+        """Where a repeated attempt starts: a client discards text that is in no checkpoint."""
         snapshot = await graph.aget_state({"configurable": {"thread_id": self._run.thread_id}})
         return [documents.event("values", VALUES, snapshot.values)]
 
@@ -396,7 +396,7 @@ class Attempt:
 
 
 def _result(values: Any, interrupts: Sequence[PendingInterrupt]) -> Any:
-    """What a caller who only waits gets: the values, and with them the interrupts."""
+    """What a caller that waits for the run gets: the values, together with the interrupts."""
     if not interrupts:
         return values
     waiting = {_INTERRUPT: [_show_interrupt(pending) for pending in interrupts]}
@@ -405,5 +405,5 @@ def _result(values: Any, interrupts: Sequence[PendingInterrupt]) -> Any:
 
 
 def _show_interrupt(pending: PendingInterrupt) -> dict[str, Any]:
-    """As LangGraph's `Interrupt` is written in the values that are streamed."""
+    """In the format of LangGraph's `Interrupt` in streamed values."""
     return {"value": pending.value, "id": pending.interrupt_id, "response_schema": pending.response_schema}

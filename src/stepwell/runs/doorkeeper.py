@@ -1,12 +1,12 @@
-"""Where a run meets workspaces: which root it may work below, by who asks, and whose share of the server it takes.
+"""Where a run meets workspaces: below which root it may work, depending on the caller, and whose share of the server it uses.
 
 ```
-order ─> Doorkeeper.admit ─┬─ nobody is asked who they are ─────────────────> any root, or the local default
+order ─> Doorkeeper.admit ─┬─ the server has no sign-in ────────────────────> any root, or the local default
                            ├─ a root it names, of its thread, or the only one > opened, and pinned into the run
-                           └─ missing, not theirs, or a choice not made ──────> AccessError, InvalidRequestError: nothing was started
+                           └─ missing, not granted, or ambiguous ─────────────> AccessError, InvalidRequestError: nothing was started
 ```
-What is pinned is stored with the run, so whoever drives it, and however often, works below the same root. A run that goes on after an
-answer is admitted like any other: with the grants of whoever answers.
+The pinned root is stored with the run, so every worker and every attempt works below the same root. A run that continues after an answer
+is admitted like any other: with the grants of the user who answers.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from stepwell.runs.starting import Place, RunOrder, root_asked_for
 
 @dataclass(frozen=True)
 class Doorkeeper:
-    """Says where a run works before it is admitted."""
+    """Decides where a run works before it is admitted."""
 
     records: Repository
     asks_who: bool = False
-    """Only what a caller was granted is open; grants that nobody handed over open nothing."""
+    """Whether callers are identified: then only granted roots are open, and missing grants open nothing."""
     workspaces: Collection[str] = field(default=())
-    """Graphs that cannot work without a root: a run without one is refused at once."""
+    """Graphs that need a root: a run without one is refused at once."""
     max_runs: int | None = None
-    """Runs of one tenant under way at a time."""
+    """How many runs one tenant may have under way at a time."""
     granted: Granted = nothing_more
     default_root: str | None = None
-    """Where a workspace's run works on a server that asks nobody who they are, if it names no root."""
+    """Where a workspace graph's run works if it names no root, on a server that does not identify callers."""
 
     async def admit(self, owner: str | None, order: RunOrder, assistant: Assistant, grants: Grants | None) -> Place:
         asked = root_asked_for(order, assistant)
@@ -68,14 +68,14 @@ class Doorkeeper:
         except (AccessError, InvalidRequestError):
             if asked or needed:
                 raise
-            return None  # the graph may have no use for a root; one that has will say so
+            return None  # the graph may not need a root; if it does, it will report that
 
     async def _require_root(self, owner: str | None, order: RunOrder, asked: object) -> None:
         if asked or (self.default_root is None and not await self._runs_of_thread(owner, order.thread_id)):
-            check_root(asked)  # a thread that has worked before knows its root
+            check_root(asked)  # a thread with earlier runs knows its root
 
     async def _root_of_thread(self, owner: str | None, thread_id: str | None) -> str | None:
-        """The root that a thread's newest run was tied to: who goes on with a thread need not name it again."""
+        """The root of the thread's newest run: a caller who continues a thread need not name it again."""
         runs = await self._runs_of_thread(owner, thread_id)
         kept = pinned_root(runs[0].request.config.get("configurable") or {}) if runs else None
         return kept.root if kept else None
@@ -84,12 +84,12 @@ class Doorkeeper:
         """The newest run of a thread, if it has one."""
         try:
             return [] if thread_id is None else await self.records.list_runs(owner, thread_id, None, Page(limit=1))
-        except (AccessError, NotFoundError):  # a thread that is to be made has none; one that is missing is refused later
+        except (AccessError, NotFoundError):  # a thread to be created has none; a missing one is refused later
             return []
 
 
 def _tenant_of_any(asked: object) -> str | None:
-    """Whose turn a run takes where every root is open; what is no root will be refused by whoever needs one."""
+    """The tenant whose turn a run uses if every root is open. An invalid root is refused later, where one is needed."""
     try:
         return f"/{tenant_of(check_root(asked))}" if asked else None
     except InvalidRequestError:

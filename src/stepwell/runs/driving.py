@@ -1,11 +1,11 @@
-"""What one attempt at a run gives to LangGraph: the input and the configuration. Pure functions: what earlier attempts left is passed in.
+"""What one attempt at a run passes to LangGraph: the input and the configuration. Pure functions: traces of earlier attempts are arguments.
 
-An attempt that is not the first must not give twice what an earlier one has given:
+A repeated attempt must not pass again what an earlier one has passed:
 
-| the earlier attempt left | this one gives |
+| the earlier attempt left | this one passes |
 |---|---|
-| a checkpoint of the root graph | nothing: LangGraph goes on from there |
-| an answer that a task has taken, and no checkpoint | the other answers only |
+| a checkpoint of the root graph | nothing: LangGraph continues from there |
+| an answer that a task has received, and no checkpoint | only the other answers |
 | nothing | everything, as the first did |
 """
 
@@ -27,7 +27,7 @@ from stepwell.runs.run_config import describe_user
 
 
 def make_input(run: Run, traces: RunTraces | None, tasks_of_interrupts: Mapping[str, str]) -> Any:
-    """The graph's input: a state update, a command, or `None` to go on. `traces` is what earlier attempts left, if there were any."""
+    """The graph's input: a state update, a command, or `None` to continue. `traces` is what earlier attempts left, if any."""
     request = run.request
     if traces and traces.checkpointed:
         return None
@@ -42,17 +42,17 @@ def make_input(run: Run, traces: RunTraces | None, tasks_of_interrupts: Mapping[
 
 
 def keep_open_answers(run: Run, tasks_of_interrupts: Mapping[str, str]) -> Run:
-    """The run with those of its answers whose interrupts still wait. Without any it must not be driven: LangGraph would go on with
-    whatever stands next in the thread.
+    """The run with only those answers whose interrupts are still waiting. Without any it must not be driven: LangGraph would continue
+    with whatever comes next in the thread.
 
     Raises:
-        InterruptAnsweredError: A message that was sent before the answers has taken the thread past all of their interrupts.
+        InterruptAnsweredError: A message sent before the answers has taken the thread past all of their interrupts.
     """
     answers = run.request.resume or {}
     wanted = {name: answer for name, answer in answers.items() if name in tasks_of_interrupts}
     if answers and not wanted:
         raise InterruptAnsweredError(
-            f"The question '{next(iter(answers))}' is no longer asked: a message that was sent before the answer took the thread on "
+            f"The question '{next(iter(answers))}' is no longer asked: a message sent before the answer took the thread on "
             "without it. Read the thread's state for what is open now.",
             tuple(answers),
         )
@@ -70,7 +70,7 @@ def _command(parts: Mapping[str, Any], resume: Mapping[str, Any]) -> Command[Any
 
 
 def _update(update: Any) -> Any:
-    # LangGraph takes a list of pairs as well as an object; JSON has no pairs, only lists of two.
+    # LangGraph accepts a list of pairs as well as an object; JSON has no pairs, only lists of two.
     return [tuple(pair) for pair in update] if isinstance(update, list) else update
 
 
@@ -81,8 +81,8 @@ def make_config(
     callbacks: Sequence[BaseCallbackHandler] = (),
     checkpoint: Mapping[str, Any] | None = None,
 ) -> RunnableConfig:
-    """The configuration of an attempt: the caller's, and over it what only we can say. `given` is what the run is handed to work
-    with, under names that no caller can set."""
+    """The configuration of an attempt: the caller's, overridden by what only we may set. `given` holds the objects the run works with,
+    under names no caller can set."""
     request = run.request
     names = {
         "thread_id": run.thread_id,
@@ -109,14 +109,14 @@ def make_config(
 
 
 def _trace_id(run: Run) -> uuid.UUID:
-    # Each attempt is a trace of its own, and the run's id is in its metadata. The first has the id that clients know: they look
-    # for it in stream events, and give feedback on it.
+    # Each attempt is a separate trace, with the run's id in its metadata. The first has the run's own id, which clients look for in
+    # stream events and give feedback on.
     run_id = uuid.UUID(run.run_id)
     return run_id if run.attempt == 1 else uuid.uuid5(run_id, str(run.attempt))
 
 
 def checkpoint_asked_for(run: Run) -> dict[str, Any] | None:
-    """The checkpoint to go back to. The queue has taken out one that only means to go on."""
+    """The checkpoint to go back to. The queue has removed one that only means to continue."""
     asked = run.request.checkpoint
     if not asked or not asked.get("checkpoint_id"):
         return None

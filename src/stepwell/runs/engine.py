@@ -3,10 +3,10 @@
 ```
 start ─> queue.admit ┄┄> queue.work ─> Attempt.run ─> queue.finish        (claim and finish are transactions of the queue)
                                           │
-                          events.append <─┘ as it goes ┄┄> events(...) for whoever follows
+                          events.append <─┘ as it goes ┄┄> events(...) for followers
 ```
 
-A run that was admitted is driven until it ends, by this process or by the next one. It does not depend on any connection.
+An admitted run is driven until it ends, by this process or the next one. It does not depend on any connection.
 """
 
 from __future__ import annotations
@@ -45,30 +45,30 @@ from stepwell.supervision import Duty, Supervisor, stop
 logger = logging.getLogger(__name__)
 
 OPERATOR = "operator"
-"""The owner of what an operator starts on no thread in particular."""
+"""The owner of what an operator starts without a thread."""
 MOST_AT_ONCE = 1000
-"""Runs that one process drives at the same time, if nobody says how many."""
+"""Default for how many runs one process drives at the same time."""
 _ALWAYS_SENT = frozenset({"metadata", "error", "end"})
 _STORAGE_RETRY_S = 1.0
 _LONGEST_RETRY_S = 60.0
-_MOST_DOUBLINGS = 10
+_MAX_DOUBLINGS = 10
 _EARLY_S = 10.0
 
 
 class RunWatcher(Protocol):
-    """Hears of attempts: logs, metrics, traces. It must not raise and must not take long."""
+    """Observes attempts: logs, metrics, traces. It must not raise and must not take long."""
 
     def began(self, run: Run) -> Sequence[BaseCallbackHandler]:
-        """Gives what should hear of nodes, models and tools of this attempt."""
+        """Returns callback handlers for nodes, models and tools of this attempt."""
         ...
 
     def ended(self, run: Run, outcome: RunOutcome | None) -> None:
-        """`None`: the attempt was given up, and the run will be driven again."""
+        """`None`: the attempt was abandoned, and the run will be driven again."""
         ...
 
 
 class Engine:
-    """`async with Engine(...)`: recovers what a dead process left, then works until left."""
+    """`async with Engine(...)`: recovers what a dead process left, then works until the block is left."""
 
     def __init__(
         self,
@@ -115,24 +115,24 @@ class Engine:
 
     @property
     def driving(self) -> int:
-        """How many runs are under way here."""
+        """How many runs are being driven here."""
         return len(self._driving)
 
     @property
     def draining(self) -> bool:
-        """No more runs are taken here."""
+        """Whether this engine has stopped claiming runs."""
         return self._draining.is_set()
 
     def stop_claiming(self) -> None:
-        """Take no more runs; what is under way goes on. `drain` does it too, and waits."""
+        """Claim no more runs; current ones continue. `drain` does this too, and waits."""
         self._draining.set()
 
     async def __aenter__(self) -> Self:
         try:
             await self._recover()
         except StorageUnavailableError as error:
-            # On a disk that is full there is still a lot to read, and to delete.
-            logger.warning("the database cannot be written; runs are driven when it can: %s", error)
+            # Even with a full disk, much can be read and deleted.
+            logger.warning("the database cannot be written to; runs will be driven once it can: %s", error)
         self._tasks = [
             self._supervisor.start("driving runs", self._work, vital=True),
             self._supervisor.start("cancelling runs", self._obey_cancellations, vital=True),
@@ -145,8 +145,8 @@ class Engine:
         await self.drain()
 
     async def drain(self) -> int:
-        """Take no more runs, let those under way finish for a while, then hand the rest back: the next process goes on with
-        them. Gives how many those are. Leaving does it too; a server calls it while it can still answer whoever waits."""
+        """Claim no more runs, let current ones finish for a while, then hand the rest back, for the next process to continue. Returns
+        how many those are. Leaving the block does this too; a server calls it while it can still answer waiting clients."""
         self.stop_claiming()
         working, obeying = self._tasks
         await asyncio.wait({working}, timeout=self._drain_s)
@@ -155,13 +155,13 @@ class Engine:
         return handed_back
 
     async def _recover(self) -> None:
-        """Once, before the first claim."""
+        """Runs once, before the first claim."""
         if self._recovered:
             return
         recovered = await self._persistence.queue.recover(self._worker)
         self._recovered = True
         if recovered:
-            logger.info("runs of an earlier process are driven again", extra={"count": len(recovered)})
+            logger.info("runs of an earlier process will be driven again", extra={"count": len(recovered)})
 
     async def _work(self, duty: Duty) -> None:
         while not self._recovered and not self._draining.is_set():
@@ -176,21 +176,21 @@ class Engine:
     async def start(
         self, owner: str | None, order: RunOrder, grants: Grants | None = None, key: RequestKey | None = None
     ) -> Admitted:
-        """Admit a run. What this returns for is on disk and will be driven. `grants` are the workspaces open to whoever asks; a `key` that
-        has started a run before gives that one."""
+        """Admit a run. When this returns, it is on disk and will be driven. `grants` are the workspaces open to the caller; if `key` has
+        started a run before, returns that one."""
         return (await self.start_many(owner, [order], grants, key))[0]
 
     async def start_many(
         self, owner: str | None, orders: Sequence[RunOrder], grants: Grants | None = None, key: RequestKey | None = None
     ) -> list[Admitted]:
         """Admit all of them or none."""
-        # Before anything else is looked at: what was fine the first time need not be now.
+        # Before any other check: what was valid the first time may not be now.
         if key and (before := await self._persistence.queue.recall(key)) is not None:
             return before
         return await self._persistence.queue.admit_many([await self._admission(owner, order, grants) for order in orders], key)
 
     async def started_by(self, key: RequestKey | None) -> Admitted | None:
-        """The run that a key has started before."""
+        """The run a key has started before."""
         before = await self._persistence.queue.recall(key) if key else None
         return before[0] if before else None
 
@@ -216,13 +216,13 @@ class Engine:
         return await self._check_answers(admission)
 
     async def _check_input(self, owner: str | None, graph_id: str, order: RunOrder) -> None:
-        """Before anything is stored or paid: what the graph cannot take must not put the thread's open questions aside."""
+        """Before anything is stored or paid: input that the graph can't accept must not drop the thread's open questions."""
         fields = await self._registry.input_fields(graph_id, owner or SYSTEM, self._persistence.store(owner or SYSTEM))
         if order.command is None and (fault := input_fault(graph_id, fields, order.input)):
             raise InvalidRequestError(fault)
 
     async def _find_payer(self, owner: str, thread_id: str, graph_id: str, order: RunOrder) -> RunOrder:
-        """Before anything of the order is stored: a token in it goes no further."""
+        """Before anything of the order is stored: a token in it must go no further."""
         if self._cashier is None:
             return without_token(order)
         return await self._cashier.admit(owner, thread_id, graph_id, order)
@@ -231,14 +231,14 @@ class Engine:
         if admission.answers is None:
             return admission
         asked = await self._persistence.open_interrupts(admission.run.owner, admission.run.thread_id)
-        # In a thread: a schema takes its time over a large answer.
+        # In a thread: checking a large answer against a schema takes time.
         checked = await asyncio.to_thread(check_answers, admission.answers, asked, self._answer_shapes)
         return replace(admission, checked=checked)
 
     async def events(
         self, owner: str | None, thread_id: str, run_id: str, *, after: int = BEGINNING, modes: Sequence[str] | None = None
     ) -> AsyncIterator[list[RunEvent]]:
-        """What a run said after `after` and says from now on, to its end. `modes` leaves out what was not asked for."""
+        """A run's events after `after`, existing and future, up to its end. `modes` leaves out modes that were not requested."""
         run = await self._persistence.records.get_run(owner, thread_id, run_id)
         wanted = None if modes is None else {_event_name(mode) for mode in modes} | _ALWAYS_SENT
         async for batch in self._persistence.events.follow_run(thread_id, run_id, after=after):
@@ -251,21 +251,21 @@ class Engine:
     async def thread_events(
         self, owner: str | None, thread_id: str, *, after: int | None = None
     ) -> AsyncIterator[list[RunEvent]]:
-        """What all runs of a thread say, without an end."""
+        """The events of all runs of a thread, without an end."""
         await self._persistence.records.get_thread(owner, thread_id, with_values=False)
         async for batch in self._persistence.events.follow_thread(thread_id, after=after):
             await self._note_shown(thread_id, batch)
             yield batch
 
     async def _note_shown(self, thread_id: str, batch: Sequence[RunEvent]) -> None:
-        """Whoever is told that a run has ended knows what it asked last: an answer that comes from now on is no repetition."""
+        """A client that receives the end of a run has seen its last question, so an answer from now on is not a repeat."""
         for event in batch:
             if event.event == "end":
                 with suppress(StorageUnavailableError):  # then the answer has to name its question
                     await self._persistence.queue.note_shown(thread_id, asked_by=event.run_id)
 
     async def result(self, owner: str | None, thread_id: str, run_id: str) -> bytes:
-        """Wait for a run and give its final values as JSON; `{"__error__": ...}` when it failed."""
+        """Wait for a run and return its final values as JSON; `{"__error__": ...}` if it failed."""
         run = await self._persistence.records.get_run(owner, thread_id, run_id)
         if not run.finished:
             await self._persistence.queue.finished(run_id)
@@ -287,7 +287,7 @@ class Engine:
         wait: bool = False,
         status: Literal["pending", "running", "all"] | None = None,
     ) -> list[Run]:
-        """Stop runs: those named, or those of a thread (or of the owner) with a status. Named ones must be there."""
+        """Stop runs: those named, or those of a thread (or of the owner) with a status. Named ones must exist."""
         if run_ids and thread_id:
             for run_id in run_ids:
                 await self._persistence.records.get_run(owner, thread_id, run_id)
@@ -307,7 +307,7 @@ class Engine:
         return await self._persistence.records.open_runs(owner, thread_id, None if status == "all" else status)
 
     async def _owner_of(self, thread_id: str | None) -> str:
-        """What an operator starts on somebody's thread belongs to the thread's owner."""
+        """What an operator starts on a user's thread belongs to that user."""
         if thread_id is None:
             return OPERATOR
         try:
@@ -316,7 +316,7 @@ class Engine:
             return OPERATOR
 
     async def _drive(self, claim: ClaimedRun) -> None:
-        """One claim: drive it, then end it. Whatever stops us, the run is either ended or driven again."""
+        """Drive one claim, then end it. Whatever stops us, the run is either ended or driven again."""
         run = claim.run
         callbacks = [handler for watcher in self._watchers for handler in watcher.began(run)]
         attempt = Attempt(
@@ -346,10 +346,12 @@ class Engine:
         try:
             return await self._finish(lease, await attempt.run())
         except StorageUnavailableError as error:
-            logger.warning("the database cannot be written; the run waits", extra={"run_id": claim.run.run_id}, exc_info=error)
-            # Longer each time: a step that is too large for the disk, and costs money, is not run again and again at once. A database
-            # that cannot be reached is not the step's doing.
-            doublings = 0 if error.away else min(claim.run.attempt - 1, _MOST_DOUBLINGS)
+            logger.warning(
+                "the database cannot be written to; the run waits", extra={"run_id": claim.run.run_id}, exc_info=error
+            )
+            # Longer each time: a step that is too large for the disk, and costs money, must not be repeated rapidly. An unreachable
+            # database is not the step's fault.
+            doublings = 0 if error.away else min(claim.run.attempt - 1, _MAX_DOUBLINGS)
             await attempt.until_stopped(min(_STORAGE_RETRY_S * 2**doublings, _LONGEST_RETRY_S))
             await self._keep_trying(lambda: queue.hand_back(lease, usage=attempt.usage))
         except asyncio.CancelledError:
@@ -358,20 +360,20 @@ class Engine:
         return None
 
     async def _finish(self, lease: Lease, outcome: RunOutcome) -> RunOutcome:
-        """End the run; if what it brought cannot be stored, with that as its error."""
+        """End the run. If its outcome can't be stored, end it with that error."""
         queue = self._persistence.queue
         try:
             await self._keep_trying(lambda: queue.finish(lease, outcome))
         except InfrastructureError:
             raise
         except Exception as error:
-            logger.exception("the end of a run cannot be stored as it is", extra={"run_id": lease.run_id})
+            logger.exception("the end of a run cannot be stored; ending it with an error", extra={"run_id": lease.run_id})
             outcome = describe_failure(error, usage=outcome.usage)
             await self._keep_trying(lambda: queue.finish(lease, outcome))
         return outcome
 
     async def _keep_trying(self, write: Callable[[], Awaitable[object]]) -> None:
-        """Until the write succeeds: a run is not lost because the disk is full, and somebody will make room."""
+        """Retry until the write succeeds: a run must not be lost because the disk is full, and someone will free space."""
         while True:
             try:
                 await write()
@@ -386,7 +388,7 @@ class Engine:
             if attempt := self._driving.get(wanted.run_id):
                 attempt.stop(wanted.action)
             else:
-                # Claimed, but not driven yet; or ended meanwhile, and then it is forgotten after a while.
+                # Claimed but not driven yet; or already ended, and then this is forgotten after a while.
                 self._stop_early[wanted.run_id] = wanted.action
                 asyncio.get_running_loop().call_later(_EARLY_S, self._stop_early.pop, wanted.run_id, None)
             duty.succeeded()

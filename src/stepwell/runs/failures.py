@@ -1,7 +1,7 @@
 """How the failure of a run is reported: a name and a sentence that can always be stored and sent.
 
-A graph is somebody's code. Its errors may refuse to be printed, hold half a character, or not be `Exception`s at all; whatever
-they are, the run has to end and its caller has to hear of it.
+A graph is user code. Its errors may fail to print, contain half a character, or not be `Exception`s at all; whatever they are, the run has
+to end and its caller has to learn of it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stepwell.state import wire
 
 
 def describe_failure(error: BaseException, secrets: Collection[str] = (), *, interrupts: Any = None, **left: Any) -> RunOutcome:
-    """The end of a run that failed. `left` is what else it leaves behind: values, usage."""
+    """The outcome of a failed run. `left` is what else it leaves: values, usage."""
     described = {"error": type(error).__name__, "message": hide_secrets(words_of(error), secrets)}
     return RunOutcome(
         "timeout" if isinstance(error, TimeoutError) else "error",
@@ -29,7 +29,7 @@ def describe_failure(error: BaseException, secrets: Collection[str] = (), *, int
 
 
 def hide_in_error(error: Any, secrets: Collection[str]) -> Any:
-    """A node's error as streams tell it: of the same name and without secrets, in its text too. Text stays text."""
+    """A node's error as streamed: with the same name and without secrets, even in its text. Text stays text."""
     if isinstance(error, BaseException):
         return type(type(error).__name__, (Exception,), {})(hide_secrets(words_of(error), secrets))
     return hide_secrets(error, secrets) if isinstance(error, str) else error

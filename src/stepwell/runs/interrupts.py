@@ -1,11 +1,11 @@
-"""Why a graph has stopped without having ended: interrupts that wait for an answer, and breakpoints.
+"""Why a graph has stopped before its end: interrupts that wait for an answer, and breakpoints.
 
-Pure: LangGraph's `StateSnapshot` goes in, `PendingInterrupt`s come out. An interrupt inside a subgraph stands in the snapshot twice, at
-the subgraph's own task and at the root's task that runs the subgraph. The two ways to read it differ in which of them counts:
+Pure: LangGraph's `StateSnapshot` goes in, `PendingInterrupt`s come out. An interrupt inside a subgraph appears in the snapshot twice: at
+the subgraph's own task and at the root's task that runs the subgraph. The two functions differ in which one they use:
 
 | | task and namespace |
 |---|---|
-| `pending_interrupts`, after a run | the innermost task that is known, by which an answer finds it |
+| `pending_interrupts`, after a run | the innermost known task, by which an answer finds it |
 | `root_interrupts`, after an update of the state | the root's task and no namespace, as clients group them |
 """
 
@@ -29,20 +29,20 @@ def has_breakpoints(graph: Pregel[Any, Any, Any, Any], request: RunRequest) -> b
 
 
 def pending_interrupts(snapshot: StateSnapshot, seen: Mapping[str, PendingInterrupt]) -> tuple[PendingInterrupt, ...]:
-    """What a paused thread waits for. `seen` is what the stream told: where it and the state both know an interrupt, whichever saw
-    the innermost task is believed. Inside a tool that is the stream, inside a subgraph that was not streamed it is the state."""
+    """What a paused thread waits for. `seen` comes from the stream: if both it and the state know an interrupt, the one with the
+    innermost task wins. Inside a tool that is the stream, inside a subgraph that was not streamed it is the state."""
     found = {pending.interrupt_id: pending for pending in _walk(snapshot, "")}
     told = {name: pending for name, pending in seen.items() if name not in found or _depth(pending) + 1 >= _depth(found[name])}
     return tuple({**found, **told}.values())
 
 
 def root_interrupts(snapshot: StateSnapshot) -> tuple[PendingInterrupt, ...]:
-    """What the thread waits for, each with the root's task that it stopped."""
+    """What the thread waits for, each with the root's task that it interrupted."""
     return tuple(_pending(interrupt, "", task.id) for task in snapshot.tasks for interrupt in task.interrupts)
 
 
 def _depth(pending: PendingInterrupt) -> int:
-    """Parts of the namespace. The state's ends with the task that was interrupted, the stream's with the graph it is in."""
+    """The number of parts in the namespace. The state's ends with the interrupted task, the stream's with the graph that contains it."""
     return pending.namespace.count("|") + 1 if pending.namespace else 0
 
 
@@ -52,7 +52,7 @@ def _walk(snapshot: StateSnapshot, namespace: str) -> Iterator[PendingInterrupt]
         for interrupt in task.interrupts:
             yield _pending(interrupt, inner, task.id)
         if isinstance(task.state, StateSnapshot):
-            # After the parent's, so that the innermost task, where it really stopped, is the one that counts.
+            # After the parent's, so that the innermost task, where it really stopped, wins.
             yield from _walk(task.state, inner)
 
 

@@ -1,13 +1,13 @@
-"""Where a run meets money: whether its assistant costs something, who pays, and the meter that its graph charges by.
+"""Where a run meets money: whether its assistant costs something, who pays, and the meter its graph charges with.
 
 ```
-order ─> Cashier.admit ─┬─ the graph is free ──────────────────────────────> as it is
+order ─> Cashier.admit ─┬─ the graph is free ──────────────────────────────> unchanged
                         ├─ a token in it ──> wallet.fund ──> its session ──> admitted; the token is stored nowhere in the run
-                        ├─ a session of the owner's, named or the thread's > admitted
+                        ├─ a session of the owner, named or the thread's ──> admitted
                         └─ nothing ────────────────────────────────────────> PaymentRequiredError: nothing was started
 ```
-A graph finds the meter in its config, under a name that no caller can set, and with it the owner of the run: only the owner's sessions can
-be drawn on. What runs short later pauses the run (`CashuPaymentMiddleware`).
+A graph finds the meter in its config, under a name no caller can set, and with it the run's owner: only the owner's sessions can be
+charged. If the money runs out later, the run pauses (`CashuPaymentMiddleware`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from stepwell.errors import PaymentRequiredError, SessionClosedError, StorageUna
 from stepwell.payments.states import FUNDING_ID, TAKES_MONEY, TOKEN
 from stepwell.supervision import Supervisor, stop
 
-if TYPE_CHECKING:  # what needs the extra `payments` is handed in, or imported where somebody is paid
+if TYPE_CHECKING:  # whatever needs the extra `payments` is passed in, or imported only on a server that charges
     from stepwell.clock import Clock
     from stepwell.database.persistence import ChargesStored, Persistence
     from stepwell.database.types import Lease, Run
@@ -41,7 +41,7 @@ _LOOK_AFTER_S = 60.0
 async def open_cashier(
     charging: Charging, paid_graphs: Collection[str], persistence: Persistence, clock: Clock, supervisor: Supervisor
 ) -> AsyncIterator[Cashier]:
-    """The cashier of a server that charges. Until left, what was cut off at a mint is finished, and idle sessions are paid back."""
+    """The cashier of a server that charges. While open, it finishes interrupted exchanges with a mint and refunds idle sessions."""
     from stepwell.payments.configuration import open_wallet
     from stepwell.payments.meter import WalletMeter
 
@@ -49,7 +49,7 @@ async def open_cashier(
 
         async def look_after() -> None:
             if not persistence.maintenance.leads():
-                return  # another server does
+                return  # another server does this
             await wallet.recover()
             await cashier.resolve_charges()
             await wallet.sweep()
@@ -63,7 +63,7 @@ async def open_cashier(
 
 
 class Cashier:
-    """Says who pays for a run before it is admitted, and hands its graph the meter."""
+    """Determines who pays for a run before it is admitted, and gives its graph the meter."""
 
     def __init__(
         self, wallet: Wallet, meter: WalletMeter, charging: Charging, paid_graphs: Collection[str], persistence: Persistence
@@ -75,10 +75,10 @@ class Cashier:
         self._persistence = persistence
 
     async def admit(self, owner: str, thread_id: str, graph_id: str, order: RunOrder) -> RunOrder:
-        """The order with the session that pays. A token that came with it is the wallet's from here on.
+        """The order with the session that pays. A token in the order belongs to the wallet from here on.
 
         Raises:
-            PaymentRequiredError: Nobody pays. It has the request for money that wallets read.
+            PaymentRequiredError: Nobody pays. It contains a payment request that wallets can read.
         """
         if graph_id not in self.paid_graphs:
             return without_token(order)
@@ -86,7 +86,7 @@ class Cashier:
         order, funded = await self._exchange(owner, known, order)
         session = funded or await self._named(owner, order) or _open(known)
         if session is None:
-            if _only_declines(order):  # it is going to end, and costs nothing
+            if _only_declines(order):  # the run is about to end, and costs nothing
                 return order
             raise self._nobody_pays()
         if not known or known[0].session_id != session.session_id:
@@ -96,7 +96,7 @@ class Cashier:
     def payments_of(
         self, run: Run, lease: Lease, said_until_stopped: Callable[[str], tuple[int, int] | None]
     ) -> RunPayments | None:
-        """What the run's graph is handed; None where it costs nothing. It charges only as long as the lease holds."""
+        """The payments object for the run's graph; None if it is free. It charges only while the lease holds."""
         if run.request.graph_id not in self.paid_graphs:
             return None
         from stepwell.payments.meter import RunPayments
@@ -105,8 +105,8 @@ class Cashier:
         return RunPayments(meter, run.owner, _session_of(run), said_until_stopped=said_until_stopped)
 
     async def confirm_charges(self, run: Run, lease: Lease, payments: RunPayments, *, ended: bool) -> None:
-        """Before a run is finished: the charges whose answers are in the thread stand, whatever becomes of it. One that has come to its
-        end, or was stopped by its caller, has given them all."""
+        """Before a run is finished: confirm the charges whose answers are in the thread, whatever happens to the run. A run that has
+        reached its end, or was stopped by its caller, has delivered them all."""
         kept = payments.charged
         if kept and not ended:
             kept = sorted((await self._stored(run.thread_id, kept)).kept)
@@ -115,8 +115,8 @@ class Cashier:
             await ledger.confirm(payments.session_id or "", [*kept, *payments.stopped])
 
     async def resolve_charges(self, session_id: str | None = None) -> None:
-        """What a crash or a stop left open: charges stand where the thread has stored the answer. Where it is at rest without, they are
-        taken back, and what is held for calls is free again."""
+        """Settle what a crash or a stop left open: a charge stands if the thread has stored its answer. If not, and the thread is at
+        rest, the charge is taken back; money held for calls is released."""
         by_thread: dict[str, list[Reservation]] = {}
         for open_one in await self.wallet.ledger.undecided(session_id):
             by_thread.setdefault(open_one.key.partition(":")[0], []).append(open_one)
@@ -131,16 +131,16 @@ class Cashier:
                     await self.wallet.ledger.take_back(one.key, one.attempt)
 
     async def resolve_charges_of(self, run: Run) -> None:
-        """The same after a run that did not reach its end."""
+        """`resolve_charges` after a run that did not reach its end."""
         session_id = _session_of(run) if run.request.graph_id in self.paid_graphs else None
         if session_id:
             try:
                 await self.resolve_charges(session_id)
             except StorageUnavailableError as error:
-                logger.warning("charges of a stopped run are decided later: %s", error)
+                logger.warning("charges of a stopped run will be settled later: %s", error)
 
     async def refund(self, owner: str, session_id: str) -> HandedOut:
-        """End a session; an answer that was lost is not paid for."""
+        """End a session; lost answers are not charged."""
         await self.wallet.session(owner, session_id)
         await self.resolve_charges(session_id)
         return await self.wallet.refund(owner, session_id)
@@ -149,7 +149,7 @@ class Cashier:
         return await self._persistence.stored_charges(thread_id, keys)
 
     async def _exchange(self, owner: str, known: Sequence[Session], order: RunOrder) -> tuple[RunOrder, Session | None]:
-        """The order with its tokens in the wallet, and the session that they are in."""
+        """The order with its tokens moved to the wallet, and the session they are in."""
         session: Session | None = None
         _refuse_elsewhere(order)
         for token in _tokens_in(order):
@@ -159,7 +159,7 @@ class Cashier:
         return without_token(_with_answers_for(order, session.session_id)), session
 
     async def take(self, owner: str, token: str, top_up: Session | None = None) -> Session:
-        """The session of a token: the one it was handed in for before, `top_up` if that is of the same mint, or a new one."""
+        """The session of a token: the one it funded before, `top_up` if that has the same mint, or a new one."""
         before = await self.wallet.find_funding(owner, token)
         if before is None:
             joins = top_up is not None and top_up.mint == self.wallet.mint_of(token)
@@ -167,7 +167,7 @@ class Cashier:
         return await self.wallet.session(owner, before.session_id)
 
     async def _named(self, owner: str, order: RunOrder) -> Session | None:
-        """The session that the order names itself, newest place first: an answer, the input, the configuration."""
+        """The session that the order itself names, in this order: an answer, the input, the configuration."""
         named = next((value for value in _found(order, FUNDING_ID) if isinstance(value, str)), None)
         if named is None:
             return None
@@ -184,15 +184,15 @@ class Cashier:
         deposit = self.charging.deposit_sats
         request = PaymentRequest(deposit, "sat", self.wallet.accepted_mints, description="The rest comes back.")
         return PaymentRequiredError(
-            f"This assistant is paid for, call by call. Send a token of {deposit} sats or so to POST /api/wallet/fund and start the run "
-            "with the funding_id that it gives, or send the token in the header X-Cashu. What is not used comes back.",
+            f"This assistant is paid for, call by call. Send a token of about {deposit} sats to POST /api/wallet/fund and start the run "
+            "with the funding_id it returns, or send the token in the header X-Cashu. What is not used is refunded.",
             needed_sats=deposit,
             request=encode_request(request),
         )
 
 
 def _session_of(run: Run) -> str | None:
-    """The session that was found to pay when the run was admitted."""
+    """The session that pays, chosen when the run was admitted."""
     session_id: str | None = (run.request.config.get("configurable") or {}).get(FUNDING_ID)
     return session_id
 
@@ -202,7 +202,7 @@ def _open(sessions: Sequence[Session]) -> Session | None:
 
 
 def without_token(order: RunOrder) -> RunOrder:
-    """The order without a token of an older client: where nothing is charged, it stays the payer's."""
+    """The order without the token of an older client: if nothing is charged, the payer keeps it."""
     _refuse_elsewhere(order)
     if not _found(order, TOKEN):
         return order
@@ -216,16 +216,16 @@ def without_token(order: RunOrder) -> RunOrder:
 
 
 def refuse_token(values: Any) -> None:
-    """For what is stored without a run that it could pay for: nobody could be given a session for it."""
+    """For data stored without a run it could pay for, so there is no session to put the token into."""
     if _named_values(values).get(TOKEN):
         raise TokenInvalidError(
-            "A token must not be written here, where it would be stored. Hand it to POST /api/wallet/fund: it gives an id.",
+            "A token must not be sent here, where it would be stored. Send it to POST /api/wallet/fund, which returns an id.",
             "token_in_graph",
         )
 
 
 def _refuse_elsewhere(order: RunOrder) -> None:
-    """What no client ever meant for a token, and what is stored as it comes."""
+    """Refuse tokens in places no client ever used for them, and that are stored unchanged."""
     command = order.command or {}
     goto, resume = command.get("goto"), command.get("resume")
     targets = goto if isinstance(goto, list) else [goto]
@@ -236,7 +236,7 @@ def _refuse_elsewhere(order: RunOrder) -> None:
 
 
 def _named_values(values: Any) -> Mapping[str, Any]:
-    """An object, or what LangGraph takes for one in an update: a list of pairs."""
+    """An object, or what LangGraph accepts as one in an update: a list of pairs."""
     if isinstance(values, Mapping):
         return values
     pairs = values if isinstance(values, list | tuple) else ()
@@ -254,7 +254,7 @@ def _without(values: Any) -> Any:
 
 
 def _places(order: RunOrder) -> list[Mapping[str, Any]]:
-    """Everything in an order that may name a session or hold a token, answers first."""
+    """Everything in an order that may name a session or contain a token, answers first."""
     command = order.command or {}
     resume = command.get("resume")
     answers = [resume, *resume.values()] if isinstance(resume, Mapping) else []
@@ -283,7 +283,7 @@ def _tokens_in(order: RunOrder) -> list[str]:
 
 
 def with_session(order: RunOrder, session_id: str) -> RunOrder:
-    """Where runs look for it, so that it is stored with the run. A context is the same thing under another name."""
+    """Put the session's id where runs look for it, so that it is stored with the run. A context is the same thing under another name."""
     if order.context:
         return replace(order, context={**order.context, FUNDING_ID: session_id})
     configurable = {**(order.config.get("configurable") or {}), FUNDING_ID: session_id}
@@ -291,7 +291,7 @@ def with_session(order: RunOrder, session_id: str) -> RunOrder:
 
 
 def _with_answers_for(order: RunOrder, session_id: str) -> RunOrder:
-    """Answers that were a token are the session's id now."""
+    """Replace answers that contain a token by the session's id."""
     command = order.command or {}
     resume = command.get("resume")
     if not isinstance(resume, Mapping):

@@ -1,22 +1,21 @@
-"""What a run's configuration holds: whose run it is, what its graph gets as context, and what of it clients may see.
+"""The contents of a run's configuration: the run's user, the context for its graph, and what clients may see of it.
 
-**Whose run it is** stands in `configurable["langgraph_auth_user"]`, where graphs written for LangGraph's server look for it. Rule to keep:
-it is made from the run's owner, which the server has found out. Names that begin with `USER_PREFIX` are never taken from a caller, or
-whoever sends one could pass for somebody else inside a graph.
+**The user** is in `configurable["langgraph_auth_user"]`, where graphs written for LangGraph's server look for it. Rule to keep: it is made
+from the run's owner, which the server has determined. Names that begin with `USER_PREFIX` are never accepted from a caller, who could
+otherwise pose as another user inside a graph.
 
-**The context.** LangGraph's older clients send `config.configurable` and newer ones `context`; a run has both, saying the same
-(`starting`). So the context may hold names that are meant for somebody else, and only those that the graph's `context_schema` declares
-reach it:
+**The context.** LangGraph's older clients send `config.configurable` and newer ones `context`; a run has both, with the same content
+(`starting`). So the context may contain names meant for other code, and only those that the graph's `context_schema` declares reach it:
 
 | `context_schema` | the graph gets |
 |---|---|
-| a dataclass or a pydantic model | always one, with its defaults for what was not given; a missing field that has none ends the run |
-| a TypedDict | an object, or `None` when nothing was given |
-| none | all that was given, or `None` |
+| a dataclass or a pydantic model | always an instance, with defaults for what is missing; a missing field without a default ends the run |
+| a TypedDict | an object, or `None` if nothing was given |
+| none | everything that was given, or `None` |
 
-**What clients may see.** A request's `configurable` may hold keys, and LangGraph adds its own and copies all of it into every checkpoint's
-metadata. So of `configurable` only the place of a checkpoint is shown; of metadata everything but LangGraph's and our own bookkeeping and
-what its name calls a secret. This holds for streams and for the state of a thread alike: there is no second rule.
+**What clients may see.** A request's `configurable` may contain keys, and LangGraph adds its own and copies everything into every
+checkpoint's metadata. So only a checkpoint's address is shown of `configurable`, and of metadata everything except LangGraph's and our own
+bookkeeping and values with secret names. The same rule applies to streams and to a thread's state.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _INTERNAL = frozenset({"langgraph_path", "lc_versions", "writes", "counters_sinc
 
 
 class RunUser(dict[str, Any]):
-    """A plain object, so that a graph may keep it in its state, with the attributes that LangGraph's `BaseUser` has."""
+    """A plain object, so that a graph may store it in its state, with the attributes of LangGraph's `BaseUser`."""
 
     def __init__(self, identity: str) -> None:
         super().__init__(identity=identity, display_name=identity, is_authenticated=True, permissions=[])
@@ -70,17 +69,17 @@ def describe_user(owner: str) -> dict[str, Any]:
 
 
 def context_for(schema: Any, given: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The context to hand to LangGraph, which makes the schema's object of it."""
+    """The context to pass to LangGraph, which turns it into the schema's object."""
     known = _known_names(schema)
     chosen = {name: value for name, value in (given or {}).items() if known is None or name in known}
     return chosen if chosen or _has_defaults(schema) else None
 
 
 def _known_names(schema: Any) -> frozenset[str] | None:
-    """The names that the schema declares; `None` when it takes any."""
+    """The names the schema declares; `None` if it accepts any."""
     if isinstance(schema, type) and is_dataclass(schema):
         return frozenset(field.name for field in fields(schema) if field.init)
-    if _is_model(schema) and schema.model_config.get("extra") == "forbid":  # otherwise it ignores what it does not know itself
+    if _is_model(schema) and schema.model_config.get("extra") == "forbid":  # other models ignore unknown names themselves
         declared = schema.model_fields.items()
         return frozenset(text for name, field in declared for text in (name, field.validation_alias) if isinstance(text, str))
     if is_typeddict(schema):
@@ -102,12 +101,12 @@ def public_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def public_config(config: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """`{"configurable": {thread_id, checkpoint_ns, checkpoint_id, checkpoint_map}}`, as far as they are there."""
+    """`{"configurable": {thread_id, checkpoint_ns, checkpoint_id, checkpoint_map}}`, as far as present."""
     return None if config is None else {"configurable": checkpoint_place(config)}
 
 
 def checkpoint_place(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Where a checkpoint is, in the form in which clients send it back, and nothing else of the config."""
+    """A checkpoint's address, in the form in which clients send it back, and nothing else of the config."""
     configurable = config.get("configurable") or {}
     return {key: configurable[key] for key in _CHECKPOINT_KEYS if configurable.get(key) is not None}
 

@@ -1,6 +1,6 @@
-"""From what a caller sends to a run that can be admitted: pure functions, no database.
+"""Turns a caller's request into a run that can be admitted: pure functions, no database.
 
-Rule to keep: LangGraph's and our own internals (`__*`), and everything that says whose run it is and which thread or checkpoint is
+Rule to keep: LangGraph's and our own internals (`__*`), and everything that determines the run's user and which thread or checkpoint is
 written, are set by us and never taken from the caller's `configurable`.
 """
 
@@ -54,11 +54,11 @@ class RunOrder:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run works: what it carries of its workspace, and whose share of the server it takes."""
+    """Where a run works: its pinned workspace, and whose share of the server it uses."""
 
     pinned: Mapping[str, Any] = field(default_factory=dict)
     tenant: str | None = None
-    """None: it has no root, and counts for its owner."""
+    """None: it has no root, and counts towards its owner."""
     max_runs: int | None = None
 
 
@@ -74,7 +74,7 @@ def make_admission(
     refuse_bare: bool = False,
     place: Place | None = None,
 ) -> Admission:
-    """The run that an order means for an assistant. `refuse_bare`: answers have to name their interrupt."""
+    """The run that an order asks for. `refuse_bare`: answers must name their interrupt."""
     place = place or Place()
     stateless = order.thread_id is None
     command = dict(order.command or {})
@@ -107,7 +107,7 @@ def make_admission(
 
 
 def _pinned(request: RunRequest, place: Place) -> RunRequest:
-    """The request with what only we can say of its workspace, and with nothing that says otherwise."""
+    """The request with its workspace as only we may set it, overriding the caller's values."""
     if not place.pinned:
         return request
     configurable = {**(request.config.get("configurable") or {}), **place.pinned}
@@ -115,7 +115,7 @@ def _pinned(request: RunRequest, place: Place) -> RunRequest:
 
 
 def root_asked_for(order: RunOrder, assistant: Assistant) -> object:
-    """The workspace root that an order names, or its assistant."""
+    """The workspace root named by an order or its assistant."""
     places = (order.context, order.config.get("configurable"), assistant.context, assistant.config.get("configurable"))
     return next((found for place in places if place and (found := place.get(ROOT_KEY))), None)
 
@@ -123,7 +123,7 @@ def root_asked_for(order: RunOrder, assistant: Assistant) -> object:
 def check_answers(
     answers: Mapping[str, Any] | BareAnswer, asked: Sequence[PendingInterrupt], shapes: AnswerShapes
 ) -> dict[str, AnswerShapeError | None]:
-    """Open interrupt -> what is wrong with its answer. A bare answer is held against the interrupt if there is only one."""
+    """Open interrupt -> what is wrong with its answer. A bare answer is checked against the interrupt if there is only one."""
     if isinstance(answers, BareAnswer):
         answers = {pending.interrupt_id: answers.answer for pending in asked} if len(asked) == 1 else {}
     faults: dict[str, AnswerShapeError | None] = {}
@@ -139,8 +139,8 @@ def check_answers(
 
 
 def _checkpoint(order: RunOrder, answers: object) -> Mapping[str, Any] | None:
-    """The checkpoint that comes with an order. One in `config` does not say where the run begins, but with an answer it says which
-    interrupt the sender has seen."""
+    """The checkpoint in an order. One in `config` does not determine where the run begins, but with an answer it shows which interrupt
+    the sender has seen."""
     named = order.checkpoint_id
     if answers is not None and not named:
         named = (order.config.get("configurable") or {}).get("checkpoint_id")
@@ -154,7 +154,7 @@ def _request(
     return RunRequest(
         assistant_id=assistant.assistant_id,
         graph_id=assistant.graph_id,
-        # With a checkpoint, nothing new means: from there once more.
+        # With a checkpoint, an empty input means: run from there again.
         input=None if checkpoint and not order.input else order.input,
         command={key: value for key, value in command.items() if value is not None} or None,
         config=_merge_config(assistant.config, order.config, context or {}),
@@ -172,7 +172,7 @@ def _request(
 
 
 def _answers(resume: Any, *, refuse_bare: bool) -> Mapping[str, Any] | BareAnswer | None:
-    """A map of interrupt ids is what LangGraph takes for one: an object whose keys all look like its ids."""
+    """A map of interrupt ids is recognised as LangGraph does: an object whose keys all look like its ids."""
     if resume is None:
         return None
     if isinstance(resume, Mapping) and resume and all(_INTERRUPT_ID.fullmatch(str(key)) for key in resume):
@@ -181,7 +181,7 @@ def _answers(resume: Any, *, refuse_bare: bool) -> Mapping[str, Any] | BareAnswe
 
 
 def _context(order: RunOrder, assistant: Assistant) -> dict[str, Any] | None:
-    """`context` and `config.configurable` are two names for one thing, the second the older: a graph finds it under both."""
+    """`context` and `config.configurable` are two names for one thing (the second is older): a graph finds it under both."""
     configurable = order.config.get("configurable")
     if order.context and configurable:
         raise InvalidRequestError("Both context and config.configurable are given, and they mean the same. Send one of them.")

@@ -2,13 +2,13 @@
 
 ```
 RunMeter   ─ models ─┐
-LangChain  ─ tools  ─┼─> StepRecorder ─ what has ended ─> StepJournal ─ now and then ─> the thread's steps
+LangChain  ─ tools  ─┼─> StepRecorder ─ ended steps ──> StepJournal ─ now and then ─> the thread's steps
 LangGraph  ─ tasks  ─┘
 ```
 
-A step is noted when it ends: one row of bounded size, whatever it read or wrote. What a subagent does is told apart by LangGraph's
-namespaces; which subagent that is says the metadata that its call gives to everything inside. The nodes by which an agent's loop
-works (`model`, `tools`, hooks of middleware) are not noted: the models and tools in them are.
+A step is recorded when it ends: one row of limited size, whatever it read or wrote. LangGraph's namespaces show which steps belong to a
+subagent; the metadata that its call passes to everything inside shows which subagent that is. The nodes that make up an agent's loop
+(`model`, `tools`, middleware hooks) are not recorded, but the models and tools in them are.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 
 class KeepSteps(Protocol):
-    """Where steps are kept: part of the repository."""
+    """Where steps are stored: part of the repository."""
 
     async def add_steps(self, lease: Lease, steps: Sequence[Step]) -> None: ...
 
@@ -60,10 +60,10 @@ class _Begun:
 
 
 class StepRecorder(BaseCallbackHandler):
-    """Hears what begins and ends in one drive of a run. Safe from any thread."""
+    """Observes what begins and ends in one attempt at a run. Thread-safe."""
 
-    run_inline = True  # else LangChain calls it in a thread, for every call
-    ignore_llm = True  # the usage meter tells of models, with what they used
+    run_inline = True  # otherwise LangChain calls it in a thread, for every call
+    ignore_llm = True  # the usage meter reports models, with their usage
     ignore_chat_model = True
     ignore_chain = True
     ignore_retriever = True
@@ -75,19 +75,19 @@ class StepRecorder(BaseCallbackHandler):
         self._begun: dict[object, _Begun] = {}
         self._ended: list[Step] = []
         self._agents: dict[str, str] = {}
-        """Call id -> the subagent that it turned out to run."""
+        """Call id -> the subagent it turned out to run."""
         self._names: dict[str, str] = {}
-        """Namespace -> the subagent that works there."""
+        """Namespace -> the subagent that runs there."""
         self._lock = threading.Lock()
 
     def take(self) -> list[Step]:
-        """What has ended since the last time."""
+        """The steps that ended since the last call."""
         with self._lock:
             ended, self._ended = self._ended, []
         return ended
 
     def close(self) -> None:
-        """Nothing goes on: what has not ended was broken off."""
+        """Everything is over: mark steps that have not ended as interrupted."""
         for key in list(self._begun):
             self._end(key, "interrupted")
 
@@ -101,7 +101,7 @@ class StepRecorder(BaseCallbackHandler):
         inside = (name for place, name in self._names.items() if place.rpartition(":")[2] == question.task_id)
         return next(inside, None) if question.task_id else None
 
-    # What the usage meter tells
+    # From the usage meter
 
     def model_began(self, run_id: UUID, model: str, metadata: Mapping[str, Any]) -> None:
         self._begin(run_id, _Begun("model", model, self._clock.now(), perf_counter(), metadata))
@@ -109,7 +109,7 @@ class StepRecorder(BaseCallbackHandler):
     def model_ended(self, run_id: UUID, use: TokenUse, cost_usd: float | None, error: BaseException | None) -> None:
         self._end(run_id, _status(error), error, use, cost_usd)
 
-    # What LangChain tells
+    # From LangChain
 
     def on_tool_start(
         self,
@@ -132,10 +132,10 @@ class StepRecorder(BaseCallbackHandler):
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         self._end(run_id, _status(error), error)
 
-    # What LangGraph tells
+    # From LangGraph
 
     def watch_task(self, task: Mapping[str, Any]) -> None:
-        """A task of the root graph begins, or has ended."""
+        """A task of the root graph begins or has ended."""
         name = str(task["name"])
         if _LOOP_NODE.fullmatch(name):
             return
@@ -191,9 +191,9 @@ class StepRecorder(BaseCallbackHandler):
 
 
 class StepJournal:
-    """Writes what a recorder has heard, at most a few times a second: `async with StepJournal(...) as steps`, `steps.tick()`.
+    """Writes what a recorder has collected, at most a few times a second: `async with StepJournal(...) as steps`, `steps.tick()`.
 
-    What is left at the end goes with the run's outcome, in the transaction that ends it; only if there is none it is written here.
+    What is left at the end is stored with the run's outcome, in the transaction that ends it; it is written here only if there is none.
     """
 
     def __init__(self, recorder: StepRecorder, records: KeepSteps, lease: Lease) -> None:
@@ -205,7 +205,7 @@ class StepJournal:
         self._writing: asyncio.Task[None] | None = None
 
     def tick(self) -> None:
-        """Something has happened: write, if the last time is long enough ago."""
+        """Write, if the last write is long enough ago."""
         if self._loop.time() < self._next or (self._writing and not self._writing.done()):
             return
         if steps := self._recorder.take():
@@ -228,12 +228,12 @@ class StepJournal:
         try:
             await self._records.add_steps(self._lease, steps)
         except (LeaseLostError, StorageUnavailableError) as error:
-            # The run's own writes meet the same and decide what becomes of it; no run fails over what is only told of it.
-            _log.debug("steps of a run are not kept: %s", error)
+            # The run's own writes get the same error and decide what happens; a run must not fail because of its step records.
+            _log.debug("steps of a run were not stored: %s", error)
 
 
 def _namespace(place: Mapping[str, Any]) -> str:
-    """The graph's namespace in which something runs: LangGraph's names the task too, at its end."""
+    """The namespace of the graph in which something runs; LangGraph's also names the task, at its end."""
     return str(place.get("langgraph_checkpoint_ns") or "").rpartition("|")[0]
 
 
@@ -249,5 +249,5 @@ def _words(error: object) -> str | None:
 
 
 def _text(value: object, longest: int = _LONGEST_NAME) -> str | None:
-    """As it can be stored: models and graphs give names, and half a character is one in Python only."""
+    """In a form that can be stored: models and graphs choose names, and only Python accepts half a surrogate pair."""
     return None if value is None else str(value)[:longest].encode(errors="replace").decode()

@@ -1,15 +1,15 @@
-"""Stopping a run: its task is cancelled, the text under way is kept, calls without a result are closed.
+"""Stopping a run: its task is cancelled, the unfinished text is kept, calls without a result are closed.
 
-What is stopped is somebody else's code: a factory that is still at work, or a node that may not listen. `stop_streaming` therefore waits
-for a moment only, and leaves behind what does not end.
+What is stopped is user code: a factory that is still running, or a node that may not react. `stop_streaming` therefore waits only for a
+moment, and leaves behind what does not end.
 
-**The text under way** (`PartialText`) is written into the thread as a message marked as unfinished, so that it is neither lost nor taken
-for whole.
+**The unfinished text** (`PartialText`) is written into the thread as a message marked as unfinished, so that it is neither lost nor
+mistaken for a complete answer.
 
-**Open calls** (`close_open_calls`). A run behind which an effect stands keeps its steps when it is rolled back (ADR 0011). Each call that
-has no result yet gets one in the thread at once, so that nobody sees it open: the call whose effect began gets what the journal knows of
-it, calls beside it the result of any call that was stopped. Where this cannot be done (a crash came first, another task's interrupt is
-open in the same step, the state has no messages) the calls are closed when the thread goes on.
+**Open calls** (`close_open_calls`). A run behind which an effect stands keeps its steps when it is rolled back (ADR 0011). Each call
+without a result gets one in the thread at once, so that nobody sees it open: a call whose effect began gets what the journal knows of it,
+the other calls get the result of any stopped call. If this is not possible (a crash came first, another task's interrupt is open in the
+same step, the state has no messages), the calls are closed when the thread continues.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _STOP_S = 0.8
-"""How long a graph may take to stop: a cancelled run has ended within a second."""
+"""How long a graph may take to stop: a cancelled run must end within a second."""
 CANCELLED = "cancelled"
-"""The `finish_reason` of an answer that was stopped."""
+"""The `finish_reason` of a stopped answer."""
 _MESSAGES = "messages"
 _OWN_TASK = UUID("0b3c8c0e-5b8e-5d0b-9f0e-3a0d4c1f7b11")
 
@@ -59,7 +59,7 @@ def ended_by(stop: asyncio.Future[Any], limit: asyncio.Timeout) -> Iterator[None
 
 
 async def stop_streaming(streaming: asyncio.Task[None]) -> None:
-    """Cancel a task, and leave it behind if it does not end in time: its writes are refused by the fence."""
+    """Cancel a task, and leave it behind if it does not end in time: the fence refuses its writes."""
     if not streaming.done():
         streaming.cancel()
         await asyncio.wait({streaming}, timeout=_STOP_S)
@@ -67,7 +67,7 @@ async def stop_streaming(streaming: asyncio.Task[None]) -> None:
         logger.warning("a node did not stop in time and was left behind", extra={"task": streaming.get_name()})
         streaming.add_done_callback(_forget_late_error)
     elif not streaming.cancelled():
-        streaming.exception()  # looked at already here: what follows may fail before it is asked for
+        streaming.exception()  # retrieved here already, because what follows may fail before it asks
 
 
 def _forget_late_error(task: asyncio.Task[None]) -> None:
@@ -76,7 +76,7 @@ def _forget_late_error(task: asyncio.Task[None]) -> None:
 
 
 class PartialText:
-    """Remembers the newest answer under way at the root of a graph."""
+    """Remembers the newest unfinished answer at the root of a graph."""
 
     def __init__(self) -> None:
         self._newest: PartialMessage | None = None
@@ -85,7 +85,7 @@ class PartialText:
         self._newest = partial
 
     async def keep(self, graph: Pregel[Any, Any, Any, Any], thread_id: str) -> Any | None:
-        """Write the unfinished answer into the thread's messages. Gives the thread's values, or `None` if there was none."""
+        """Write the unfinished answer into the thread's messages. Returns the thread's values, or `None` if there was none."""
         partial = self._newest
         if partial is None or partial.done or not partial.text or _MESSAGES not in graph.channels:
             return None
@@ -94,7 +94,7 @@ class PartialText:
         try:
             await graph.aupdate_state(config, {_MESSAGES: [message]}, as_node=partial.node)
         except InvalidUpdateError:
-            # A state whose messages are not a list of messages: the text stays in the run's events only.
+            # The state's messages are not a list of messages: the text stays only in the run's events.
             logger.info("the text of a stopped answer does not fit the graph's state", exc_info=True)
             return None
         snapshot = await graph.aget_state(config)
@@ -102,7 +102,7 @@ class PartialText:
 
 
 async def close_open_calls(graph: Pregel[Any, Any, Any, Any], thread_id: str, journal: EffectJournal) -> None:
-    """Write a result behind every call of the thread's messages that has none."""
+    """Write a result for every call in the thread's messages that has none."""
     if _MESSAGES not in graph.channels:
         return
     try:
@@ -110,29 +110,29 @@ async def close_open_calls(graph: Pregel[Any, Any, Any, Any], thread_id: str, jo
     except InfrastructureError:
         raise
     except Exception:
-        # Somebody's graph decides what comes next. If it cannot, the run is rolled back all the same.
-        logger.warning("the calls of a run that was rolled back are closed later", exc_info=True)
+        # The user's graph decides what comes next. If it fails, the run is rolled back all the same.
+        logger.warning("the calls of a run that was rolled back will be closed later", exc_info=True)
 
 
 async def _close(graph: Pregel[Any, Any, Any, Any], thread_id: str, journal: EffectJournal) -> None:
-    # What the run handed in before it was stopped may still be on its way to the disk.
+    # Work that the run submitted before it was stopped may still be on its way to disk.
     await asyncio.wrap_future(journal.barrier())
     latest = await graph.aget_state({"configurable": {"thread_id": thread_id}})
-    # By its id: without, LangGraph also shows what tasks of the broken step have written, which an update drops.
+    # By its id: otherwise LangGraph also shows what tasks of the interrupted step have written, which an update drops.
     snapshot = await graph.aget_state(latest.config)
     stopped = set(snapshot.next)
     results = await _results(snapshot.values.get(_MESSAGES) or [], journal)
     if not results or len(stopped) != 1:
         return
-    # A task id of its own: under that of a task of the broken step, what that task has written would stand in its place.
+    # A separate task id: under the id of a task of the interrupted step, that task's own writes would take its place.
     own_id = str(uuid5(_OWN_TASK, snapshot.config["configurable"]["checkpoint_id"]))
     update = StateUpdate({_MESSAGES: results}, as_node=stopped.pop(), task_id=own_id)
-    # On this very checkpoint: behind one that came late the same calls would be closed a second time.
+    # On this very checkpoint: on a later one, the same calls would be closed a second time.
     await graph.abulk_update_state(snapshot.config, [[update]])
 
 
 async def _results(messages: list[AnyMessage], journal: EffectJournal) -> list[ToolMessage]:
-    # Only now: an agent's middleware takes a third of a second to import, and a server starts without it.
+    # Imported only now: an agent's middleware takes a third of a second to import, and a server starts without it.
     from stepwell.middleware.effects import result_of_effect
     from stepwell.middleware.patch_tool_calls import close_dangling
 
@@ -145,7 +145,7 @@ async def _results(messages: list[AnyMessage], journal: EffectJournal) -> list[T
 
 
 def _calls_by_key(messages: list[AnyMessage], journal: EffectJournal) -> dict[str, ToolCall]:
-    """The calls of the root graph's messages. Its steps have a namespace of one part, whichever it is."""
+    """The calls in the root graph's messages. Its steps have a namespace with one part, whatever its name."""
     root: Any = {"configurable": {"checkpoint_ns": "root", JOURNAL: journal}}
     return {
         call_key(root, message.id, call["id"] or ""): call

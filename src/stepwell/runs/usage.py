@@ -1,7 +1,7 @@
-"""What a run has used of its models, as it is stored: one row for each model.
+"""A run's model usage, as stored: one row per model.
 
-`RunMeter` stands in the callbacks of the run's config and counts; it also tells whoever keeps step records when a call began and
-ended. Ceilings are not held here but by `BudgetMiddleware`, inside the agent.
+`RunMeter` is in the callbacks of the run's config and counts; it also tells the step recorder when a call began and ended. Limits are
+enforced by `BudgetMiddleware` inside the agent, not here.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from stepwell.models.usage import CallUsage, UsageMeter
 
 
 class ModelCalls(Protocol):
-    """Hears of each model call, with what it used."""
+    """Observes each model call, with its usage."""
 
     def model_began(self, run_id: UUID, model: str, metadata: Mapping[str, Any]) -> None: ...
     def model_ended(self, run_id: UUID, use: TokenUse, cost_usd: float | None, error: BaseException | None) -> None: ...
 
 
 class RunMeter(UsageMeter):
-    """Counts the model calls of one run, and tells of each. Safe from any thread."""
+    """Counts the model calls of one run, and reports each. Thread-safe."""
 
     def __init__(self, calls: ModelCalls) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class RunMeter(UsageMeter):
         self._calls.model_began(run_id, self.open_calls[run_id].model, metadata)
 
     def said_at(self, namespace: str) -> tuple[int, int] | None:
-        """What calls of a step have read and said that have not come to their end; None if they have said nothing yet."""
+        """The tokens read and written so far by a step's unfinished calls; None if they have written nothing yet."""
         here = [call for run_id, call in self.open_calls.items() if self._places.get(run_id) == namespace and call.said_chars]
         used = sum((self.usage_so_far(call).tokens for call in here), TokenUse())
         return (used.input, used.output) if here else None
@@ -79,7 +79,7 @@ class RunMeter(UsageMeter):
 
 
 def model_usage(meter: UsageMeter) -> list[ModelUsage]:
-    """The sums so far. A cost that is not known is None."""
+    """The totals so far. An unknown cost is None."""
     return [
         ModelUsage(model, used.calls, used.tokens.input, used.tokens.output, used.cost_usd)
         for model, used in meter.sums().items()

@@ -257,7 +257,7 @@ async def test_a_run_that_hangs_is_stopped_at_its_time_limit(tmp_path: Path):
                 assert (await client.runs.get(thread_id, run["run_id"]))["status"] == "timeout"
                 thread = await client.threads.get(thread_id)
                 assert thread["status"] == "error"
-                assert "worked for longer than 10 s" in str(thread["error"])
+                assert "took longer than 10 s" in str(thread["error"])
             question = next(iter((await client.threads.get(threads[2]))["interrupts"].values()))[0]
             answer = {"resume": {question["id"]: {"selected": ["sq"]}}}
             values = await client.runs.wait(threads[2], "chooser", command=answer)

@@ -51,7 +51,7 @@ def test_unknown_effects_are_listed_and_settled_on_the_database_and_over_a_serve
     assert table.stdout == "Nothing to settle: the outcome of every effect is known.\n"
     assert "not_done" in place.run("effects", "list", "--known").stdout
     again = place.run("effects", "settle", local[0]["key"], "--done")
-    assert (again.returncode, "is known already" in again.stderr) == (2, True)
+    assert (again.returncode, "is already known" in again.stderr) == (2, True)
     nothing = place.run("effects", "settle", "no/such/key/0", "--done")
     assert (nothing.returncode, "No effect 'no/such/key/0'" in nothing.stderr) == (2, True)
 

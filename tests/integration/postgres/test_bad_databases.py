@@ -126,9 +126,9 @@ def free_port() -> int:
 @pytest.mark.parametrize(
     ("setting", "sentence"),
     [
-        ("SET default_transaction_read_only = on", "it only lets itself be read"),
-        ("SET search_path = nowhere", "no schema has been selected to create in. Make the schema"),
-        ("CONNECTION LIMIT 0", "has no connection left: too many connections for"),
+        ("SET default_transaction_read_only = on", "it is read-only"),
+        ("SET search_path = nowhere", "no schema has been selected to create in. Create the schema"),
+        ("CONNECTION LIMIT 0", "has no connections left: too many connections for"),
     ],
 )
 def test_a_database_that_cannot_be_written_says_what_to_do(place: Place, empty: str, setting: str, sentence: str) -> None:
@@ -151,10 +151,10 @@ def test_what_cannot_be_reached_or_used_is_said_in_a_sentence_without_the_passwo
         f"postgresql://{with_password}@127.0.0.1:{free_port()}/x": "cannot be reached: ",
         f"postgresql://{with_password}@ssword@localhost/x": "cannot be read. Write it as",
         careful.replace(PASSWORD, "wrong-" + PASSWORD): "the user or the password is wrong",
-        careful.replace(f":{PASSWORD}", ""): "it wants a password",
+        careful.replace(f":{PASSWORD}", ""): "it requires a password",
         careful.replace("/bad-", "/other-"): "there is no such database. Make one with `createdb`",
         careful.replace("careful:", "nobody:"): "there is no such user",
-        careful: "permission denied for schema public. Let its owner give the user what is missing",
+        careful: "permission denied for schema public. Ask its owner to grant the user what is missing",
     }
     for url, sentence in bad.items():
         said = place.run("keys", "list", "--database-url", url)
@@ -185,7 +185,7 @@ def test_a_server_that_starts_before_its_database_waits_for_it(place: Place, emp
     url = at_socket(empty, host=str(sockets))
     with serving(place, url, STEPWELL_DATABASE_WAIT_S="60") as server:
         server.wait_for("cannot be reached")
-        assert "It is tried again for up to 60 s." in server.said
+        assert "Retrying for up to 60 s." in server.said
         (sockets / ".s.PGSQL.5432").symlink_to(f"{there}/.s.PGSQL.5432")
         server.wait_for("Serving at ")
 
@@ -338,7 +338,7 @@ def test_a_database_url_of_another_project_gets_no_tables_of_ours_unless_it_is_m
     command = ["serve", "--port", "0", "--graphs", str(HERE / "langgraph.json")]
     with running(place, *command) as server:
         assert server.process.wait(PATIENCE_S) == 2
-        assert "that DATABASE_URL names holds tables of another program (auth_user, sales)" in server.said
+        assert "in DATABASE_URL contains tables of another program (auth_user, sales)" in server.said
     assert tables_of(empty) == {"auth_user"}
     with running(place, *command, STEPWELL_DATABASE_URL=empty) as server:
         server.wait_for("Serving at ")

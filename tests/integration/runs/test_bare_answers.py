@@ -50,7 +50,7 @@ async def test_a_repetition_does_not_answer_the_next_question_of_the_same_checkp
     await runs.persistence.queue.finished(first.run_id, 60)
     second = await question(runs, thread_id)
     for carried in ({}, {"checkpoint_id": checkpoint}):
-        with pytest.raises(ResumeError, match="nobody had been shown it") as refused:
+        with pytest.raises(ResumeError, match="nobody had seen it") as refused:
             await answer(runs, "asking_twice", thread_id, "yes", **carried)
         assert refused.value.interrupt_ids == (second.interrupt_id,)
     assert await question(runs, thread_id) == second, "nothing was taken"
@@ -83,7 +83,7 @@ async def test_an_answer_is_bound_to_the_checkpoint_it_carries(open_runs: OpenRu
         in_config = {"config": {"configurable": {"checkpoint_id": first}}}
         for resume in (APPROVE, {asked.interrupt_id: APPROVE}):
             for carried in ({"checkpoint_id": first}, {"checkpoint": {"checkpoint_id": first}}, in_config):
-                with pytest.raises(ResumeError, match="another checkpoint") as refused:
+                with pytest.raises(ResumeError, match="checkpoint is not the one that asks") as refused:
                     await answer(runs, "paying", thread_id, resume, **carried)
                 assert refused.value.interrupt_ids == (asked.interrupt_id,)
         second = await newest_checkpoint(runs, thread_id)
@@ -100,7 +100,7 @@ async def test_a_server_may_refuse_bare_answers_altogether(open_runs: OpenRuns, 
     async with open_runs(refuse_bare_answers=True) as runs:
         await runs.result(await runs.start("asking", thread_id, input={"words": []}))
         asked = await question(runs, thread_id)
-        with pytest.raises(ResumeError, match="takes no answer without an id") as refused:
+        with pytest.raises(ResumeError, match="accepts no answer without an id") as refused:
             await answer(runs, "asking", thread_id, "water")
         assert refused.value.interrupt_ids == (asked.interrupt_id,)
         assert await answer(runs, "asking", thread_id, {asked.interrupt_id: "water"}) == {"words": ["hello", "water"]}

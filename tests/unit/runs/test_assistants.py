@@ -173,9 +173,9 @@ async def test_context_and_configurable_together_are_refused(assistants: Assista
     both: dict[str, Any] = {"config": {"configurable": {"a": 1}}, "context": {"a": 1}}
     mine = await assistants.create("ada", graph_id="talk")
 
-    with pytest.raises(InvalidRequestError, match="Give 'context' alone"):
+    with pytest.raises(InvalidRequestError, match="Send only 'context'"):
         await assistants.create("ada", graph_id="talk", **both)
-    with pytest.raises(InvalidRequestError, match="Give 'context' alone"):
+    with pytest.raises(InvalidRequestError, match="Send only 'context'"):
         await assistants.update("ada", mine.assistant_id, **both)
     with pytest.raises(InvalidRequestError, match="must be an object"):
         await assistants.create("ada", graph_id="talk", config={"configurable": [1]})

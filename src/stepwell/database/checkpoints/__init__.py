@@ -1,3 +1,3 @@
-"""LangGraph's checkpoints: `saver` is its checkpoint saver, fenced by a run's lease; the others are its SQL statements, its
-addresses, and the ways to read a thread's history back.
+"""LangGraph's checkpoints: `saver` is the checkpoint saver, fenced by a run's lease; the other modules hold its SQL statements, its
+addresses, and ways to read a thread's history.
 """

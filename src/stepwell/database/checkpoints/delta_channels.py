@@ -1,8 +1,8 @@
-"""What an incremental channel needs to be rebuilt: its last stored value, and what was written since.
+"""What is needed to rebuild an incremental channel: its last stored value, and the writes since.
 
-LangGraph's default asks for one ancestor after the other. Here it is two statements, however long the way back is: one walks up
-the parents and stops where every channel has found its value, one collects the writes in between. What came of it is a `Lineage`,
-which knows the same of every ancestor on the way: a history of ten checkpoints reads their common past once.
+LangGraph's default reads one ancestor after the other. Here it takes two statements, however long the history: one walks up the parents
+until every channel has found its value, one collects the writes in between. The result is a `Lineage`, which knows the same for every
+ancestor on the way, so a history of ten checkpoints reads their common past once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from stepwell.database.checkpoints.serializer import stored_channels
 from stepwell.sql import Connection
 
-# `CROSS JOIN` keeps the walk outside: one look-up by key for each step, whatever the planner believes about the tables.
+# `CROSS JOIN` makes the walk the outer loop: one look-up by key per step, whatever the planner believes about the tables.
 _CHAIN = """
 WITH RECURSIVE chain(depth, checkpoint_id, parent_id) AS (
   SELECT 0, checkpoint_id, parent_checkpoint_id FROM checkpoints
@@ -55,7 +55,7 @@ _FIRST_PORTION, _LARGEST_PORTION = 16, 256
 
 @dataclass
 class _Ancestor:
-    """A checkpoint on the way back: values that are stored with it, and what was written at it, both by channel."""
+    """A checkpoint on the way back: the values stored with it and the writes made at it, both by channel."""
 
     checkpoint_id: str
     values: Mapping[str, Any]
@@ -63,17 +63,17 @@ class _Ancestor:
 
 
 class Lineage:
-    """A checkpoint's ancestors, nearest first. `reach` says for each channel where its stored value stands among them, or how many
-    there are where it has none: nothing behind that is known here."""
+    """A checkpoint's ancestors, nearest first. `reach` holds, per channel, the index of the ancestor that stores its value, or the number
+    of ancestors if none does. Nothing beyond that is known here."""
 
     def __init__(self, checkpoint_id: str, ancestors: list[_Ancestor], reach: Mapping[str, int]) -> None:
         self._ancestors = ancestors
         self._reach = reach
-        # The checkpoint itself stands before its first ancestor, and each of these before the next.
+        # The checkpoint itself comes before its first ancestor, and each ancestor before the next.
         self._behind = {checkpoint_id: 0} | {each.checkpoint_id: place for place, each in enumerate(ancestors, 1)}
 
     def history(self, checkpoint_id: str, channels: Sequence[str]) -> dict[str, DeltaChannelHistory] | None:
-        """What one of these checkpoints inherits; `None` when that is not known here."""
+        """What one of these checkpoints inherits; `None` if not known here."""
         start = self._behind.get(checkpoint_id)
         if start is None or any(start > self._reach.get(name, -1) for name in channels):
             return None
@@ -93,7 +93,7 @@ def read_lineage(
     place: tuple[str, str, str | None],
     channels: Sequence[str],
 ) -> tuple[str, Lineage]:
-    """The ancestors of a checkpoint (thread, namespace, id or latest), and which checkpoint that is."""
+    """The ancestors of a checkpoint (thread, namespace, id or latest), and the checkpoint's id."""
     thread_id, namespace, checkpoint_id = place
     target = checkpoint_id or connection.execute(_LATEST, (thread_id, namespace)).fetchone()[0]
     where = {"thread": thread_id, "namespace": namespace, "target": target, "channels": orjson.dumps(list(channels)).decode()}
@@ -110,7 +110,7 @@ def read_lineage(
 
 
 def _walk(connection: Connection, serde: SerializerProtocol, where: dict[str, Any], channels: Sequence[str]) -> list[_Ancestor]:
-    """The ancestors up to where every channel has found a stored value, or all of them."""
+    """The ancestors until every channel has found a stored value, or all of them."""
     missing, walked = set(channels), {where["target"]}
     found: list[_Ancestor] = []
     for checkpoint_id, type_, checkpoint in _ancestors(connection, where):
@@ -119,7 +119,7 @@ def _walk(connection: Connection, serde: SerializerProtocol, where: dict[str, An
             break
         walked.add(checkpoint_id)
         values: Mapping[str, Any] = {}
-        # Most hold none of the values: then there is no need to bring them to life.
+        # Most ancestors hold none of the values, so there is no need to deserialise them.
         held = stored_channels((type_, checkpoint))
         if held is None or not missing.isdisjoint(held):
             stored = serde.loads_typed((type_, checkpoint))["channel_values"]
@@ -132,8 +132,8 @@ def _walk(connection: Connection, serde: SerializerProtocol, where: dict[str, An
 
 
 def _ancestors(connection: Connection, where: dict[str, Any]) -> Iterator[Any]:
-    """Nearest first, and no more of them than somebody asks for. SQLite finds each row when it is asked for; Postgres finds all before it
-    gives the first, so it is asked for portions."""
+    """Nearest first, and only as many as the caller consumes. SQLite finds each row on demand; Postgres finds all before it returns the
+    first, so we query it in portions."""
     if connection.dialect.name == "sqlite":
         yield from connection.execute(_ANCESTORS, {**where, "deepest": _NO_BOUND})
         return

@@ -1,8 +1,8 @@
 """A thread's history in our saver, for `stepwell.state.compact`.
 
-All of a compaction is one piece of the writer's work, and so one transaction: nobody sees half of it, and it is refused as a
-whole when the lease is gone. It holds other writers up for as long as it takes to put the kept checkpoints together, so it belongs in
-maintenance and not in the path of a request.
+A compaction is one piece of work for the writer, and so one transaction: nobody sees half of it, and it is refused as a whole when the
+lease is lost. Other writers wait while it puts the remaining checkpoints together, so it belongs in maintenance, not in the path of a
+request.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class DatabaseHistory(SqlHistory):
 
     def _take(self, connection: Connection, steps: Steps[Request, T]) -> T:
         fence.require(connection, self._lease)
-        if getgeneratorstate(steps) != GEN_CREATED:  # it ran, was undone with what others wrote, and cannot begin anew
-            raise StorageUnavailableError("The database was too busy to shorten this thread. Nothing was changed; try again.")
+        if getgeneratorstate(steps) != GEN_CREATED:  # it ran, was rolled back with its group, and can't start again
+            raise StorageUnavailableError("The database was too busy to compact this thread. Nothing was changed; try again.")
         execute = executor(connection)
 
         def perform(request: Request) -> Any:

@@ -1,4 +1,4 @@
-"""Where a checkpoint is: LangGraph's configs <-> thread, namespace and id, and reading long lists of checkpoints page by page."""
+"""Checkpoint addresses: LangGraph's configs <-> thread, namespace and id, and reading long lists of checkpoints page by page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CheckpointPlace(NamedTuple):
 
 
 def place_of(config: RunnableConfig) -> CheckpointPlace:
-    """What a config names. Without a checkpoint it means the latest, or for a new one that it has no parent."""
+    """The address in a config. Without a checkpoint id it means the latest, or, for a new checkpoint, that it has no parent."""
     named = config["configurable"]
     return CheckpointPlace(str(named["thread_id"]), named.get("checkpoint_ns", ""), get_checkpoint_id(config))
 
@@ -33,7 +33,7 @@ def config_of(thread_id: str, namespace: str, checkpoint_id: str) -> RunnableCon
 def listing_of(
     config: RunnableConfig | None, metadata: Mapping[str, Any] | None, before: RunnableConfig | None
 ) -> CheckpointListing:
-    """A config without a namespace means all of them."""
+    """A config without a namespace means all namespaces."""
     named = config["configurable"] if config else {}
     return CheckpointListing(
         thread_id=str(named["thread_id"]) if config else None,
@@ -45,7 +45,7 @@ def listing_of(
 
 
 class Pages:
-    """Goes through a listing page by page, so that a long history is never in memory as a whole."""
+    """Goes through a listing page by page, so that a long history is never in memory all at once."""
 
     def __init__(
         self, listing: CheckpointListing, limit: int | None, build: Callable[[CheckpointRow], CheckpointTuple]
@@ -55,10 +55,10 @@ class Pages:
         self._build = build
         self._last: CheckpointRow | None = None
         self.size = _PAGE if limit is None else max(0, min(_PAGE, limit))
-        """How much to ask for next; 0 at the end."""
+        """How many to ask for next; 0 at the end."""
 
     def next(self, connection: Connection) -> list[CheckpointTuple]:
-        """Read a page. Values come back to life here, in the reader's thread, not on the event loop."""
+        """Read a page. Values are deserialised here, in the reader's thread, not on the event loop."""
         rows = page(connection, self._listing, self._last, self.size)
         if self._left is not None:
             self._left -= len(rows)

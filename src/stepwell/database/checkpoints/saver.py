@@ -1,12 +1,12 @@
 """Checkpoints in the database: a LangGraph saver that belongs to a run.
 
 Rules to keep:
-- Every write is refused in its own transaction when the lease is no longer the newest one of its thread.
-- A write is handed to the database before the first `await`, so that what is journaled afterwards is never there without it.
-- Turning values into bytes happens here, in the caller; the writer thread does nothing but SQL.
-- Only types on a list come back to life (`database/checkpoints/serializer`). A graph's own types are added with `with_allowlist`.
+- Every write checks, in its own transaction, that the lease is still the newest of its thread, and is refused if not.
+- A write is submitted to the database before the first `await`, so anything journaled afterwards is never stored without it.
+- The caller serialises values, here; the writer thread does nothing but SQL.
+- Only listed types are deserialised (`database/checkpoints/serializer`). A graph adds its own types with `with_allowlist`.
 
-A saver without a lease only reads. Who may read which thread is decided above: a saver knows no owners.
+A saver without a lease only reads. It knows no owners; the layer above decides who may read which thread.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from stepwell.state.history import ThreadHistory
 
 
 class SqlSaver(BaseCheckpointSaver[int]):
-    """LangGraph's checkpoints of one run, or of any thread for reading."""
+    """LangGraph's checkpoints of one run, or, read-only, of any thread."""
 
     def __init__(
         self, database: SqlDatabase, lease: Lease | None = None, *, clock: Clock, serde: SerializerProtocol | None = None
@@ -57,7 +57,7 @@ class SqlSaver(BaseCheckpointSaver[int]):
         self._lease = lease
         self._clock = clock
         self._lineage: tuple[tuple[str, str], Lineage] | None = None
-        """The past that was read last, by whoever only reads: the next checkpoint asked for is most often part of it."""
+        """The lineage read last, for savers that only read: the next checkpoint asked for is usually part of it."""
 
     # Reading
 
@@ -131,21 +131,21 @@ class SqlSaver(BaseCheckpointSaver[int]):
         await self._database.write(self._deleting(thread_id))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Forget what these runs wrote to the lease's thread."""
+        """Delete what these runs wrote to the lease's thread."""
         self._database.write_now(self._deleting_runs(run_ids))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         await self._database.write(self._deleting_runs(run_ids))
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy a history into the lease's thread. Whether its holder may read the source, the caller has checked."""
+        """Copy a history into the lease's thread. The caller has checked that its owner may read the source."""
         self._database.write_now(self._copying(source_thread_id, target_thread_id))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         await self._database.write(self._copying(source_thread_id, target_thread_id))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Keep the latest checkpoint, whole, or nothing. For graphs with incremental channels of their own use `compact`."""
+        """Keep only the latest checkpoint, complete, or nothing. For graphs with their own incremental channels use `compact`."""
         for thread_id in thread_ids:
             if _known(strategy) == "delete":
                 self.delete_thread(thread_id)
@@ -163,7 +163,7 @@ class SqlSaver(BaseCheckpointSaver[int]):
         """For `stepwell.state.compact`."""
         return DatabaseHistory(self._database, self._lease_for(thread_id), self.serde)
 
-    # The work behind both forms, blocking and async
+    # The work behind the blocking and async forms
 
     def _getting(self, config: RunnableConfig) -> Work[CheckpointTuple | None]:
         place = place_of(config)
@@ -182,7 +182,7 @@ class SqlSaver(BaseCheckpointSaver[int]):
             if known and self._lineage and (history := self._lineage[1].history(known, channels)):
                 return history
             checkpoint_id, lineage = read_lineage(connection, self.serde, place, channels)
-            if self._lease is None:  # a run's messages are its own: nodes may edit them
+            if self._lease is None:  # a run gets its own messages, because nodes may edit them
                 self._lineage = (place[:2], lineage)
             return lineage.history(checkpoint_id, channels) or {}
 
@@ -191,7 +191,7 @@ class SqlSaver(BaseCheckpointSaver[int]):
     def _putting(self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata) -> Work[None]:
         thread_id, namespace, parent_id = place_of(config)
         lease = self._lease_for(thread_id)
-        # LangGraph copies `configurable` into the metadata, keys of the caller's included.
+        # LangGraph copies `configurable` into the metadata, including the caller's own keys.
         public = without_secrets(get_checkpoint_metadata(config, metadata))
         facts = orjson.dumps(public, option=orjson.OPT_NON_STR_KEYS).decode()
         type_, blob = self.serde.dumps_typed(checkpoint)
@@ -222,7 +222,7 @@ class SqlSaver(BaseCheckpointSaver[int]):
         return fenced(lease, lambda connection: sql.copy_thread(connection, str(source), lease.thread_id, lease.run_id))
 
     def _lease_for(self, thread_id: str | None) -> Lease:
-        """The lease, if it is for this thread. `None`: whichever it is for."""
+        """The lease, if it is for this thread. `None` accepts any thread."""
         if self._lease is None:
             raise ConfigurationError(
                 "This saver only reads: it was made without a lease. Start a run on the thread, or hold it with RunQueue.hold."
@@ -251,7 +251,7 @@ WriteRow = tuple[Any, ...]
 def _write_rows(
     place: CheckpointPlace, run_id: str, serde: SerializerProtocol, writes: Sequence[tuple[str, Any]], task: tuple[str, str]
 ) -> tuple[list[WriteRow], list[WriteRow]]:
-    """Rows that stay as they were first written, and rows that replace older ones."""
+    """Rows that keep their first value, and rows that replace older ones."""
     task_id, task_path = task
     kept: list[WriteRow] = []
     renewed: list[WriteRow] = []
@@ -263,7 +263,7 @@ def _write_rows(
 
 
 def _without_secrets(error: Any, known: Collection[str]) -> Any:
-    """A node's error as it is kept: its text, which is all that could be read back of it anyway."""
+    """A node's error as stored: its text, which is all that could be read back anyway."""
     return hide_secrets(repr(error), known) if isinstance(error, BaseException) else error
 
 
@@ -274,5 +274,5 @@ def _stored(config: RunnableConfig, checkpoint: Checkpoint) -> RunnableConfig:
 
 def _known(strategy: str) -> str:
     if strategy not in ("keep_latest", "delete"):
-        raise ConfigurationError(f"There is no way to prune called '{strategy}'. Use 'keep_latest' or 'delete'.")
+        raise ConfigurationError(f"Unknown prune strategy '{strategy}'. Use 'keep_latest' or 'delete'.")
     return strategy

@@ -1,13 +1,13 @@
-"""What every checkpoint saver has to keep to: which types may come back to life, and that ids only grow.
+"""Rules for every checkpoint saver: which types may be deserialised, and that ids only grow.
 
-**Types.** LangGraph's serializer can name any callable in a checkpoint, and by default calls it when the checkpoint is loaded. Whoever can
-write one row would run code here. Ours (`strict_serializer`) knows a list of types and leaves everything else as plain data; it never
-unpickles. `check_strict` plants calls and looks whether they happen; a server asks it before it serves anybody.
+**Types.** LangGraph's serializer can name any callable in a checkpoint, and by default calls it when the checkpoint is loaded. So anyone
+who can write one row could run code here. Ours (`strict_serializer`) accepts a list of types and leaves everything else as plain data; it
+never unpickles. `check_strict` plants calls and checks whether they happen; a server runs it before it accepts requests.
 
-**Ids.** Checkpoints are put in order by their ids, which LangGraph makes from the clock. Within a process it makes each greater than the
-one before. Across processes nobody does: when the clock was set back in between, the checkpoints of a new run would sort before
-those of the last one, and what it said would not be the thread's newest state. So whoever opens a database says which id in it is the
-newest (`continue_ids_after`). LangGraph's counter is a private name, and this is the only module that touches it; a test pins it.
+**Ids.** Checkpoints are ordered by their ids, which LangGraph makes from the clock. Within a process, each is greater than the one before.
+Across processes nothing ensures that: if the clock was set back in between, a new run's checkpoints would sort before those of the last
+one, and its output would not become the thread's newest state. So the newest stored id must be passed to `continue_ids_after` first.
+LangGraph's counter is a private name, and only this module touches it; a test pins it.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _TIME_UUID_VERSION = 6
 
 
 def strict_serializer(allowed: Collection[tuple[str, ...]] = ()) -> JsonPlusSerializer:
-    """A serializer that revives LangGraph's own safe types and those named here, as (module, class)."""
+    """A serializer that deserialises only LangGraph's own safe types and those named here, as (module, class)."""
     return JsonPlusSerializer(pickle_fallback=False, allowed_msgpack_modules=tuple(allowed))
 
 
 def stored_channels(checkpoint: tuple[str, bytes]) -> Collection[str] | None:
-    """The channels whose values a stored checkpoint holds, without bringing any of them to life; `None` where only reading it tells."""
+    """The channels whose values a stored checkpoint holds, without deserialising them; `None` if only a full read can tell."""
     form, packed = checkpoint
     if form != "msgpack":
         return None
@@ -48,7 +48,7 @@ def stored_channels(checkpoint: tuple[str, bytes]) -> Collection[str] | None:
 
 
 class Planted:
-    """What a planted call would make. Seeing one means that the call has happened."""
+    """What a planted call would create. If one appears, the call has happened."""
 
     def __init__(self, *_: Any, **__: Any) -> None: ...
 
@@ -58,12 +58,12 @@ class Planted:
 
 
 def check_strict(serde: SerializerProtocol) -> None:
-    """Raise `ConfigurationError` when this serializer calls what a checkpoint names."""
+    """Raise `ConfigurationError` if this serializer calls what a checkpoint names."""
     for form, payload in _planted_calls():
         try:
             with _unheard():
                 loaded = serde.loads_typed(payload)
-        except Exception:  # noqa: S112  refusing to read it, with whatever error, is as good as leaving it alone
+        except Exception:  # noqa: S112  refusing to read it, with any error, is as good as leaving it alone
             continue
         if isinstance(loaded, Planted):
             raise ConfigurationError(
@@ -74,7 +74,7 @@ def check_strict(serde: SerializerProtocol) -> None:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """LangGraph warns of what it leaves alone; an operator should not read that about our own plants."""
+    """LangGraph warns about types it leaves alone; operators should not see that about our planted calls."""
     logger = logging.getLogger("langgraph.checkpoint.serde.jsonplus")
     before, logger.disabled = logger.disabled, True
     try:
@@ -101,7 +101,7 @@ def _planted_calls() -> Iterator[tuple[str, tuple[str, bytes]]]:
 
 
 def continue_ids_after(checkpoint_id: str) -> None:
-    """Let no checkpoint of this process come before this one. Ids that are not LangGraph's are ignored."""
+    """Make all further checkpoint ids of this process greater than this one. Ids that are not LangGraph's are ignored."""
     try:
         last = uuid.UUID(checkpoint_id)
     except ValueError:

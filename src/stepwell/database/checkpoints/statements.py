@@ -1,7 +1,7 @@
-"""The SQL of the checkpoint saver, each statement a function of a connection. Values come as bytes: the saver serializes them.
+"""The SQL of the checkpoint saver; each statement is a function of a connection. Values arrive as bytes: the saver serialises them.
 
-A checkpoint is one row with all the values it holds; what a step wrote is one row per write. Both carry the run that wrote them,
-which is how a run that is driven again knows what it has done (`RunTraces`) and how a run is rolled back.
+A checkpoint is one row with all its values; each write of a step is one row. Both carry the run that wrote them. That tells a run that is
+driven again what it has done (`RunTraces`), and allows rolling a run back.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from stepwell.errors import InvalidRequestError
 from stepwell.sql import Connection, Dialect, Row
 
-_MOST_KEYS = 100
+_MAX_KEYS = 100
 _COLUMNS = "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata"
 _GET = f"SELECT {_COLUMNS} FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"  # noqa: S608  fixed text
 _LATEST = f"""
@@ -24,7 +24,7 @@ _WRITES = """
 SELECT task_id, channel, type, value FROM writes WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?
 ORDER BY task_path, task_id, idx
 """
-# What is stored again stands in the place of what was there.
+# Storing the same key again replaces the row.
 _NEWER_CHECKPOINT = """
 ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id) DO UPDATE SET parent_checkpoint_id = excluded.parent_checkpoint_id,
   run_id = excluded.run_id, type = excluded.type, checkpoint = excluded.checkpoint, metadata = excluded.metadata,
@@ -43,7 +43,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 _WRITE_COLUMNS = "(thread_id, checkpoint_ns, checkpoint_id, task_id, idx, task_path, channel, run_id, type, value)"
 _KEEP_WRITE = f"INSERT INTO writes {_WRITE_COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"  # noqa: S608  fixed text
 _RENEW_WRITE = f"INSERT INTO writes {_WRITE_COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?){_NEWER_WRITE}"  # noqa: S608  fixed text
-# Only the first time: what the run itself has put there meanwhile is not what was there before it.
+# Only the first time: later, the row holds what the run itself wrote, not what was there before it.
 _KEEP_REPLACED = """
 INSERT INTO replaced_writes
 SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, idx, task_path, channel, run_id, type, value, CAST(:run AS TEXT) FROM writes
@@ -85,7 +85,7 @@ class CheckpointRow(NamedTuple):
 
 @dataclass(frozen=True)
 class CheckpointListing:
-    """Which checkpoints are asked for. `None` means: any."""
+    """Which checkpoints to list. `None` means any."""
 
     thread_id: str | None = None
     namespace: str | None = None
@@ -102,10 +102,10 @@ class CheckpointListing:
             yield "checkpoint_id = ?", [self.checkpoint_id]
         if self.before:
             yield "checkpoint_id < ?", [self.before]
-        if len(self.metadata or {}) > _MOST_KEYS:
-            raise InvalidRequestError(f"Checkpoints can be filtered by at most {_MOST_KEYS} metadata keys at once.")
+        if len(self.metadata or {}) > _MAX_KEYS:
+            raise InvalidRequestError(f"Checkpoints can be filtered by at most {_MAX_KEYS} metadata keys at once.")
         for key, value in (self.metadata or {}).items():
-            # A key that is not there equals null, as in LangGraph's savers.
+            # A missing key equals null, as in LangGraph's savers.
             yield dialect.member_is("metadata", _filterable(key), value)
 
 
@@ -118,7 +118,7 @@ def get(connection: Connection, thread_id: str, namespace: str, checkpoint_id: s
 
 
 def page(connection: Connection, listing: CheckpointListing, after: CheckpointRow | None, size: int) -> list[CheckpointRow]:
-    """Checkpoints, newest first, from behind the one given."""
+    """Checkpoints, newest first, after the given one."""
     conditions = list(listing.conditions(connection.dialect))
     if after is not None:
         place = (after.checkpoint_id, after.namespace, after.thread_id)
@@ -138,7 +138,7 @@ def put(connection: Connection, row: Sequence[Any]) -> None:
 
 
 def put_writes(connection: Connection, kept: Sequence[Sequence[Any]], renewed: Sequence[Sequence[Any]]) -> None:
-    """What a task wrote stands as it was first written; its error, interrupt and answer are replaced by newer ones."""
+    """A task's writes keep their first value; its error, interrupt and answer are replaced by newer ones."""
     if kept:
         connection.executemany(_KEEP_WRITE, kept)
     if renewed:
@@ -152,7 +152,7 @@ def delete_thread(connection: Connection, thread_id: str) -> None:
 
 
 def delete_runs(connection: Connection, thread_id: str, run_ids: Sequence[str]) -> None:
-    """What these runs wrote goes; what they had replaced in a run under way stands again."""
+    """Delete what these runs wrote, and restore what they had replaced."""
     rows = [(thread_id, run_id) for run_id in run_ids]
     connection.executemany("DELETE FROM writes WHERE thread_id = ? AND run_id = ?", rows)
     connection.executemany("DELETE FROM checkpoints WHERE thread_id = ? AND run_id = ?", rows)
@@ -162,12 +162,12 @@ def delete_runs(connection: Connection, thread_id: str, run_ids: Sequence[str]) 
 
 
 def forget_replaced(connection: Connection, thread_id: str, run_id: str) -> None:
-    """A run has ended for good: nothing of it will be taken back."""
+    """Call when a run has ended for good and will not be rolled back."""
     connection.execute("DELETE FROM replaced_writes WHERE thread_id = ? AND replaced_by = ?", (thread_id, run_id))
 
 
 def copy_thread(connection: Connection, source: str, target: str, run_id: str) -> None:
-    """All of it, so that every incremental value can be rebuilt in the copy too."""
+    """Copies everything, so that every incremental value can be rebuilt in the copy too."""
     places = {"source": source, "target": target, "run": run_id}
     connection.execute(_COPY_CHECKPOINTS, places)
     connection.execute(_COPY_WRITES, places)
@@ -187,6 +187,6 @@ def _replacing(row: Sequence[Any]) -> dict[str, Any]:
 def _filterable(key: str) -> str:
     if '"' in key or "\0" in key:
         raise InvalidRequestError(
-            f"Checkpoints cannot be filtered by the metadata key {key[:100]!r}: it holds a quotation mark or a zero character."
+            f"Checkpoints cannot be filtered by the metadata key {key[:100]!r}: it contains a quotation mark or a NUL character."
         )
     return key

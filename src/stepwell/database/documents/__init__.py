@@ -1,1 +1,1 @@
-"""JSON that a thread writes again and again, stored as what changes: `book` computes the changes, `rows` stores them."""
+"""JSON that a thread writes again and again, stored as its changes: `book` computes the changes, `rows` stores them."""

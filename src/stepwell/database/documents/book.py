@@ -1,18 +1,18 @@
-"""JSON that a thread writes again and again, kept as what changes: the state in `values` events, in the thread's record, in results.
+"""JSON that a thread writes again and again, stored as its changes: the state in `values` events, in the thread's record, in results.
 
-A *document* is such a text. It has a number within its thread and is stored whole, or as changes to an earlier one, its base:
+A *document* is such a text. It has a number within its thread and is stored complete, or as changes to an earlier one, its base:
 
 ```
-1 whole ──> 2 changes ──> 3 changes ──> ...     a chain; a base always has a smaller number
+1 complete ──> 2 changes ──> 3 changes ──> ...     a chain; a base always has a smaller number
 ```
 
-A text is the fields of a JSON object, in their order (or one field without a name, where it is no object), and a change replaces one
-stretch of one field. What is sent and what is told again later is the same text by construction: nothing is read from checkpoints,
-and no graph is needed to read a log. Pure: numbers and bytes; where they are kept is up to the event log.
+A text consists of the fields of a JSON object, in order (or one field without a name if it isn't an object), and a change replaces one
+stretch of one field. The text sent live and the text replayed later are the same by construction: nothing is read from checkpoints, and
+reading a log needs no graph. This module is pure, numbers and bytes only; the event log stores them.
 
-Rules to keep: documents are handed to the log in the order in which they were made, or a base would be missing. A message is taken for
-unchanged when it is the same object with the same content; the newest few are always compared in full, since middleware may edit the
-answer it has just been given in place.
+Rules to keep: documents go to the log in the order they were made, or a base would be missing. A message counts as unchanged if it is the
+same object with the same content; the newest few are always compared in full, since middleware may edit the answer it just received in
+place.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from stepwell.state.wire import encode
 
 Key = str | None
 Texts = dict[Key, bytearray]
-"""A document's fields, as JSON, in their order."""
+"""A document's fields, as JSON, in order."""
 
 SMALL = 1024
-"""A text below this size is stored as it is."""
+"""A text below this size is stored unchanged."""
 _LOOK_BEHIND = 4096
-_MOST_PACKED = 64 * 1024
+_MAX_PACKED = 64 * 1024
 _WINDOW, _MEMORY = -13, 5  # raw deflate, 8 kB back: with zlib's defaults most of the time goes into clearing memory
-_NOTHING = b"\0"  # zlib takes no empty dictionary
+_NOTHING = b"\0"  # zlib rejects an empty dictionary
 _NEWEST = 8
 _LONGEST_CHAIN = 10_000
 _STRETCH = 4096
@@ -52,7 +52,7 @@ class _Splice(NamedTuple):
 
 
 def pack(splices: Iterable[_Splice], texts: Mapping[Key, bytes | bytearray], order: list[Key] | None) -> bytes:
-    """Changes as bytes. `texts` are the fields before or after: what stands before a splice is the same in both."""
+    """Changes as bytes. `texts` are the fields before or after: the text before a splice is the same in both."""
     heads: list[Any] = []
     bodies: list[bytes] = []
     for key, start, end, text in splices:
@@ -63,7 +63,7 @@ def pack(splices: Iterable[_Splice], texts: Mapping[Key, bytes | bytearray], ord
 
 
 def apply(texts: Texts, changes: bytes) -> Texts:
-    """The fields after changes; those given may be used up."""
+    """The fields after the changes; may modify the given ones."""
     head, body = changes.split(b"\n", 1)
     heads, order = orjson.loads(head)
     place = 0
@@ -84,7 +84,7 @@ def join(texts: Mapping[Key, bytes | bytearray]) -> bytes:
 
 @dataclass
 class _Field:
-    """One field as it was last written. For a list of messages also which they were, and where each of them ends."""
+    """One field as last written. For a list of messages, also which messages, and where each of them ends."""
 
     text: bytearray = field(default_factory=bytearray)
     messages: list[BaseMessage] = field(default_factory=list)
@@ -92,7 +92,7 @@ class _Field:
     ends: list[int] = field(default_factory=list)
 
     def change(self, value: Any) -> tuple[int, int, bytes] | None:
-        """Take a new value. Gives the stretch that is different and what stands there now, or nothing."""
+        """Set a new value. Returns the stretch that differs and its new text, or `None`."""
         start, text = self._rest(value)
         before = bytes(self.text[start:])
         if before == text:
@@ -104,7 +104,7 @@ class _Field:
         return splice
 
     def _rest(self, value: Any) -> tuple[int, bytes]:
-        """From where on the text may be different, and the new text from there."""
+        """From where the text may differ, and the new text from there."""
         if not isinstance(value, list) or not value:
             self.messages, self.contents, self.ends = [], [], []
             return 0, encode(value)
@@ -124,7 +124,7 @@ class _Field:
         return start, (b"," if known else b"[") + b",".join(pieces) + b"]"
 
     def _count_unchanged(self, value: list[Any]) -> int:
-        """How many at the front need no second look."""
+        """How many at the front need no comparison."""
         same = _count_same(self.messages, value)
         same = _count_same(self.contents, list(map(attrgetter("content"), value[:same])))
         return max(0, same - _NEWEST)
@@ -153,7 +153,7 @@ class DocumentBook:
             self._chains[VALUES] = _Chain(number, {key: _Field(text) for key, text in texts.items()})
 
     def write(self, chain: str, value: Any, *, small: int = SMALL) -> bytes | Document:
-        """The value as JSON: as it is where it is small, else as a change to what was written to the same chain before."""
+        """The value as JSON if it is small, otherwise as a change to the last value written to the same chain."""
         standing = self._chains.get(chain)
         if standing is None or standing.number is None:
             text = encode(value)
@@ -163,7 +163,7 @@ class DocumentBook:
         return self._change(standing, value, small)
 
     def event(self, name: str, chain: str, value: Any) -> NewEvent:
-        """An event that says the value."""
+        """An event with the value as its data."""
         written = self.write(chain, value)
         return (
             NewEvent(name, written)
@@ -172,12 +172,12 @@ class DocumentBook:
         )
 
     def event_like(self, event: NewEvent, message_id: str) -> NewEvent:
-        """The same event, stored as what it does not have in common with others about the message: a word of an answer comes with
-        much that is said with each of its words."""
+        """The same event, stored as its difference from others about the message: each token of an answer comes with much that is
+        repeated for every token."""
         return event._replace(stored=self._like(f"{event.event} {message_id}", event.data))
 
     def event_grown(self, event: NewEvent, message_id: str) -> NewEvent:
-        """The same event, stored as what it adds to the one before it: an answer that is sent again with each word."""
+        """The same event, stored as what it adds to the previous one: for an answer that is sent again with each token."""
         written = self.write(f"{event.event} {message_id}", orjson.Fragment(event.data), small=0)
         return event if isinstance(written, bytes) else event._replace(stored=StoredDocument(written))
 
@@ -195,7 +195,7 @@ class DocumentBook:
         return StoredDocument(Document(self._newest, None, pack([_Splice(None, 0, 0, text)], {}, [None])), (len(text), 0))
 
     def go_back_to(self, number: int) -> None:
-        """Documents of this book above this number were not handed to the log: nothing may build on them."""
+        """Documents of this book above this number did not reach the log: build nothing on them."""
         for chain in self._chains.values():
             if chain.number is not None and chain.number > max(number, self._stored):
                 chain.number = None
@@ -225,7 +225,7 @@ class DocumentBook:
         chain.bytes_since_whole += changed
         chain.length += 1
         base = chain.number
-        # Reading costs as much as the chain is long in bytes, so a chain of rewritten text begins anew when it is twice its text.
+        # Reading costs as much as the chain has bytes, so a chain of rewritten text restarts once it is twice as long as its text.
         if base is None or 2 * changed > size or chain.bytes_since_whole > 2 * size or chain.length > _LONGEST_CHAIN:
             base, chain.bytes_since_whole, chain.length = None, 0, 0
             splices, order = [_Splice(key, 0, 0, bytes(text)) for key, text in texts.items()], list(texts)
@@ -240,13 +240,13 @@ class DocumentBook:
 
 
 class GrowingText:
-    """Values that are shown one after the other and have much in common, such as those of a history: what stays is encoded once."""
+    """Values shown one after the other that have much in common, such as those of a history: common parts are encoded once."""
 
     def __init__(self) -> None:
         self._fields: dict[Key, _Field] = {}
 
     def show(self, value: Any) -> orjson.Fragment:
-        """The value as JSON, to be put into a larger answer."""
+        """The value as JSON, to embed in a larger response."""
         given = _fields_of(value)
         for key, item in given.items():
             self._fields.setdefault(key, _Field()).change(item)
@@ -254,7 +254,7 @@ class GrowingText:
 
 
 VALUES = "values"
-"""The chain of the root graph's values: it goes on from run to run."""
+"""The chain of the root graph's values; it continues from run to run."""
 
 
 def _fields_of(value: Any) -> Mapping[Key, Any]:
@@ -263,13 +263,13 @@ def _fields_of(value: Any) -> Mapping[Key, Any]:
 
 def _count_same(one: list[Any], other: list[Any]) -> int:
     """How many at the front are the same objects."""
-    if all(map(is_, one, other)):  # as most often, and several times as quick as looking where
+    if all(map(is_, one, other)):  # the usual case, and several times faster than finding the difference
         return min(len(one), len(other))
     return next(index for index, same in enumerate(map(is_, one, other)) if not same)
 
 
 def _common_start(one: bytes, other: bytes) -> int:
-    """How many bytes are the same from the front."""
+    """How many bytes are the same at the front."""
     most = min(len(one), len(other))
     place = 0
     while place < most and one[place : place + _STRETCH] == other[place : place + _STRETCH]:
@@ -278,7 +278,7 @@ def _common_start(one: bytes, other: bytes) -> int:
 
 
 def _common_end(one: bytes, other: bytes, most: int) -> int:
-    """How many bytes are the same from the back, of the last `most`."""
+    """How many bytes are the same at the end, at most `most`."""
 
     def same(done: int, size: int) -> bool:
         ends = len(one) - done, len(other) - done
@@ -291,7 +291,7 @@ def _common_end(one: bytes, other: bytes, most: int) -> int:
 
 
 def _bisect(most: int, holds: Callable[[int], bool]) -> int:
-    """The largest size up to `most` that something holds for; what holds for one holds for all below it."""
+    """The largest size up to `most` for which `holds`; if it holds for one size, it holds for all smaller ones."""
     low, high = 0, max(0, most)
     while low < high:
         middle = (low + high + 1) // 2
@@ -300,8 +300,8 @@ def _bisect(most: int, holds: Callable[[int], bool]) -> int:
 
 
 def _deflate(text: bytes, before: bytes) -> bytes | None:
-    """The text made smaller by what it has in common with what stands before it, if that helps."""
-    if not 64 <= len(text) <= _MOST_PACKED:
+    """The text, compressed with the preceding text as dictionary; `None` if that doesn't help."""
+    if not 64 <= len(text) <= _MAX_PACKED:
         return None
     packer = zlib.compressobj(6, zlib.DEFLATED, _WINDOW, _MEMORY, zdict=before or _NOTHING)
     packed = packer.compress(text) + packer.flush()

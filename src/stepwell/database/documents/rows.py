@@ -1,7 +1,7 @@
-"""The table of documents (see `book`): write them, put them together again, and delete those that nothing refers to any more.
+"""The table of documents (see `book`): write them, put them together again, and delete those nothing refers to any more.
 
-Reading is a walk from a document down to the whole one that its chain begins with, in one statement. Whoever reads many documents of a
-chain in a row keeps a `DocumentReader`, which goes on from where it stands.
+Reading walks from a document down to the complete one its chain begins with, in one statement. To read many documents of a chain in a row,
+keep a `DocumentReader`, which continues from where it is.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ DELETE FROM documents WHERE thread_id = :thread AND number NOT IN (
   SELECT number FROM needed)
 """
 _NONE = -1
-_MOST_TEMPLATES = 32
+_MAX_TEMPLATES = 32
 
 
 def insert_documents(connection: Connection, documents: Iterable[tuple[str, Document]]) -> None:
-    """Thread and document; those that were handed over before are there already."""
+    """Insert (thread, document) pairs; documents without changes are already stored."""
     rows = [(thread_id, new.number, new.base, new.changes) for thread_id, new in documents if new.changes is not None]
     if rows:
         connection.executemany(_INSERT, rows)
 
 
 def newest_number(connection: Connection, thread_id: str) -> int:
-    """Where to go on from. Not below the thread's events: a number that was forgotten is not given again while somebody still
-    reads by it."""
+    """The number to continue from. It is never below the thread's newest event, so that a deleted document's number isn't reused while a
+    reader still refers to it."""
     newest = connection.execute(
         "SELECT max(COALESCE((SELECT MAX(number) FROM documents WHERE thread_id = :thread), 0),"
         " COALESCE((SELECT last_seq FROM threads WHERE thread_id = :thread), 0))",
@@ -66,14 +66,14 @@ def read_text(connection: Connection, thread_id: str, number: int) -> bytes:
 
 
 def forget_unneeded(connection: Connection, thread_id: str) -> None:
-    """Drop what no event, record or result names, and nothing that is named builds on. Not under a run: it builds on what it wrote."""
+    """Delete documents that no event, record or result needs, directly or as a base. Skipped during a run: it builds on what it wrote."""
     at_work = connection.execute("SELECT lease_run FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
     if at_work is None or at_work["lease_run"] is None:
         connection.execute(_UNNEEDED, {"thread": thread_id})
 
 
 class DocumentReader:
-    """Reads the documents of one thread. Used by one thread of the program at a time."""
+    """Reads the documents of one thread. Not thread-safe."""
 
     def __init__(self, thread_id: str) -> None:
         self._thread_id = thread_id
@@ -100,20 +100,20 @@ class DocumentReader:
         return self._texts
 
     def event_text(self, connection: Connection, number: int, data: bytes) -> bytes:
-        """An event's text, from the document it names and what its row holds."""
+        """An event's text, from its document and its row."""
         if not data:
             return join(self.fields(connection, number))
         start, end, piece = data.split(b" ", 2)
         template = self._templates.get(number)
         if template is None:
-            if len(self._templates) >= _MOST_TEMPLATES:
+            if len(self._templates) >= _MAX_TEMPLATES:
                 self._templates.clear()
             template = self._templates[number] = read_text(connection, self._thread_id, number)
         return template[: int(start)] + piece + template[len(template) - int(end) :]
 
 
 def row_data(data: bytes, stored: StoredDocument | None) -> tuple[bytes, int | None]:
-    """What an event's row holds: data and document."""
+    """What an event's row stores: data and document number."""
     if stored is None:
         return data, None
     if stored.kept is None:

@@ -1,5 +1,5 @@
-"""What runs said, in order: appended under a lease (`appending`), kept in a table (`rows`), read from it (`reading`) and handed to
-whoever follows (`followers`).
+"""Run events, in order: appended under a lease (`appending`), stored in a table (`rows`), read from it (`reading`) and passed to
+followers (`followers`).
 
-`log` is what the rest of the program uses.
+The rest of the program uses `log`.
 """

@@ -1,14 +1,14 @@
-"""Gathers the appends of one event loop into few pieces of work for the writer: the second of the three stages of batching that are
-drawn in `runs/streaming`.
+"""Gathers the appends of one event loop into few pieces of work for the writer: the second of the three batching stages drawn in
+`runs/streaming`.
 
-At most one piece of work is with the writer; what is appended meanwhile waits and is written together. When nothing is with the writer,
-an append does not wait.
+At most one piece of work is with the writer; later appends wait and are written together. When nothing is with the writer, an append does
+not wait.
 
 ```
-append ──> waiting ──(nothing is with the writer)──> written together ──commit──> handed over, callers go on
+append ──> waiting ──(nothing is with the writer)──> written together ──commit──> passed to followers, callers continue
 ```
 
-Each append stands for itself: one that is refused takes none of the others with it.
+Appends are independent: one that is refused does not affect the others.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from stepwell.database.types import Lease, NewEvent, RunEvent
 from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.sql import Connection
 
-# Each takes a list of [thread, fence, run, worker, number of events], raises the counter of every thread that is still leased so, and gives
-# those threads, with where the counter stands now, their fence, run and worker. Postgres does it in one journey.
+# Each takes a list of [thread, fence, run, worker, number of events], raises the counter of every thread whose lease still matches, and
+# returns those threads with the new counter, fence, run and worker. Postgres does it in one round trip.
 _LOOK = """
 SELECT json_group_array(json_array(t.thread_id, t.last_seq + json_extract(wanted.value, '$[4]'), t.fence, t.lease_run, t.lease_holder))
 FROM json_each(?) AS wanted CROSS JOIN threads AS t
@@ -51,11 +51,11 @@ SELECT COALESCE(CAST(json_agg(json_build_array(thread_id, last_seq, fence, lease
 """
 
 HandOver = Callable[[str, Sequence[RunEvent]], None]
-"""Told of committed events of a thread."""
+"""Receives committed events of a thread."""
 
 
 _Result = list[RunEvent] | BaseException
-"""The events as numbered, or why they were not written."""
+"""The numbered events, or why they were not written."""
 
 
 class _Append(NamedTuple):
@@ -76,7 +76,7 @@ class Appends:
         self._writing = False
 
     def append(self, lease: Lease, events: Sequence[NewEvent], now: float) -> asyncio.Future[list[RunEvent]]:
-        """Gives the events as numbered, once they are committed. Whoever is cancelled meanwhile has perhaps written all the same."""
+        """Returns the numbered events once they are committed. If the caller is cancelled, they may still be written."""
         done: asyncio.Future[list[RunEvent]] = self.loop.create_future()
         self._waiting.append(_Append(lease, events, now, done))
         if not self._writing:
@@ -87,7 +87,7 @@ class Appends:
         batch, self._waiting = self._waiting, []
         try:
             written = self._database.write_soon(fence.guarded(lambda connection: _append_all(connection, batch)))
-        except StorageUnavailableError as error:  # it is closed
+        except StorageUnavailableError as error:  # the database is closed
             _tell_callers(batch, [error] * len(batch))
             return
         self._writing = True
@@ -116,10 +116,10 @@ def _tell_callers(batch: Sequence[_Append], results: Sequence[_Result]) -> None:
 
 
 def _append_all(connection: Connection, batch: Sequence[_Append]) -> list[_Result]:
-    """Number and insert all that may be written; the others are refused, and leave nothing behind.
+    """Number and insert everything that may be written; the others are refused and leave no trace.
 
-    A few statements for the whole batch: each statement, and each row that one gives, lets go of the interpreter, and a busy
-    event loop gives it back late.
+    Uses few statements for the whole batch: each statement, and each row it returns, releases the GIL, and a busy event loop is slow
+    to give it back.
     """
     first = _raise_counters(connection, batch)
     results: list[_Result] = [_number(append, first) for append in batch]
@@ -135,11 +135,11 @@ def _append_all(connection: Connection, batch: Sequence[_Append]) -> list[_Resul
 
 
 _Holder = tuple[str, int, str, str]
-"""Thread, fence, run and worker of a lease. Of those with the same thread at most one holds."""
+"""Thread, fence, run and worker of a lease. At most one per thread is valid."""
 
 
 def _raise_counters(connection: Connection, batch: Sequence[_Append]) -> dict[_Holder, int]:
-    """Make room for the events of all leases that hold, and give each one's first number."""
+    """Reserve numbers for the events of all valid leases, and return each lease's first number."""
     counts: Counter[_Holder] = Counter()
     for append in batch:
         counts[_holder(append.lease)] += len(append.events)
@@ -158,7 +158,7 @@ def _holder(lease: Lease) -> _Holder:
 
 
 def _number(append: _Append, first: dict[_Holder, int]) -> list[RunEvent] | LeaseLostError:
-    """The events as they will be written, or why they are not. What comes next of the same lease goes on from there."""
+    """The events as they will be written, or why they won't be. Later appends under the same lease continue from there."""
     lease, holder = append.lease, _holder(append.lease)
     if holder not in first:
         return fence.lease_lost_error(lease)

@@ -1,18 +1,18 @@
-"""Who follows which thread's events now, in this process, and what is on its way to them.
+"""Who follows which thread's events in this process, and the events on their way to them.
 
 ```
-read the table until it is exhausted ──> take what was handed over ──> nothing there: wait ──┐
+read the table until it is exhausted ──> take what was passed on ───> nothing there: wait ───┐
           ^                                  │ a gap, or too much was waiting               │
-          └──────────────────────────────────┴─────────────────────── told to look again <──┘
+          └──────────────────────────────────┴────────────────────── signal to look again <──┘
 ```
 
-Whoever has committed events hands them over here, so that nobody asks the database whether there is something new. A follower
-that is slow loses its place in memory, never an event: it is told to read the table again.
+Code that commits events passes them on here, so that nobody has to poll the database. A slow follower loses its place in memory but
+never an event: it is told to read the table again.
 
-Rules to keep: a follower joins before its first look at the table, and events are handed over after their commit; then
-nothing falls between the two. Events may be handed over in another order than they were committed in, by several threads: a
-follower takes only what continues its own place, and reads the table otherwise. Everything here may be called from any
-thread; a follower belongs to the asyncio loop it was made in.
+Rules to keep: a follower joins before its first look at the table, and events are passed on after their commit, so that nothing falls
+between the two. Events may arrive in another order than they were committed in, from several threads: a follower only accepts what
+continues from its own place, and reads the table otherwise. Everything here may be called from any thread; a follower belongs to the
+asyncio loop it was made in.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from stepwell.database.types import RunEvent
 
 MOST_WAITING = 512
 MOST_WAITING_BYTES = 256 * 1024
-"""What may wait in memory for one follower, beside the largest event, beyond which it reads the table again. The largest is let be,
-since it is in memory anyway and costs most to put together again."""
+"""How much may wait in memory for one follower, not counting the largest event, before it must read the table again. The largest is
+exempt because it is in memory anyway and costs most to rebuild."""
 
 
 class Follower:
@@ -36,7 +36,7 @@ class Follower:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.first_given: int | None = None
-        """The first event handed over since the follower joined, whatever became of it."""
+        """The first event received since the follower joined, even if it was dropped."""
         self._lock = threading.Lock()
         self._news = asyncio.Event()
         self._waiting: list[RunEvent] = []
@@ -45,7 +45,7 @@ class Follower:
         self._look_again = True  # at first, the table
 
     def give(self, events: Sequence[RunEvent]) -> None:
-        """Hand events over. None of them means: something happened that only the database knows."""
+        """Receive events. An empty sequence means that something happened which only the database knows."""
         with self._lock:
             if events and self.first_given is None:
                 self.first_given = events[0].seq
@@ -54,7 +54,7 @@ class Follower:
         self._wake()
 
     def take(self) -> tuple[list[RunEvent], bool]:
-        """What waits, and whether the table must be read. Both are given once."""
+        """The waiting events, and whether the table must be read. Resets both."""
         with self._lock:
             taken = self._waiting, self._look_again
             self._forget(look_again=False)
@@ -62,7 +62,7 @@ class Follower:
             return taken
 
     async def wait(self) -> None:
-        """Until something was handed over since the last `take`."""
+        """Wait until something has arrived since the last `take`."""
         await self._news.wait()
 
     def _keep(self, events: Sequence[RunEvent]) -> None:
@@ -83,7 +83,7 @@ class Follower:
         if running_loop() is self.loop:
             self._news.set()
         else:
-            # Refused by a loop that is closed: nobody reads there any more.
+            # Fails if the loop is closed: nobody reads there any more.
             with suppress(RuntimeError):
                 self.loop.call_soon_threadsafe(self._news.set)
 
@@ -103,9 +103,9 @@ class Followers:
         self._of_thread: dict[str, list[Follower]] = {}
         self._newest: dict[str, int] = {}
         self.joined: Callable[[], None] = _nothing
-        """Called when somebody begins to follow, in the loop of that follower."""
+        """Called when a follower joins, in that follower's loop."""
         self.given = 0
-        """Events handed over so far: each that was committed comes by here, followed or not."""
+        """Events passed on so far: every committed event, followed or not."""
 
     @contextmanager
     def join(self, thread_id: str) -> Iterator[Follower]:
@@ -120,8 +120,8 @@ class Followers:
             self._leave(thread_id, follower)
 
     def give(self, thread_id: str, events: Sequence[RunEvent], *, ours: bool = True) -> None:
-        """Hand committed events to all who follow the thread; without events, let them look for themselves. `ours`: this process has
-        committed them."""
+        """Pass committed events to all followers of the thread; without events, make them read the table. `ours`: committed by this
+        process."""
         with self._lock:
             if ours:
                 self.given += len(events)
@@ -132,7 +132,7 @@ class Followers:
             follower.give(events)
 
     def look_again(self, thread_id: str | None) -> None:
-        """Let those who follow the thread look for themselves; `None`: all."""
+        """Make the thread's followers read the table; `None` means all followers."""
         with self._lock:
             known = self._of_thread.values() if thread_id is None else [self._of_thread.get(thread_id, [])]
             followers = [follower for some in known for follower in some]
@@ -140,19 +140,19 @@ class Followers:
             follower.give(())
 
     def newest_given(self) -> dict[str, int]:
-        """The threads that are followed, with the newest event that was handed over; 0 for none yet."""
+        """The followed threads, with the newest event passed on; 0 for none yet."""
         with self._lock:
             return {thread_id: self._newest.get(thread_id, 0) for thread_id in self._of_thread}
 
     def found(self, thread_id: str, seq: int) -> None:
-        """The table holds events up to this one, and whoever follows the thread is told to look."""
+        """The table holds events up to this one: make the thread's followers read it."""
         with self._lock:
             if thread_id in self._of_thread:
                 self._newest[thread_id] = seq
         self.look_again(thread_id)
 
     def any(self, thread_id: str) -> bool:
-        """Whether somebody follows the thread now."""
+        """Whether anyone follows the thread now."""
         return thread_id in self._of_thread
 
     def count(self) -> int:
@@ -169,4 +169,4 @@ class Followers:
 
 
 def _nothing() -> None:
-    """Nobody wants to know."""
+    """The default callback: does nothing."""

@@ -1,14 +1,14 @@
-"""The event log: what runs said, in order. An event is in the log before any reader receives it.
+"""The event log: what runs emit, in order. An event is in the log before any reader receives it.
 
 `seq` grows within a thread without gaps (trimming removes from the front). A reader sends the last `seq` it has seen and gets what came
 after, so a reload, a reconnect and a second tab all work the same way.
 
-`threads.last_seq` is the counter: whoever adds events raises it in the same transaction, so that numbers have no gap. The queue
-adds events inside transactions of its own with `insert_events`, and calls `announce` when they are committed; without that
-call a follower learns of them only with the next event.
+`threads.last_seq` is the counter: code that adds events raises it in the same transaction, so that numbers have no gaps. The queue adds
+events inside its own transactions with `insert_events`, and calls `announce` after the commit; without that call, a follower would only
+notice them with the next event.
 
-One process writes the file, so following needs no polling: what is committed is handed over in memory
-(`followers`). Any number of asyncio loops in the process may append and follow; other kinds of loop are not supported.
+One process writes a SQLite file, so following needs no polling: committed events are passed on in memory (`followers`). Any number of
+asyncio loops in the process may append and follow; other kinds of loop are not supported.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from stepwell.sql import Connection
 __all__ = ["END", "EventLog", "insert_events"]
 
 END = "end"
-"""The event after which a run says nothing more."""
+"""The last event of a run."""
 
 
 class EventLog:
@@ -43,12 +43,12 @@ class EventLog:
         self._clock = clock
         self.followers = Followers()
         self.pass_on: HandOver | None = None
-        """Told of everything that this process commits, where others have to hear of it from here."""
+        """Called with everything this process commits, if other processes must be informed from here."""
         self._of_thread = threading.local()
 
     @property
     def following(self) -> int:
-        """How many follow now."""
+        """The number of current followers."""
         return self.followers.count()
 
     @property
@@ -57,15 +57,15 @@ class EventLog:
         return self.followers.given
 
     def append(self, lease: Lease, events: Sequence[NewEvent]) -> asyncio.Future[list[RunEvent]]:
-        """Write all or none; refused with `LeaseLostError` when the lease is not the newest. Appends of one caller are written in
-        the order of the calls, and every error comes from awaiting."""
+        """Write all or none; refused with `LeaseLostError` when the lease is not the newest. One caller's appends are written in the order
+        of the calls, and errors are only raised on awaiting."""
         return self._appends().append(lease, events, to_time(self._clock.now()))
 
     def announce(self, thread_id: str, ended_run: str | None = None, *, events: Sequence[RunEvent] = ()) -> None:
-        """Wake whoever follows the thread, after a commit that was not made by `append`. Any thread may call this.
+        """Wake the thread's followers, after a commit not made by `append`. Any thread may call this.
 
-        Give the committed `events` where they are at hand: followers then need not read the table. `ended_run` is a run that
-        has ended or is gone: its followers look at the run itself, unless the events hold its end.
+        Pass the committed `events` if available; then followers need not read the table. `ended_run` is a run that has ended or was
+        deleted: its followers look at the run itself, unless the events contain its end.
         """
         if events:
             self._committed(thread_id, events)
@@ -74,12 +74,12 @@ class EventLog:
             self._committed(thread_id, ())
 
     def look_again(self, thread_id: str | None) -> None:
-        """Another process has written something of this thread, or perhaps of any. Any thread may call this."""
+        """Another process has written something to this thread, or, with `None`, perhaps to any. Any thread may call this."""
         self.followers.look_again(thread_id)
 
     async def documents(self, thread_id: str) -> DocumentBook:
-        """For whoever holds the thread's lease: numbers go on from the newest document, and the thread's values are the first
-        base. An event that is stored as a document is read and followed as its whole text, like any other."""
+        """For the holder of the thread's lease: numbers continue from the newest document, and the thread's values are the first
+        base. An event stored as a document is read and followed as its whole text, like any other."""
         newest, values = await self._database.read(lambda connection: _standing_documents(connection, thread_id))
         return DocumentBook(newest, values, wants_text=lambda: self.followers.any(thread_id))
 
@@ -89,11 +89,11 @@ class EventLog:
         return await self._database.read(lambda connection: list(events_after(connection, thread_id, run_id, after, limit)))
 
     async def newest(self, thread_id: str) -> int:
-        """The number of the thread's newest event; `BEGINNING` where there is none."""
+        """The number of the thread's newest event; `BEGINNING` if there is none."""
         return await self._database.read(lambda connection: last_seq(connection, thread_id)) or BEGINNING
 
     async def follow_run(self, thread_id: str, run_id: str, *, after: int = BEGINNING) -> AsyncIterator[list[RunEvent]]:
-        """What there is after `after`, then what comes, in batches, until the run has ended and all of it was given."""
+        """Yield what exists after `after`, then what comes, in batches, until the run has ended and everything was yielded."""
         with self.followers.join(thread_id) as follower:
             reader = Reader(self._database, follower, thread_id, run_id, after)
             while (events := await reader.next()) is not None:
@@ -103,11 +103,11 @@ class EventLog:
                     return
 
     async def follow_thread(self, thread_id: str, *, after: int | None = None) -> AsyncIterator[list[RunEvent]]:
-        """As in the protocol. It ends only when the thread is gone."""
+        """Like the protocol's method. It ends only when the thread is deleted."""
         with self.followers.join(thread_id) as follower:
             if after is None:
                 after = await self.newest(thread_id)
-                # Events that came while the table was asked are new to this follower.
+                # Events that arrived during the query are new to this follower.
                 after = after if follower.first_given is None else min(after, follower.first_given - 1)
             reader = Reader(self._database, follower, thread_id, None, after)
             while (events := await reader.next()) is not None:
@@ -115,7 +115,7 @@ class EventLog:
                     yield events
 
     async def trim(self, thread_id: str, *, before: int) -> int:
-        """Forget events below `before`. Gives how many."""
+        """Delete events below `before`. Returns how many."""
 
         def work(connection: Connection) -> int:
             bound = min(before, LARGEST_SEQ)
@@ -131,7 +131,7 @@ class EventLog:
             self.pass_on(thread_id, events)
 
     def _appends(self) -> Appends:
-        """Those of the running loop: of the one this thread ran last, if it is the same."""
+        """The `Appends` of the running loop; cached per thread for the loop it ran last."""
         loop = asyncio.get_running_loop()
         appends: Appends | None = getattr(self._of_thread, "appends", None)
         if appends is None or appends.loop is not loop:
@@ -140,7 +140,7 @@ class EventLog:
 
 
 def _standing_documents(connection: Connection, thread_id: str) -> tuple[int, tuple[int, Texts] | None]:
-    """The newest number, and the document that holds the thread's values now, if there is one."""
+    """The newest number, and the document that holds the thread's current values, if there is one."""
     row = connection.execute("SELECT document FROM thread_values WHERE thread_id = ?", (thread_id,)).fetchone()
     number = row and row["document"]
     values = None if number is None else (number, read_fields(connection, thread_id, number))

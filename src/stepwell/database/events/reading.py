@@ -1,7 +1,7 @@
-"""Reading a thread's events from the table, and going on with what is handed over: one reader's place in the log.
+"""Reading a thread's events from the table, then continuing with those passed on in memory: one reader's place in the log.
 
-A place is a number within the thread, also when only one run's events are wanted: so a reader can tell whether what it was
-handed continues where it stands.
+A place is a number within the thread, even if only one run's events are wanted. So a reader can tell whether the events it receives
+continue from its place.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ LARGEST_SEQ = 2**63 - 1
 _PORTION = 500
 _PORTION_BYTES = 1024 * 1024
 
-# What is added to the thread keeps SQLite on the index by run: a run's events are few among a thread's.
+# Appending '' to the thread column keeps SQLite on the index by run: a run's events are few among a thread's.
 _OF_RUN = "SELECT * FROM events WHERE thread_id || '' = ? AND run_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 _OF_THREAD = "SELECT * FROM events WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 
 
 @dataclass(frozen=True)
 class Look:
-    """What one look at the table gave."""
+    """The result of one look at the table."""
 
     events: list[RunEvent]
     place: int
     more: bool
     """The portion was full: look again."""
     ended: bool
-    """All was given, and nothing can follow: the run has ended, or it or its thread is gone."""
+    """Everything was returned and nothing can follow: the run has ended, or it or its thread was deleted."""
 
 
 class Reader:
-    """Gives what follows a place, from the table as long as needed and from memory afterwards."""
+    """Returns what follows a place, from the table as long as needed and from memory afterwards."""
 
     def __init__(self, database: SqlDatabase, follower: Follower, thread_id: str, run_id: str | None, after: int) -> None:
         self._database = database
@@ -60,10 +60,10 @@ class Reader:
             return await self._look()
         handed, look_again = self._follower.take()
         fresh = [event for event in handed if event.seq > self._place]
-        # What was handed over is in the table too, so it can be dropped where something before it is missing.
+        # What was passed on is in the table too, so it can be dropped if something before it is missing.
         if look_again or not _continues(fresh, self._place):
             return await self._look()
-        self._documents = DocumentReader(self._thread_id)  # what it holds may be large, and what comes is handed over
+        self._documents = DocumentReader(self._thread_id)  # the old one may hold much, and new events arrive in memory
         if not fresh:
             await self._follower.wait()
             return []
@@ -80,13 +80,13 @@ class Reader:
 
 
 def _continues(events: list[RunEvent], place: int) -> bool:
-    if len(events) == 1:  # as most often
+    if len(events) == 1:  # the usual case
         return events[0].seq == place + 1
     return all(event.seq == expected for expected, event in enumerate(events, place + 1))
 
 
 def last_seq(connection: Connection, thread_id: str) -> int | None:
-    """The number of the thread's newest event; `None` for no thread."""
+    """The number of the thread's newest event; `None` if the thread does not exist."""
     row = connection.execute("SELECT last_seq FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
     return None if row is None else int(row["last_seq"])
 
@@ -100,7 +100,7 @@ def events_after(
     documents: DocumentReader | None = None,
 ) -> Iterator[RunEvent]:
     documents = documents or DocumentReader(thread_id)
-    # Numbers that SQLite cannot hold are as good as its largest and smallest.
+    # Numbers beyond SQLite's range are replaced by its limits.
     bounds = max(min(after, LARGEST_SEQ), -1), min(limit, LARGEST_SEQ)
     cursor = (
         connection.execute(_OF_THREAD, (thread_id, *bounds))
@@ -115,7 +115,7 @@ def events_after(
 
 def _look(connection: Connection, thread_id: str, run_id: str | None, after: int, documents: DocumentReader) -> Look:
     newest = last_seq(connection, thread_id)
-    if newest is None:  # gone, also while its rows are still being deleted
+    if newest is None:  # deleted, even if its rows are still being removed
         return Look([], after, more=False, ended=True)
     events: list[RunEvent] = []
     size = 0
@@ -124,7 +124,7 @@ def _look(connection: Connection, thread_id: str, run_id: str | None, after: int
         size += len(event.data)
         if size > _PORTION_BYTES or len(events) == _PORTION:
             return Look(events, event.seq, more=True, ended=False)
-    # The newest number, not `after`: somebody may ask for what follows an event that never was, and gets what comes next.
+    # The newest number, not `after`: a reader may ask for what follows an event that never existed, and gets what comes next.
     return Look(events, newest, more=False, ended=run_id is not None and _has_ended(connection, thread_id, run_id))
 
 

@@ -1,5 +1,5 @@
-"""Adding events to their table, numbered by their thread's counter, inside the caller's transaction. The number is the id that clients
-send back to go on from where they stopped."""
+"""Adding events to their table, numbered by their thread's counter, inside the caller's transaction. Clients send the number back to
+resume from where they stopped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SIZES = (64, 16, 4, 1)
 def insert_events(
     connection: Connection, thread_id: str, run_id: str, events: Sequence[NewEvent], now: float
 ) -> list[RunEvent]:
-    """Add events to the log inside the caller's transaction. The caller has checked the lease, and announces after its commit."""
+    """Add events to the log in the caller's transaction. The caller has checked the lease, and announces them after its commit."""
     if not events:
         return []
     row = connection.execute(
@@ -40,7 +40,7 @@ def number_events(thread_id: str, run_id: str, events: Sequence[NewEvent], first
 
 
 def insert_rows(connection: Connection, rows: Sequence[tuple[RunEvent, StoredDocument | None, float]]) -> None:
-    """Events that have their number, each with how it is kept and its time. Many rows per statement: see `appending`."""
+    """Insert numbered events, each with how it is stored and its time. Many rows per statement: see `appending`."""
     insert_documents(connection, ((event.thread_id, stored.document) for event, stored, _ in rows if stored is not None))
     for start, count in _portions(len(rows)):
         values: list[object] = []
@@ -50,7 +50,7 @@ def insert_rows(connection: Connection, rows: Sequence[tuple[RunEvent, StoredDoc
 
 
 def _portions(count: int) -> Iterator[tuple[int, int]]:
-    """Start and size of each portion. Few different sizes, so that their statements stay prepared."""
+    """Start and size of each portion. Uses few different sizes, so that their statements stay prepared."""
     start = 0
     for size in _SIZES:
         while count - start >= size:

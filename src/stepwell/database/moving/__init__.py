@@ -1,1 +1,1 @@
-"""A whole installation from one database to another: `move` says how, `sqlite_side` and `postgres_side` are what it is moved between."""
+"""Moves a whole installation from one database to another: `move` is the procedure, `sqlite_side` and `postgres_side` the two ends."""

@@ -1,17 +1,17 @@
-"""Takes a whole installation from one database to another, SQLite or Postgres, table by table and row by row.
+"""Moves a whole installation from one database to another, SQLite or Postgres, table by table and row by row.
 
 ```
 source: one snapshot, nobody else writes        target: empty, nobody else uses it
-  1 read all of it: count it, add it up, look for what the target cannot keep
-  2 copy ─────────────────────────────────────────> nothing of it can be seen yet
-  3                                                 read all of it: the same counts, the same sums
-  4 has anybody written to the source? ───────────> kept, all at once
+  1 read everything: count, sum up, look for values the target cannot store
+  2 copy ─────────────────────────────────────────> not visible to others yet
+  3                                                 read everything: the same counts, the same sums
+  4 was the source written to? ───────────────────> if not, committed all at once
 ```
 
-The source is never changed. Whatever goes wrong before the last step, the target is as it was. At most a few rows are in memory.
+The source is never changed. If anything fails before the last step, the target stays as it was. At most a few rows are in memory.
 
-Which tables and columns there are is read off the schema (`known_tables`), so that a new one cannot be forgotten; both databases have the
-same ones, which a test holds. Values are `None`, `int`, `float`, `str` or `bytes`, as their column says, on both sides.
+Tables and columns are read from the schema (`known_tables`), so a new one can't be forgotten; a test checks that both databases have the
+same ones. Values are `None`, `int`, `float`, `str` or `bytes`, according to their column, on both sides.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from stepwell.database.sqlite.migrate import migrate, migrations
 from stepwell.errors import ConfigurationError
 
 Kind = Literal["TEXT", "INTEGER", "REAL", "BLOB", "ANY"]
-"""`ANY`: what was set aside because it could not be read. It is kept as text, for a person to look at."""
+"""`ANY`: rows set aside because they could not be read. They are stored as text, for a person to look at."""
 Values = tuple[Any, ...]
 Told = Callable[[str, str, int, int | None], None]
-"""What is being done, to which table, how many rows are done, and of how many if that is known."""
+"""Progress: the step, the table, how many rows are done, and of how many if known."""
 
 _OFTEN = 1000
 _SHOWN = 10
 _PAGED = frozenset({"threads", "assistants"})
-"""Tables in which rows of one moment are told apart by their `rowid`, which SQLite has without saying so."""
+"""Tables in which rows of the same moment are ordered by their `rowid`, an implicit column in SQLite."""
 
 _KEPT_AS: Mapping[tuple[str, str], Kind] = {("checkpoints", "metadata"): "TEXT"}
-"""Columns that hold something else than SQLite's schema says."""
+"""Columns whose contents differ from SQLite's schema."""
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,19 @@ class Table:
     columns: tuple[str, ...]
     kinds: tuple[Kind, ...]
     key: tuple[str, ...]
-    """What a row is found by."""
+    """The primary key."""
     counter: str | None
-    """The column that the database itself counts on."""
+    """The column the database numbers itself."""
 
     def name_row(self, values: Values) -> str:
-        """For a person, without anything that users wrote but the row's key."""
+        """For display, with no user data but the row's key."""
         named = dict(zip(self.columns, values, strict=True))
         return f"{self.name} ({', '.join(f'{column}={named[column]!r}' for column in self.key)})"
 
 
 @dataclass(frozen=True)
 class Sum:
-    """Of all rows of a table, in whatever order they come."""
+    """The sum of all rows of a table, independent of their order."""
 
     rows: int
     checksum: str
@@ -74,7 +74,7 @@ class Moved:
 
 
 class Side(Protocol):
-    """A database that is read from."""
+    """A database to read from."""
 
     def rows(self, table: Table) -> Iterator[Values]: ...
 
@@ -83,31 +83,31 @@ class Source(Side, Protocol):
     @property
     def form(self) -> int: ...
     def counters(self) -> Mapping[str, int]:
-        """Table -> the highest number that was ever given out, where the database knows it."""
+        """Table -> the highest number ever assigned, if the database knows it."""
         ...
 
     def require_unchanged(self) -> None:
-        """`ConfigurationError` if somebody has written since it was opened."""
+        """Raise `ConfigurationError` if the source was written to since it was opened."""
         ...
 
 
 class Target(Side, Protocol):
     def why_not(self, value: Any) -> str | None:
-        """Why it cannot keep a value."""
+        """Why it cannot store a value; `None` if it can."""
         ...
 
     def fill(self, table: Table, rows: Iterable[Values]) -> None: ...
     def count_on_from(self, table: Table, last: int | None) -> None:
-        """Give out numbers above `last` and above those that are in the table."""
+        """Assign numbers above `last` and above those in the table."""
         ...
 
     def keep(self) -> None:
-        """From now on everything can be seen, and survives."""
+        """Make everything visible and durable."""
         ...
 
 
 def move(source: Source, target: Target, told: Told) -> list[Moved]:
-    """Copy everything, and compare. Both sides are open, and are closed by whoever opened them."""
+    """Copy everything and compare. The caller opens and closes both sides."""
     _require_newest(source.form)
     tables = known_tables()
     there = _measure_source(source, target, tables, told)
@@ -123,7 +123,7 @@ def move(source: Source, target: Target, told: Told) -> list[Moved]:
         if found != expected:
             raise ConfigurationError(
                 f"The copy of the table '{table.name}' differs from the original: {found.rows} rows with the checksum {found.checksum}, "
-                f"not {expected.rows} with {expected.checksum}. Nothing was kept of it, and the original is as it was. Please report this."
+                f"not {expected.rows} with {expected.checksum}. The copy was discarded, and the original is unchanged. Please report this."
             )
     source.require_unchanged()
     target.keep()
@@ -131,10 +131,10 @@ def move(source: Source, target: Target, told: Told) -> list[Moved]:
 
 
 def add_up(rows: Iterable[Values]) -> Sum:
-    """Count, and add the rows' hashes: the order does not matter, and a row that is there twice does."""
+    """Count the rows and add their hashes: the order does not matter, but duplicates do."""
     counted, total = 0, 0
     for values in rows:
-        # Version 2 of the format writes the same values the same way; later ones also say which objects are shared.
+        # Version 2 of the format encodes equal values equally; later versions also record which objects are shared.
         total += int.from_bytes(hashlib.blake2b(marshal.dumps(values, 2), digest_size=16).digest(), "big")
         counted += 1
     return Sum(counted, f"{total % 2**128:032x}")
@@ -142,7 +142,7 @@ def add_up(rows: Iterable[Values]) -> Sum:
 
 @lru_cache(maxsize=1)
 def known_tables() -> tuple[Table, ...]:
-    """All tables of the newest form."""
+    """All tables of the newest schema."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         migrate(connection)
         names = connection.execute(
@@ -174,8 +174,8 @@ def _measure_source(source: Source, target: Target, tables: Iterable[Table], tol
         shown = "\n".join(f"  {line}" for line in refused[:_SHOWN])
         more = f"\n  and {len(refused) - _SHOWN} more" if len(refused) > _SHOWN else ""
         raise ConfigurationError(
-            f"The other database cannot keep what stands in {len(refused)} rows. Nothing was written. Delete what they belong to, or store "
-            f"it without that under another name, and move again:\n{shown}{more}"
+            f"The target database cannot store {len(refused)} values. Nothing was written. Delete what they belong to, or store it under "
+            f"another name without them, and move again:\n{shown}{more}"
         )
     return found
 
@@ -202,7 +202,7 @@ def _require_newest(form: int) -> None:
     if form < newest:
         raise ConfigurationError(
             f"The database to be moved has form {form}, and this version of Stepwell moves form {newest} only. "
-            "Bring it there first: stepwell db migrate."
+            "Upgrade it first: stepwell db migrate."
         )
     if form > newest:
         raise ConfigurationError(

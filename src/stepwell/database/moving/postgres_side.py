@@ -1,7 +1,7 @@
-"""A Postgres database as the source or the target of a move (`move`).
+"""A Postgres database as the source or target of a move (`move`).
 
-Rows go in and out by `COPY`, as they stand and without being kept in memory. Everything the target gets, its tables too, is one
-transaction: a move that was killed, or whose connection was lost, leaves nothing behind.
+Rows go in and out with `COPY`, unchanged and without being held in memory. Everything written to the target, including its tables, is one
+transaction: a move that was killed, or lost its connection, leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from stepwell.database.postgres.refusals import first_line, reaching
 from stepwell.errors import ConfigurationError
 
 _TYPES = {"TEXT": "text", "INTEGER": "int8", "REAL": "float8", "BLOB": "bytea", "ANY": "text"}
-# Reading may take long between two statements, and so may a single one.
+# There may be long pauses between two statements, and a single one may take long.
 _PATIENCE = "SET idle_in_transaction_session_timeout = 0; SET statement_timeout = 0"
 _ORDERS = {"checkpoints": "created_at, checkpoint_id"}
-"""Other than by key: SQLite reads the newest checkpoints by the order in which they came."""
+"""Where not ordered by key: SQLite lists the newest checkpoints in the order they were inserted."""
 
 
 class _PostgresSide:
@@ -52,13 +52,13 @@ class _PostgresSide:
 
     @contextmanager
     def _speaking(self) -> Iterator[None]:
-        """Say what Postgres refuses as a sentence. `ConfigurationError`."""
+        """Convert psycopg's errors to `ConfigurationError`."""
         try:
             yield
         except psycopg.Error as error:
             raise ConfigurationError(
-                f"The database {self._place} could not be used to the end: {first_line(error)}. Nothing was moved, and nothing has changed "
-                "on either side. Mend that, and move again."
+                f"The move was stopped by an error from the database {self._place}: {first_line(error)}. Nothing was moved, and neither "
+                "side has changed. Fix the cause, and move again."
             ) from error
 
     _connection: PostgresConnection
@@ -68,7 +68,7 @@ class _PostgresSide:
 
 
 class PostgresSource(_PostgresSide):
-    """`with PostgresSource(url, place) as source`: a snapshot of a database that nobody else uses."""
+    """`with PostgresSource(url, place) as source`: a snapshot of a database nobody else uses."""
 
     def __enter__(self) -> Self:
         self._connection = self._connect()
@@ -77,7 +77,7 @@ class PostgresSource(_PostgresSide):
             self._connection.control("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         if self.form == 0:
             self._connection.close()
-            raise ConfigurationError(f"The database {self._place} holds nothing of Stepwell's. Name another one with --from.")
+            raise ConfigurationError(f"The database {self._place} contains no Stepwell data. Name another one with --from.")
         return self
 
     def counters(self) -> Mapping[str, int]:
@@ -87,7 +87,7 @@ class PostgresSource(_PostgresSide):
             }
 
     def require_unchanged(self) -> None:
-        """Nobody else can be there: the lock was held all the time, or the connection is lost."""
+        """Nobody else can have written: either the lock was held all the time, or the connection is lost."""
         with self._speaking():
             self._connection.execute("SELECT 1")
 
@@ -98,7 +98,7 @@ class PostgresSource(_PostgresSide):
 
 
 class PostgresTarget(_PostgresSide):
-    """`with PostgresTarget(url, place) as target`: an empty database, and a full one after `keep()`."""
+    """`with PostgresTarget(url, place) as target`: an empty database. Nothing in it changes before `keep()`."""
 
     def __enter__(self) -> Self:
         self._connection = self._connect()
@@ -108,7 +108,7 @@ class PostgresTarget(_PostgresSide):
                 apply_missing(self._connection)
                 self._require_empty()
                 for table in known_tables():
-                    # What they would do has been done to the rows that come.
+                    # The rows come from a database where the triggers have already run.
                     self._connection.control(f"ALTER TABLE {table.name} DISABLE TRIGGER USER")
         except BaseException:
             self._connection.close()
@@ -116,7 +116,7 @@ class PostgresTarget(_PostgresSide):
         return self
 
     def why_not(self, value: Any) -> str | None:
-        return "holds the character zero" if isinstance(value, str) and "\0" in value else None
+        return "contains a NUL character" if isinstance(value, str) and "\0" in value else None
 
     def fill(self, table: Table, rows: Iterable[Values]) -> None:
         command = f"COPY {table.name} ({_listed(table)}) FROM STDIN (FORMAT BINARY)"
@@ -142,16 +142,16 @@ class PostgresTarget(_PostgresSide):
         except psycopg.Error as error:
             raise ConfigurationError(
                 f"The connection to {self._place} was lost at the very end ({first_line(error)}). Either everything was moved or nothing: "
-                "`stepwell db status` tells which. The database that was moved has not changed."
+                "`stepwell db status` shows which. The source database has not changed."
             ) from error
-        with suppress(psycopg.Error):  # everything is there; Postgres would find out by itself what there is, only later
+        with suppress(psycopg.Error):  # everything is stored; Postgres would gather these statistics itself, only later
             self._connection.control("ANALYZE")
 
     def _require_empty(self) -> None:
         for table in known_tables():
             if self._connection.execute(f"SELECT 1 FROM {table.name} LIMIT 1").fetchone() is not None:  # noqa: S608 - ours
                 raise ConfigurationError(
-                    f"The database {self._place} is not empty: there are rows in '{table.name}'. Nothing is moved into what is there; name "
+                    f"The database {self._place} is not empty: there are rows in '{table.name}'. Existing data is never overwritten; name "
                     "an empty database with --to."
                 )
 

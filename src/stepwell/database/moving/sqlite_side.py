@@ -1,7 +1,7 @@
-"""A SQLite file as the source or the target of a move (`move`).
+"""A SQLite file as the source or target of a move (`move`).
 
-The target is written under another name, `FILE.moving`, and gets its own when it is whole: a move that was killed leaves nothing that could
-be taken for a database, and the next one begins anew.
+The target is written under another name, `FILE.moving`, and renamed when complete: a move that was killed leaves nothing that could be
+mistaken for a database, and the next one starts over.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PAGES_IN_MEMORY = "PRAGMA cache_size = -16000"
 
 
 class SqliteSource:
-    """`with SqliteSource(file) as source`: a snapshot of a file that no server uses."""
+    """`with SqliteSource(file) as source`: a snapshot of a file no server uses."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -34,7 +34,7 @@ class SqliteSource:
 
     def __enter__(self) -> Self:
         if not self._file.is_file():
-            raise ConfigurationError(f"There is no database '{self._file.name}' to be moved. Name one with --from.")
+            raise ConfigurationError(f"There is no database '{self._file.name}' to move. Name one with --from.")
         with ExitStack() as opened:
             opened.callback(_lock(self._file).release)
             self.form = check_copy(self._file)
@@ -42,7 +42,7 @@ class SqliteSource:
                 address = f"{self._file.absolute().as_uri()}?mode=ro"
                 connection = sqlite3.connect(address, uri=True, isolation_level=None)
                 self._connection = opened.enter_context(closing(connection))
-                # Text as bytes: what is no text is found by us, and said with its place.
+                # Read text as bytes, so that we find invalid text ourselves and can say where it is.
                 connection.text_factory = bytes
                 connection.execute(_PAGES_IN_MEMORY)
                 self._version = _data_version(connection)
@@ -62,17 +62,17 @@ class SqliteSource:
         return {name.decode(): int(last) for name, last in rows}
 
     def require_unchanged(self) -> None:
-        """The process lock keeps servers out. Commands such as `stepwell keys` work beside them, and do not take it."""
+        """The process lock keeps servers out. Commands such as `stepwell keys` don't take it, so they may have written."""
         self._connection.execute("ROLLBACK")
         if _data_version(self._connection) != self._version:
             raise ConfigurationError(
-                f"Somebody has written to '{self._file.name}' while it was being moved, a `stepwell keys` for instance. Nothing was kept "
-                "of the copy. Move again, and let nobody use the database meanwhile."
+                f"'{self._file.name}' was written to while it was being moved, for instance by `stepwell keys`. The copy was "
+                "discarded. Move again, and don't use the database meanwhile."
             )
 
 
 class SqliteTarget:
-    """`with SqliteTarget(file) as target`: a file that is not there yet, and is there after `keep()`."""
+    """`with SqliteTarget(file) as target`: a file that doesn't exist yet, and is created by `keep()`."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -86,7 +86,7 @@ class SqliteTarget:
             opened.enter_context(writing_file(self._file, self._partial))
             make_private(self._partial)
             self._connection = opened.enter_context(closing(sqlite3.connect(self._partial, isolation_level=None)))
-            # Nobody reads the file before it is whole: it needs no journal.
+            # Nobody reads the file before it is complete, so it needs no journal.
             for setting in (
                 "journal_mode = OFF",
                 "synchronous = OFF",
@@ -105,7 +105,7 @@ class SqliteTarget:
         self._open.__exit__(kind, error, trace)
 
     def why_not(self, value: Any) -> str | None:
-        """SQLite keeps whatever Postgres can hold."""
+        """SQLite can store any value from Postgres."""
         return None
 
     def fill(self, table: Table, rows: Iterable[Values]) -> None:
@@ -115,7 +115,7 @@ class SqliteTarget:
         self._connection.execute("COMMIT")
 
     def count_on_from(self, table: Table, last: int | None) -> None:
-        """Where the schema says so: in other tables SQLite goes on from the highest number that is there."""
+        """Only for `AUTOINCREMENT` tables; in others SQLite continues from the highest number present."""
         if last is None or not self._counts_for_ever(table):
             return
         self._connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", (table.name,))
@@ -137,7 +137,7 @@ class SqliteTarget:
         publish(self._partial, self._file, force=False)
 
     def _drop_triggers(self) -> list[str]:
-        """What they would do has been done to the rows that come. Gives them as they are made again."""
+        """The rows come from a database where the triggers have already run. Returns the SQL to create the triggers again."""
         rows = self._connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
         for name, _ in rows:
             self._connection.execute(f"DROP TRIGGER {name.decode()}")
@@ -156,13 +156,13 @@ def _read(connection: sqlite3.Connection, table: Table) -> Iterator[Values]:
             yield tuple(map(_as_declared, table.kinds, row))
         except ValueError as error:
             raise ConfigurationError(
-                f"A row of the table '{table.name}' cannot be read: {_name_badly(table, row)} holds what its column does not say. Nothing "
-                "was written. Put a backup in the database's place, or delete what the row belongs to."
+                f"A row of the table '{table.name}' cannot be read: a value in {_name_badly(table, row)} does not fit its column. Nothing "
+                "was written. Restore a backup, or delete what the row belongs to."
             ) from error
 
 
 def _as_declared(kind: Kind, value: Any) -> Any:
-    """A value read with text as bytes. `ValueError` for what does not fit its column."""
+    """A value read with text as bytes. `ValueError` if it does not fit its column."""
     if value is None:
         return None
     if kind == "ANY":
@@ -178,7 +178,7 @@ def _as_declared(kind: Kind, value: Any) -> Any:
 
 
 def _name_badly(table: Table, row: Values) -> str:
-    """As well as a row can be named that cannot be read."""
+    """Name a row that can't be read, as well as possible."""
     shown = tuple(value.decode(errors="replace") if isinstance(value, bytes) else value for value in row)
     return table.name_row(shown)
 
@@ -195,17 +195,17 @@ def _lock(file: Path) -> ProcessLock:
 
 
 def _data_version(connection: sqlite3.Connection) -> int:
-    """Changes when somebody else writes."""
+    """Changes when another connection writes."""
     return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
 
 def _require_nothing_there(file: Path) -> None:
     if not file.parent.is_dir():
         raise ConfigurationError(f"There is no folder '{file.parent.name}' for the new database. Make it first.")
-    # A log that was left would be laid over the new file.
+    # A leftover log would be applied to the new file.
     for taken in (file, file.with_name(file.name + "-wal"), file.with_name(file.name + "-journal")):
         if taken.exists():
             raise ConfigurationError(
-                f"There is a file '{taken.name}' already, and nothing is moved into what is there. Name another file with --to, or set "
-                "this one aside."
+                f"There is already a file '{taken.name}', and it is never overwritten. Name another file with --to, or move this one "
+                "out of the way."
             )

@@ -1,17 +1,17 @@
 """A Postgres database, for many servers and workers at once.
 
 ```
-connection   SQL as it is written for both databases -> psycopg      group_commit   a group of work in one transaction, tried again
-database     `SqlDatabase`: one writer, a few readers                news           what other processes have done: LISTEN and NOTIFY
-migrate      brings a database to the newest form, under a lock      clock          the database's time
-in_use       who uses it: together, or one process alone             refusals       why it cannot be used, as a sentence
+connection   SQL written for both databases -> psycopg               group_commit   a group of work in one transaction, with retries
+database     `SqlDatabase`: one writer, a few readers                news           what other processes do: LISTEN and NOTIFY
+migrate      upgrades a database to the newest schema, under a lock  clock          the database's time
+in_use       who uses it: shared, or one process exclusively         refusals       why it cannot be used, as a sentence
 condition    what is in it
 ```
 
-What the tables mean is in the folder above: the same code runs on both.
+The meaning of the tables is defined in the folder above: the same code runs on both databases.
 """
 
 from stepwell.errors import needs_extra
 
 with needs_extra("A Postgres database", "postgres"):
-    import psycopg as psycopg  # before any module here wants it
+    import psycopg as psycopg  # before any module here needs it

@@ -1,6 +1,6 @@
-"""The database's time, told without asking it each time: how far it was ahead of this machine's monotonic clock when it was last asked.
+"""The database's time without a query each time: its offset from this machine's monotonic clock when last compared.
 
-Leases of all processes are compared by one clock. A machine whose time of day is an hour off, or is set while it runs, changes nothing.
+The leases of all processes are compared by one clock. A machine whose clock is an hour off, or is set while it runs, changes nothing.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _ASK = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"
 
 
 class PostgresClock:
-    """`Clock`. Ask it only after the first `ask`; that is repeated now and then, because clocks drift."""
+    """`Clock`. Usable after the first `ask`, which is repeated now and then because clocks drift."""
 
     def __init__(self, seconds: Callable[[], float] = monotonic) -> None:
         self._seconds = seconds
         self._ahead_s: float | None = None
 
     def ask(self, connection: PostgresConnection) -> None:
-        """Compare with the database. The answer was right some time between question and answer: take the middle."""
+        """Compare with the database. Its time was taken some time between sending and receiving: assume the middle."""
         before = self._seconds()
         there: float = connection.execute(_ASK).fetchone()[0]
         self._ahead_s = there - (before + self._seconds()) / 2

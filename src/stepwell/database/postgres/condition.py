@@ -12,7 +12,7 @@ from stepwell.database.postgres.refusals import reaching
 
 
 def inspect_postgres(url: str) -> Condition:
-    """`ConfigurationError` says why it cannot be read."""
+    """Raises `ConfigurationError` if the database can't be read."""
     with reaching(url), closing(connect(url)) as connection:
         connection.control("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         form, users = version_of(connection), count_users(connection)

@@ -1,6 +1,6 @@
-"""psycopg's connection as a `Connection`: statements are written as for SQLite, and rows have values by name and by place.
+"""psycopg's connection as a `Connection`: statements are written as for SQLite, and rows have values by name and by index.
 
-Values come back as SQLite would give them: sums are `int` or `float`, never `Decimal`; flags are whole numbers, and `True` is stored as 1.
+Values come back as from SQLite: sums are `int` or `float`, never `Decimal`; flags are whole numbers, and `True` is stored as 1.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from stepwell.sql import POSTGRES, Cursor, Dialect, Parameters
 
 RawConnection = psycopg.Connection[Any]
 
-# A machine that vanishes says nothing: without these, whoever waits for it would do so for hours.
+# A machine that vanishes sends nothing: without these, its clients would wait for hours.
 _NETWORK: dict[str, Any] = {
     "connect_timeout": 5,
     "keepalives_idle": 5,
@@ -31,21 +31,21 @@ _NETWORK: dict[str, Any] = {
     "tcp_user_timeout": 15_000,
     "application_name": "stepwell",
 }
-# A process that is stopped in the middle of a transaction must not keep all others waiting for what it has locked.
+# A process that is suspended in the middle of a transaction must not block all others with its locks.
 _LIMITS = b"SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '5s'"
-# Every statement of the writer's finds its rows by an index, as SQLite does it. For a small table Postgres would rather read all of it, and
-# under SERIALIZABLE that is in the way of everybody who changes any row of it, as they are of us.
+# All statements of the writer find their rows by an index, as in SQLite. For a small table Postgres would prefer to read all of it, and
+# under SERIALIZABLE that conflicts with every change to any of its rows.
 _BY_INDEX = b"SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off"
-# Asked for on the way, behind whatever the transaction locks first: it is what the transaction looks at, and takes its snapshot.
+# Runs after whatever the transaction locks first, because it is the first statement to look at data and takes the snapshot.
 _NUMBER = "SELECT txid_current()"
-# The second changes when one of its processes has crashed, after which it recovers without being started again.
+# The second value changes when one of its processes has crashed: Postgres then recovers without a restart.
 _SERVER_START = b"SELECT pg_postmaster_start_time() || ' ' || stats_reset FROM pg_stat_bgwriter"
 _TOKENS = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|--[^\n]*|::|\?|:[A-Za-z_]\w*|%""")
 
 
 @lru_cache(maxsize=2000)
 def translate(sql: str) -> str:
-    """`?` and `:name` as psycopg writes them, outside of quoted text; a percent sign is doubled everywhere."""
+    """`?` and `:name` as psycopg writes them, outside quoted text; percent signs are doubled everywhere."""
 
     def replace(token: re.Match[str]) -> str:
         text = token[0]
@@ -83,7 +83,7 @@ def _rows(cursor: psycopg.Cursor[Any]) -> Any:
 
 @dataclass(frozen=True)
 class _Changed:
-    """What a statement with many parameters gave: how many rows it changed, and nothing else."""
+    """The result of a statement with many parameter sets: only the number of rows changed."""
 
     rowcount: int
     description: None = None
@@ -98,7 +98,7 @@ class _Changed:
         return iter(())
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Nothing to close."""
 
 
 class _FlagDumper(Int8BinaryDumper):
@@ -109,7 +109,7 @@ class _FlagDumper(Int8BinaryDumper):
 
 
 class _NumberLoader(NumericBinaryLoader):
-    """Postgres adds up 64-bit numbers without a limit; all of ours fit."""
+    """Postgres sums 64-bit numbers without a limit; all of ours fit."""
 
     def load(self, data: Buffer) -> Any:
         number = super().load(data)
@@ -117,11 +117,11 @@ class _NumberLoader(NumericBinaryLoader):
 
 
 class PostgresConnection:
-    """A `Connection` over one of psycopg's, which is in autocommit: transactions are begun and ended by whoever runs the work.
+    """A `Connection` over one of psycopg's in autocommit mode: the caller that runs the work begins and ends transactions.
 
-    Each statement is a journey to the database and back. Several are sent together only with another behind them: psycopg ends a pipeline
-    with a request to flush, after which Postgres does not count the time that a transaction is idle until the next statement has come,
-    and a process that is stopped then would keep its locks.
+    Each statement is a round trip to the database. Statements are only sent as a pipeline if another follows separately: psycopg ends a
+    pipeline with a flush request, after which Postgres does not count a transaction's idle time until the next statement arrives, and a
+    process suspended at that point would keep its locks.
     """
 
     dialect: Dialect = POSTGRES
@@ -129,19 +129,19 @@ class PostgresConnection:
     def __init__(self, raw: RawConnection) -> None:
         self.raw = raw
         self._begin: str | None = None
-        """How the transaction begins that was asked for."""
+        """The BEGIN statement of a requested transaction that has not begun yet."""
         self.transaction = 0
-        """The number of the transaction that was begun last. Under it Postgres remembers whether it was committed."""
+        """The number of the last transaction begun. Postgres remembers under it whether the transaction was committed."""
         self.server_start = ""
-        """Changes when the server of this connection is started or recovers from a crash, if it writes. Afterwards the same numbers may be
-        those of other transactions."""
+        """For writers: changes when the server of this connection restarts or recovers from a crash. Afterwards the same numbers may belong
+        to other transactions."""
 
     def begin(self, sql: str) -> None:
-        """Begin a transaction on the journey of the first statement of its work, which takes and gives only text and numbers."""
+        """Begin a transaction together with its first statement, which may only take and return text and numbers."""
         self._begin = sql
 
     def begin_now(self, sql: str) -> None:
-        """Begin a transaction on a journey of its own."""
+        """Begin a transaction in its own round trip."""
         cursor = self.raw.execute(f"{sql}; {_NUMBER}".encode())
         while cursor.nextset():
             pass
@@ -171,9 +171,9 @@ class PostgresConnection:
         return _Changed(changed + sum(self.execute(sql, last).rowcount for last in rows[-1:]))
 
     def control(self, sql: str) -> None:
-        """A statement about the transaction itself."""
+        """Run a statement about the transaction itself."""
         if self._begin is not None and sql in ("COMMIT", "ROLLBACK"):
-            self._begin = None  # nothing was done
+            self._begin = None  # nothing was sent yet
             return
         self._begin_now()
         self.raw.execute(sql.encode())
@@ -188,7 +188,7 @@ class PostgresConnection:
 
     def _begin_with(self, sql: str, parameters: Parameters) -> Cursor:
         begin, self._begin = self._begin, None
-        cursor = psycopg.ClientCursor(self.raw, row_factory=_rows)  # several statements in one message have no parameters
+        cursor = psycopg.ClientCursor(self.raw, row_factory=_rows)  # several statements in one message can't have parameters
         cursor.execute(f"{begin}; {_NUMBER}; {sql}", parameters)
         cursor.nextset()
         self._note_number(cursor)
@@ -213,7 +213,7 @@ def _within_64_bits() -> Iterator[None]:
 
 def connect(url: str, *, writes: bool = False) -> PostgresConnection:
     """Open a connection. Raises what psycopg raises."""
-    settings = _NETWORK | conninfo_to_dict(url)  # what the address says counts
+    settings = _NETWORK | conninfo_to_dict(url)  # the address takes precedence
     raw: RawConnection = psycopg.connect(**settings, autocommit=True)
     adapt(raw)
     raw.execute(_LIMITS)
@@ -227,7 +227,7 @@ def connect(url: str, *, writes: bool = False) -> PostgresConnection:
 
 def adapt(raw: BaseConnection[Any]) -> None:
     adapters: Any = raw.adapters
-    # One form for all whole numbers: otherwise a statement would be prepared anew for each size of its numbers.
+    # One type for all whole numbers: otherwise a statement would be prepared again for each size of its numbers.
     adapters.register_dumper(int, Int8BinaryDumper)
     adapters.register_dumper(bool, _FlagDumper)
     adapters.register_loader("numeric", _NumberLoader)

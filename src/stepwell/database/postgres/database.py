@@ -1,8 +1,8 @@
-"""A Postgres database, written by one thread of this process, read by a few: `SqlDatabase` over it.
+"""A Postgres database, written by one thread of this process and read by a few: `SqlDatabase` over it.
 
-Every process has one connection that writes. What its runs hand in is stored in the order it was handed in, whatever other processes do:
-that is what runs rely on (an effect is never stored without the checkpoint before it), and the fence keeps those out that have lost
-their thread to another process. Each reader's thread has a connection of its own, made when it is first needed.
+Each process has one connection that writes. It stores the work of its runs in the order it was submitted, whatever other processes do.
+Runs rely on that (an effect is never stored without the checkpoint before it), and the fence refuses runs that have lost their thread to
+another process. Each reader thread has its own connection, opened when first needed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["PostgresDatabase"]
 T = TypeVar("T")
 
 
-# A transaction with a number of its own is one that could be written, if it may write at all.
+# `txid_current()` assigns a transaction number, which shows that writing is possible, if writing is allowed at all.
 _ASK_FORM = "SELECT MAX(number), current_setting('transaction_read_only'), txid_current() FROM stepwell_form"
 _SERVING_SINCE = "SELECT CAST(EXTRACT(EPOCH FROM pg_postmaster_start_time()) AS DOUBLE PRECISION)"
 _ANSWER_S = 15.0
@@ -42,7 +42,7 @@ _BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 @asynccontextmanager
 async def _answered(within_s: float, way_out: str, kind: type[StorageUnavailableError]) -> AsyncIterator[None]:
-    """Nobody waits for ever for a database that says nothing, as when the network swallows everything."""
+    """Limits the wait for a database that does not answer at all, for example because the network drops everything."""
     try:
         async with asyncio.timeout(within_s) as limit:
             yield
@@ -53,7 +53,7 @@ async def _answered(within_s: float, way_out: str, kind: type[StorageUnavailable
 
 
 class PostgresDatabase(SqlDatabase):
-    """Open with `PostgresDatabase(url)`. One that cannot be reached or used is refused with `ConfigurationError`."""
+    """Open with `PostgresDatabase(url)`. Raises `ConfigurationError` if it cannot be reached or used."""
 
     dialect = POSTGRES
 
@@ -69,9 +69,9 @@ class PostgresDatabase(SqlDatabase):
         is_meant: bool = True,
         quiet: bool = False,
     ) -> None:
-        """`opened` is called with the first connection, `lost` in the writer's thread when its connection is gone. `alone`: no other
-        process may use it meanwhile; `InUseError` if one does. `upgrade`: one of an older form is brought to the newest. `is_meant`:
-        tables may be made beside those of another program. `quiet`: whoever opens it tells other processes of new events by itself."""
+        """`opened` is called with the first connection, `lost` in the writer's thread when its connection is lost. `alone`: no other
+        process may use it meanwhile; `InUseError` if one does. `upgrade`: upgrade an older schema. `is_meant`: tables may be created
+        beside those of another program. `quiet`: the caller notifies other processes of new events itself."""
         super().__init__(group_written)
         self._url = url
         self._lost = lost
@@ -82,16 +82,16 @@ class PostgresDatabase(SqlDatabase):
         self._open_readers: list[PostgresConnection] = []
         self._size = 0
         self.candidate = False
-        """Somebody here would keep the database in shape."""
+        """This process is willing to maintain the database."""
         self.leading = False
-        """Said by `news`, whose connection holds the lock of whoever leads."""
+        """Set by `news`, whose connection holds the leader's lock."""
         self.writer = 0
-        """Who writes, as notifications name it."""
+        """Process id of the writing connection, as notifications name it."""
         self._writing = self._prepare(opened, upgrade=upgrade, is_meant=is_meant)
         self._start()
 
     def connect(self) -> PostgresConnection:
-        """A connection of the caller's own. `NewerFormError` once a newer version has changed the tables."""
+        """A new connection for the caller. `NewerFormError` once a newer version has changed the tables."""
         return self._enter(connect(self._url), alone=False)
 
     def _connect_writer(self) -> PostgresConnection:
@@ -105,12 +105,12 @@ class PostgresDatabase(SqlDatabase):
         return connection
 
     def _enter(self, connection: PostgresConnection, *, alone: bool) -> PostgresConnection:
-        """From now on nobody changes the tables without ending this connection; only then is the form looked at. A connection that may
-        not go on is closed."""
+        """From now on nobody can change the tables without ending this connection; only then check the schema version. Closes the
+        connection if it may not continue."""
         try:
             if alone:
                 have_alone(connection, place_of(self._url))
-            elif not self._alone:  # or the writer keeps everybody out already
+            elif not self._alone:  # otherwise the writer already keeps others out
                 join(connection)
             require_known(connection)
         except BaseException:
@@ -125,11 +125,11 @@ class PostgresDatabase(SqlDatabase):
             return await super().read(work, patient=patient)
 
     async def write(self, work: Work[T], *, frees: bool = False, synced: bool = False) -> T:
-        async with _answered(_ANSWER_S, f"This may have been stored, or may be yet. {LOOK_FIRST}", OutcomeUnknownError):
+        async with _answered(_ANSWER_S, f"This may have been stored, or may still be. {LOOK_FIRST}", OutcomeUnknownError):
             return await super().write(work, frees=frees, synced=synced)
 
     def read_now(self, work: Work[T]) -> T:
-        """In a reader's thread, for which the caller waits: connections are few."""
+        """Runs in a reader thread, because connections are few; the caller waits for it."""
         if self._closed:
             raise StorageUnavailableError("The database is closed: the server is stopping.")
         done = Future[T]()
@@ -137,7 +137,7 @@ class PostgresDatabase(SqlDatabase):
         return done.result()
 
     def require_room(self) -> None:
-        """Whoever keeps the database looks after its disk."""
+        """Nothing to check: the operator of the database looks after its disk."""
 
     def serving_since(self, connection: Connection) -> float:
         return float(connection.execute(_SERVING_SINCE).fetchone()[0])
@@ -150,30 +150,30 @@ class PostgresDatabase(SqlDatabase):
         return self._size
 
     def measure(self, connection: PostgresConnection) -> None:
-        """Ask for what is told without asking."""
+        """Query the size, for `size_bytes`."""
         self._size = int(connection.execute("SELECT pg_database_size(current_database())").fetchone()[0])
 
     async def give_back_space(self, *, only_if_low: bool = False) -> int:
-        """Postgres does that by itself."""
+        """Nothing to do: Postgres does this itself."""
         return 0
 
     async def check(self) -> None:
         form, only_read, _ = await self.write(lambda connection: connection.execute(_ASK_FORM).fetchone())
         if only_read == "on":
             raise StorageUnavailableError(
-                "The database only lets itself be read now (default_transaction_read_only is on): its operator, or its provider when the "
-                "disk is nearly full, has set it so. Whatever is to be stored is refused until that is changed."
+                "The database is read-only now (default_transaction_read_only is on): its operator has set that, or its provider because "
+                "the disk is nearly full. All writes are refused until that is changed."
             )
         if form != (known := migrations()[-1].number):
             raise StorageUnavailableError(
-                f"The database has form {form} by now, and this server was made for form {known}. Start the version of Stepwell here that "
-                "the other servers have."
+                f"The database now has form {form}, and this server was made for form {known}. Start the same version of Stepwell here "
+                "as on the other servers."
             )
 
     def _prepare(
         self, opened: Callable[[PostgresConnection], None] | None, *, upgrade: bool, is_meant: bool
     ) -> PostgresConnection:
-        """Bring the database to the newest form. Gives the connection that writes."""
+        """Upgrade the database to the newest schema. Returns the writing connection."""
         with reaching(self._url):
             connection = connect(self._url, writes=True)
             try:
@@ -192,10 +192,10 @@ class PostgresDatabase(SqlDatabase):
         while True:
             try:
                 return self._read_once(work)
-            except NewerFormError as error:  # it stays so
+            except NewerFormError as error:  # permanent
                 raise refusal(error) from error
             except psycopg.Error as error:
-                # Reading again changes nothing.
+                # Reading is safe to repeat.
                 if not is_lost(error) or not self._patience.wait(give_up_at):
                     raise refusal(error) from error
 
@@ -251,7 +251,7 @@ class PostgresDatabase(SqlDatabase):
         commit.close()
 
     def _lose_writer(self) -> None:
-        # What the connection may have stored last is news to this process too, and is not to be taken for what it knows already.
+        # The connection's last commit may be unknown to this process too, so its notification must not be ignored as our own.
         self.writer = 0
         self._lost()
 

@@ -1,22 +1,22 @@
-"""Many pieces of work in one transaction of Postgres, and what happens when one of them, or the transaction, fails.
+"""Many pieces of work in one Postgres transaction, and what happens when one of them, or the transaction, fails.
 
 ```
 all together, SERIALIZABLE ──commit──> done
-     │ a piece fails by itself (refused, malformed): undone, and run again with a savepoint before each, so that only this one is undone
-     │ they are *exclusive*, as claims are (then they are by themselves), and another process is at it: not run; those would only get in
-     │ each other's way
-     │ somebody else has changed what was read: undone, and tried again; after a few tries each piece has a transaction of its own
-     │ the connection is lost before the commit: a new one is made, and it is tried again; for a few seconds at most
-     │ the connection is lost during the commit: Postgres is asked over a new one what became of the transaction. Committed: done. Aborted:
-     │                                           it is tried again
-     └ it cannot be asked for a few seconds, or says "committed" and was restarted meanwhile: all whose commit it was are told that nobody
-                                                 knows
+     │ a piece fails by itself (refused, malformed): roll back, and run again with a savepoint before each, so that only this one is undone
+     │ they are *exclusive*, as claims are (then they are in a group of their own), and another process is doing the same: not run, as they
+     │ would only conflict
+     │ another process has changed what was read: roll back and retry; after a few tries each piece gets its own transaction
+     │ the connection is lost before the commit: reconnect and retry, for a few seconds at most
+     │ the connection is lost during the commit: reconnect and ask Postgres for the transaction's outcome. Committed: done. Aborted:
+     │                                           retry
+     └ Postgres cannot be asked for a few seconds, or says "committed" but was restarted meanwhile: all callers of this commit get an error
+                                                 that the outcome is unknown
 ```
 
-Work was written for SQLite, where one writer looks and then acts and nobody comes in between. SERIALIZABLE promises the same among many
-processes: a transaction that could have seen something else in any order is refused by Postgres, and runs again. It finds that out by the
-pages of indexes that were read, and so refuses many that had nothing to do with each other. Most work is *guarded*, which is what runs
-write under their lease: it changes its thread's row first, and a snapshot is enough for it.
+Work was written for SQLite, where one writer reads and then acts, and nobody comes in between. SERIALIZABLE promises the same for many
+processes: Postgres refuses a transaction whose result matches no serial order, and it runs again. Postgres detects that by the index pages
+that were read, and so refuses many transactions that were independent. Most work is *guarded*, which includes all that runs write under
+their lease: it changes its thread's row first, and a snapshot is enough for it.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ logger = logging.getLogger(__name__)
 
 _BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE"
 _BEGIN_GUARDED = "BEGIN ISOLATION LEVEL REPEATABLE READ"
-# The lock is taken before the transaction looks at anything, so that it sees all that others have done who had it. It is in nobody else's
-# way. Claims look at what all others change, and would be in everybody's way under SERIALIZABLE. A snapshot is enough for them: among
-# themselves they take turns, and whatever they decide upon they also change, so that whoever changed it meanwhile is noticed.
+# The lock is taken before the transaction reads anything, so that it sees everything previous holders have done. It blocks nobody else.
+# Claims read what all others change, and would conflict with everything under SERIALIZABLE. A snapshot is enough for them: they run one at
+# a time, and they also change every row they decide on, so a concurrent change to it is noticed.
 _BEGIN_EXCLUSIVE = "BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE workers IN SHARE UPDATE EXCLUSIVE MODE NOWAIT"
 _TRIES_TOGETHER = 3
 _TRIES_ALONE = 20
@@ -53,18 +53,18 @@ _LONGEST_PAUSE_S = 0.05
 _ASK_OUTCOME = "SELECT txid_status(?)"
 LOOK_FIRST = "Look at the thread's runs before you send it again; with an Idempotency-Key, send it again with the same one."
 LOST = (psycopg.OperationalError, psycopg.InterfaceError, errors.IdleInTransactionSessionTimeout)
-"""The connection is gone; the last one after a process was stopped, and woken up, in the middle of its work."""
+"""The connection is lost. The last of these happens after a process was suspended in the middle of its work and woken up."""
 _TOO_LARGE = (errors.ProgramLimitExceeded, errors.StatementTooComplex, errors.TooManyColumns, errors.TooManyArguments)
-"""What was asked for does not fit, however often it is tried; psycopg calls these operational too."""
+"""The request does not fit, however often it is tried; psycopg calls these operational too."""
 CHANGED_MEANWHILE = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
 
 
 class _PieceFailedError(Exception):
-    """A piece failed by itself, and nothing tells its writes from the others'."""
+    """A piece failed by itself, and its writes can't be told from the others'."""
 
 
 class _OutcomeUnknownError(Exception):
-    """The connection was lost while the transaction of this number was being committed."""
+    """The connection was lost during the commit of this transaction."""
 
     def __init__(self, message: str, transaction: int, server_start: str) -> None:
         self.transaction = transaction
@@ -73,8 +73,8 @@ class _OutcomeUnknownError(Exception):
 
 
 class GroupCommit:
-    """Runs groups on the writer's connection, which it makes anew when it is lost. Used by the writer's thread alone. `lost` is called
-    with every connection that is gone: what its last commit did, if anything, nobody here has been told."""
+    """Runs groups on the writer's connection, and reconnects when it is lost. Used only by the writer's thread. `lost` is called whenever
+    the connection is dropped: this process may not know what its last commit did."""
 
     def __init__(
         self,
@@ -89,13 +89,13 @@ class GroupCommit:
         self._lost = lost
         self._lanes = BrokenLanes()
         self.retried = 0
-        """Transactions that had to be run again."""
+        """Transactions that had to be repeated."""
 
     def run(self, group: Sequence[Job[Any]]) -> None:
-        """Afterwards every job has its result, committed, or its error."""
+        """Afterwards every job has its committed result or its error."""
         exclusive = [job for job in group if job.exclusive]
         if exclusive and len(exclusive) < len(group):
-            # Whoever is exclusive keeps other processes waiting, so it does not wait for the rest; and the rest may have made work for it.
+            # Exclusive work makes other processes wait, so it gets its own transaction. The rest goes first: it may create work for it.
             self.run([job for job in group if not job.exclusive])
             group = exclusive
         if self._is_settled(group, _TRIES_TOGETHER):
@@ -103,7 +103,7 @@ class GroupCommit:
         for job in group:
             if not self._is_settled([job], _TRIES_ALONE):
                 job.error = StorageUnavailableError(
-                    "The database is too busy: others changed the same things each time. Try again."
+                    "The database is too busy: other processes kept changing the same data. Try again."
                 )
                 self._lanes.add(job)
 
@@ -111,10 +111,10 @@ class GroupCommit:
         self._disconnect()
 
     def _is_settled(self, group: Sequence[Job[Any]], tries: int) -> bool:
-        """Whether they were committed, or have an error that trying again would not change."""
+        """Whether they were committed, or have an error that a retry would not change."""
         try:
             return self._try(group, tries)
-        except BaseException as error:  # whatever it is, nobody waits for ever
+        except BaseException as error:  # whatever it is, no caller may wait forever
             self._disconnect()
             told = _told(error)
             for job in group:
@@ -123,7 +123,7 @@ class GroupCommit:
             return True
 
     def _try(self, group: Sequence[Job[Any]], tries: int) -> bool:
-        """Whether it was committed; otherwise nothing was, because of what others changed meanwhile."""
+        """Whether it was committed. If not, nothing was, because of concurrent changes."""
         give_up_at, tried, carefully, told = self._patience.begin(), 0, False, False
         while tried < tries:
             for job in group:
@@ -138,7 +138,7 @@ class GroupCommit:
                 self.retried += 1
                 tried += 1
                 sleep(random() * min(0.002 * 2**tried, _LONGEST_PAUSE_S))
-            except NewerFormError:  # it stays so
+            except NewerFormError:  # permanent
                 raise
             except _OutcomeUnknownError as error:
                 self._disconnect()
@@ -156,27 +156,27 @@ class GroupCommit:
         return False
 
     def _was_committed(self, unknown: _OutcomeUnknownError, give_up_at: float) -> bool:
-        """What became of a transaction whose connection was lost during its commit, as Postgres remembers it."""
-        logger.warning("the connection to the database was lost during a commit; asking what became of it")
+        """The outcome of a transaction whose connection was lost during its commit, as Postgres remembers it."""
+        logger.warning("the connection to the database was lost during a commit; asking for the outcome")
         while True:
             outcome = self._ask_outcome(unknown)
             if outcome == "committed":
                 return True
             if outcome == "restarted":
                 raise unknown
-            # Otherwise it may still be under way, on a connection whose end the server has not noticed yet.
+            # Otherwise it may still be running, on a connection whose end the server has not noticed yet.
             if not self._patience.wait(give_up_at):
                 raise (unknown.__cause__ or unknown) if outcome == "aborted" else unknown
             if outcome == "aborted":
                 return False
 
     def _ask_outcome(self, unknown: _OutcomeUnknownError) -> str | None:
-        """`committed`, `aborted` or `in progress`; `None` where nobody can tell now; `restarted` where nobody will: a server that
-        has crashed gives the number of a transaction that it has lost to another one, which may be what was committed."""
+        """`committed`, `aborted` or `in progress`; `None` if not known now; `restarted` if it will never be known: a server that has
+        crashed may reuse the number of a lost transaction for another one, which may be the one that was committed."""
         try:
             connection = self._connected()
             found: str | None = connection.execute(_ASK_OUTCOME, (unknown.transaction,)).fetchone()[0]
-        except psycopg.Error:  # it is away, or another one that does not know the number has taken its place
+        except psycopg.Error:  # unreachable, or replaced by another server that does not know the number
             self._disconnect()
             return None
         return "restarted" if found == "committed" and connection.server_start != unknown.server_start else found
@@ -184,7 +184,7 @@ class GroupCommit:
     def _commit(self, connection: PostgresConnection, group: Sequence[Job[Any]], carefully: bool) -> None:
         if group[0].exclusive:
             if not self._begin_exclusively(connection):
-                return  # they have no result
+                return  # the jobs have no result
         elif all(job.guarded for job in group):
             connection.begin(_BEGIN_GUARDED)
         else:
@@ -202,7 +202,7 @@ class GroupCommit:
             raise _OutcomeUnknownError(str(error), connection.transaction, connection.server_start) from error
 
     def _begin_exclusively(self, connection: PostgresConnection) -> bool:
-        """Whether nobody else is at it."""
+        """Whether no other process is doing exclusive work."""
         try:
             connection.begin_now(_BEGIN_EXCLUSIVE)
         except errors.LockNotAvailable:
@@ -211,7 +211,7 @@ class GroupCommit:
         return True
 
     def _run_quickly(self, connection: PostgresConnection, group: Sequence[Job[Any]]) -> bool:
-        """Without savepoints, which cost two trips to the database each: pieces rarely fail. Gives whether there is something to commit."""
+        """Without savepoints, which cost two round trips each: pieces rarely fail. Returns whether there is something to commit."""
         try:
             for job in group:
                 if not self._lanes.refuse(job):
@@ -263,18 +263,19 @@ class GroupCommit:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether an error concerns the connection, and not what was asked of it.
+    """Whether an error concerns the connection rather than the statement.
 
-    A disk that is full refuses what needs more room; what else is in the group, such as a sign of life, may go on.
+    A full disk refuses what needs more space; other work in the group, such as a heartbeat, may continue.
     """
     return isinstance(error, LOST) and not isinstance(error, (errors.DiskFull, *_TOO_LARGE))
 
 
 def _told(error: BaseException) -> BaseException:
-    """What whoever waits for the work is told."""
+    """The error for the caller that waits for the work."""
     if isinstance(error, _OutcomeUnknownError):
         return OutcomeUnknownError(
-            f"The connection to the database was lost while this was being stored. It may have been. {LOOK_FIRST}", away=True
+            f"The connection to the database was lost while this was being stored, so it may or may not be stored. {LOOK_FIRST}",
+            away=True,
         )
     return refusal(error) if isinstance(error, psycopg.Error) else error
 
@@ -283,26 +284,26 @@ def refusal(error: psycopg.Error) -> Exception:
     """psycopg's error in our words."""
     if isinstance(error, psycopg.DataError):
         return InvalidRequestError(
-            "A value cannot be kept in the database: text must not hold the character zero, and whole numbers have at most 64 bits."
+            "A value cannot be stored in the database: text must not contain NUL characters, and whole numbers have at most 64 bits."
         )
     if isinstance(error, _TOO_LARGE):
         return InvalidRequestError("A value is too large for the database. Names and keys have at most about 2,700 bytes.")
-    logger.warning("the database refuses: %s", first_line(error))
+    logger.warning("the database refused: %s", first_line(error))
     return unavailable(Exception(_reason(error)), away=isinstance(error, LOST) and not isinstance(error, errors.DiskFull))
 
 
 def _reason(error: psycopg.Error) -> str:
-    """For clients and models, who must not be told where the database is: what Postgres and libpq say may name hosts and files."""
+    """For clients and models, which must not learn where the database is: messages from Postgres and libpq may name hosts and files."""
     if isinstance(error, NewerFormError | HeldAloneError):
         return first_line(error)  # ours
     if isinstance(error, errors.DiskFull):
         return "its disk is full"
     if isinstance(error, errors.ReadOnlySqlTransaction):
-        return "it only lets itself be read"
+        return "it is read-only"
     if isinstance(error, errors.InsufficientPrivilege):
         return "its user may not do that"
     if isinstance(error, errors.QueryCanceled):
         return "it took too long"
     if isinstance(error, LOST):
         return "it cannot be reached"
-    return f"it refuses ({error.sqlstate or type(error).__name__}); the log says why"
+    return f"it refused ({error.sqlstate or type(error).__name__}); see the log"

@@ -1,7 +1,7 @@
-"""Who uses a Postgres database, told by a lock in the database itself: it is given back when a process dies, however it dies.
+"""Who uses a Postgres database, recorded by a lock in the database itself: it is released when a process dies, however it dies.
 
-Every connection has it together with the others, for as long as it lives. Whoever moves the database, changes its tables or settles its
-money without a server has it alone.
+Every connection holds it in shared mode for as long as it lives. A command that moves the database, changes its tables or settles its
+money without a server holds it exclusively.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ FROM pg_locks WHERE locktype = 'advisory' AND classid = 0 AND objid = ? AND objs
 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """
 _CUT_OFF_S = 30.0
-_ALONE = "another process has it alone for a while: it is being moved, brought to a newer form, or settled"
+_ALONE = "another process is using it exclusively: it is being moved, upgraded or settled"
 
 
 class InUseError(ConfigurationError):
-    """Somebody uses a database that one process alone wants to use."""
+    """The database is in use, and one process wanted it exclusively."""
 
 
 class HeldAloneError(psycopg.OperationalError):
-    """Somebody has the database alone for a while."""
+    """Another process holds the database exclusively for a while."""
 
 
 def refuse_if_alone(connection: PostgresConnection) -> None:
-    """`HeldAloneError` while another process has the database alone. Asked outside of a transaction, it holds nothing afterwards."""
+    """Raise `HeldAloneError` while another process has exclusive use. Called outside a transaction, it leaves no lock behind."""
     if not connection.execute("SELECT pg_try_advisory_xact_lock_shared(?)", (_IN_USE,)).fetchone()[0]:
         raise HeldAloneError(_ALONE)
 
 
 def join(connection: PostgresConnection) -> None:
-    """Use the database, for as long as the connection lives. Waits a second for whoever has it alone."""
+    """Use the database for as long as the connection lives. Waits a second if another process has exclusive use."""
     try:
         # One trip to the database. The lock outlives the transaction.
         connection.control(f"BEGIN; SET LOCAL lock_timeout = '1s'; SELECT pg_advisory_lock_shared({_IN_USE}); COMMIT")
@@ -48,7 +48,7 @@ def join(connection: PostgresConnection) -> None:
 
 
 def have_alone(connection: PostgresConnection, place: str) -> None:
-    """Keep everybody else out, for as long as the connection lives. `InUseError` while somebody uses the database."""
+    """Keep everybody else out for as long as the connection lives. `InUseError` while the database is in use."""
     if not connection.execute("SELECT pg_try_advisory_lock(?)", (_IN_USE,)).fetchone()[0]:
         others = count_users(connection)
         raise InUseError(
@@ -61,7 +61,7 @@ def have_alone(connection: PostgresConnection, place: str) -> None:
     living = connection.execute(_LIVING).fetchone()[0] if there else 0
     if living:
         raise InUseError(
-            f"The database {place} is in use: {living} workers have been heard of in the last seconds. Stop them, and try again."
+            f"The database {place} is in use: {living} workers sent a heartbeat within the last seconds. Stop them, and try again."
         )
 
 
@@ -71,11 +71,11 @@ def count_users(connection: PostgresConnection) -> int:
 
 
 def cut_off_others(connection: PostgresConnection) -> None:
-    """Have the database alone until the transaction ends, by ending the connections of whoever uses it. They will look again before
-    they go on (`PostgresDatabase`)."""
+    """Get exclusive use until the transaction ends, by ending all other connections. Their processes check again before they continue
+    (`PostgresDatabase`)."""
     give_up_at = monotonic() + _CUT_OFF_S
     while not connection.execute("SELECT pg_try_advisory_xact_lock(?)", (_IN_USE,)).fetchone()[0]:
         if monotonic() > give_up_at:
-            raise HeldAloneError("others use it, and do not let go of it")
+            raise HeldAloneError("other processes are using it and could not be disconnected")
         connection.execute(f"SELECT pg_terminate_backend(pid) {_OTHERS}", (_IN_USE,))
         sleep(0.02)

@@ -1,15 +1,16 @@
-"""Brings a Postgres database to the newest form, one numbered SQL file after the other. Any number of processes may try at once: they take
-turns, and the second finds it done. Numbers are those of the SQLite file's forms (`database/sqlite/migrations`).
+"""Upgrades a Postgres database to the newest schema, one numbered SQL file after the other. Any number of processes may try at once: they
+take turns, and the second finds it done. A schema version is called its *form*; numbers are the same as for SQLite
+(`database/sqlite/migrations`).
 
 ```
-empty                       -> made, unless it holds tables of somebody else
+empty                       -> created, unless it contains another program's tables
 older, nobody uses it       -> upgraded
-older, older processes run  -> their connections are ended, it is upgraded, and they stop: they find a form that they do not know
+older, older processes run  -> their connections are ended, it is upgraded, and they stop: they find a form they do not know
 newest                      -> used
 newer                       -> refused
 ```
 
-An older process never writes into tables of a newer form: it looks at the form whenever it connects, and nobody else has a connection
+An older process never writes into tables of a newer form: it checks the form whenever it connects, and nobody else has a connection
 while tables are changed (`in_use`).
 """
 
@@ -27,8 +28,8 @@ from stepwell.database.postgres.in_use import cut_off_others, refuse_if_alone
 from stepwell.errors import ConfigurationError
 
 _LOCK = 0x5354574C
-"""`STWL`: of the advisory lock under which tables are made and changed."""
-# Tables and views where ours would be made. Those of an extension are nobody's.
+"""`STWL`: the advisory lock under which tables are created and changed."""
+# Tables and views in the schema where ours would be created, without those of extensions.
 _RELATIONS = """
 SELECT relname FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
 AND relkind IN ('r', 'p', 'v', 'm', 'f')
@@ -49,17 +50,17 @@ def migrations() -> tuple[Migration, ...]:
 
 
 def version_of(connection: PostgresConnection) -> int:
-    """The form of the database; 0 for one that is empty."""
+    """The database's form; 0 if it is empty."""
     there = connection.execute("SELECT to_regclass('stepwell_form') IS NOT NULL").fetchone()[0]
     return int(connection.execute("SELECT MAX(number) FROM stepwell_form").fetchone()[0] or 0) if there else 0
 
 
 class NewerFormError(psycopg.OperationalError):
-    """A newer Stepwell has brought the database to a form that this one does not know. Nothing is written any more."""
+    """A newer Stepwell has upgraded the database to a form that this version does not know. Nothing more is written."""
 
 
 def require_known(connection: PostgresConnection) -> None:
-    """`NewerFormError` if this version must not write here."""
+    """Raise `NewerFormError` if this version must not write here."""
     form, newest = version_of(connection), migrations()[-1].number
     if form > newest:
         raise NewerFormError(
@@ -69,16 +70,16 @@ def require_known(connection: PostgresConnection) -> None:
 
 
 def migrate(connection: PostgresConnection, *, upgrade: bool = True, is_meant: bool = True) -> list[Migration]:
-    """Apply what is missing, all of it or nothing. Gives what was applied. Without `upgrade` only an empty database gets its tables."""
+    """Apply all missing migrations or none. Returns those applied. Without `upgrade` only an empty database gets its tables."""
     form, newest = version_of(connection), migrations()[-1].number
     if form >= newest:
         return []
     if form and not upgrade:
         raise ConfigurationError(
-            f"The database has form {form}, and this version of Stepwell needs form {newest}. A server or worker of this version brings it "
-            "there when it starts, and `stepwell db migrate` does; older ones stop then."
+            f"The database has form {form}, and this version of Stepwell needs form {newest}. Upgrade it with `stepwell db migrate`, or "
+            "start a server or worker of this version; older ones stop then."
         )
-    refuse_if_alone(connection)  # or it would wait for whoever moves the database, however long that takes
+    refuse_if_alone(connection)  # otherwise it would wait for a move of the database, however long that takes
     connection.control("BEGIN")
     try:
         missing = apply_missing(connection, is_meant=is_meant)
@@ -91,8 +92,8 @@ def migrate(connection: PostgresConnection, *, upgrade: bool = True, is_meant: b
 
 
 def apply_missing(connection: PostgresConnection, *, is_meant: bool = True) -> list[Migration]:
-    """The same inside a transaction of the caller's."""
-    connection.control("SET LOCAL lock_timeout = 0")  # whoever is at it may take long
+    """`migrate` inside the caller's transaction."""
+    connection.control("SET LOCAL lock_timeout = 0")  # another process's upgrade may take long
     connection.execute("SELECT pg_advisory_xact_lock(?)", (_LOCK,))
     require_known(connection)
     form = version_of(connection)
@@ -109,18 +110,18 @@ def apply_missing(connection: PostgresConnection, *, is_meant: bool = True) -> l
 
 
 def _refuse_foreign(connection: PostgresConnection, steps: list[Migration], *, is_meant: bool) -> None:
-    """Nothing is made where a table of the same name is, nor, unless the database is meant, where somebody else's tables are."""
+    """Refuse if a table with one of our names exists or, unless `is_meant`, if any other program's tables do."""
     there = [row[0] for row in connection.execute(_RELATIONS)]
     ours = {name for step in steps for name in re.findall(r"^CREATE (?:TABLE|VIEW) (\w+)", step.sql, re.MULTILINE)}
     if taken := [name for name in there if name in ours]:
         raise ConfigurationError(
             f"The database belongs to another program: it has tables that are not Stepwell's under the names Stepwell needs "
-            f"({_some(taken)}). Nothing was touched. Give Stepwell a database of its own."
+            f"({_some(taken)}). Nothing was changed. Give Stepwell a database of its own."
         )
     if there and not is_meant:
         raise ConfigurationError(
-            f"The database that DATABASE_URL names holds tables of another program ({_some(there)}). Nothing was touched. Give Stepwell a "
-            "database of its own with STEPWELL_DATABASE_URL or --database-url; name this one there if its tables should be among those."
+            f"The database in DATABASE_URL contains tables of another program ({_some(there)}). Nothing was changed. Give Stepwell its own "
+            "database with STEPWELL_DATABASE_URL or --database-url, or name this one there to create Stepwell's tables beside the others."
         )
 
 

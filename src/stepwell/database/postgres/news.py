@@ -1,20 +1,20 @@
-"""What other processes do, told as it happens: a thread of its own that listens to the database's notifications.
+"""What other processes do, as it happens: a separate thread listens to the database's notifications.
 
 | notification | sent by a trigger when | here |
 |---|---|---|
-| `thread <id>` | a thread has new events, or is gone | whoever follows it looks at the table |
-| `run <id>` | a run has ended, or is gone | whoever waits for it looks |
-| `cancel <id>` | somebody wants a run stopped that is under way | it is stopped, if it is driven here |
+| `thread <id>` | a thread has new events, or is deleted | its followers read the table |
+| `run <id>` | a run has ended, or is deleted | those waiting for it look |
+| `cancel <id>` | a running run is to be stopped | it is stopped, if it is driven here |
 | `work` | a run may have become claimable | workers look |
-| `leads` | (not sent) this process leads from now on, or no longer | it keeps the database in shape |
-| `all` | something that cannot be named | everybody looks |
-| `newer` | (not sent) a newer version has changed the tables | this process stops; nothing more is heard |
+| `leads` | (not sent) this process leads from now on, or no longer | it maintains the database |
+| `all` | anything may have changed | everybody looks |
+| `newer` | (not sent) a newer version has changed the tables | this process stops and listens no more |
 
-A notification is a hint, and none is lost while the connection lives. Those that came while it was lost are made up for by `all`, once
-there is a new one. Every `LOOK_S` seconds workers look without being told, since runs also become due by the clock.
+A notification is a hint, and none is lost while the connection lives. After a reconnect, `all` makes up for those missed. Every `LOOK_S`
+seconds workers look without a notification, since runs also become due by the clock.
 
-The same connection holds the lock of the one process that keeps the database in shape (`Maintenance.leads`): it is given back when
-the process dies.
+The same connection holds the lock of the one process that maintains the database (`Maintenance.leads`): it is released when the process
+dies.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ logger = logging.getLogger(__name__)
 LOOK_S = 2.0
 _AGAIN_S = 0.5
 _LEADER = 0x5354574D
-"""Of the advisory lock of the process that keeps the database in shape."""
+"""The advisory lock of the process that maintains the database."""
 Tell = Callable[[str, str], None]
 """Kind and id of what happened. Called in the listening thread."""
 
 
 class News:
-    """`start()`, then `close()`. `asked` is called with each new connection, and every `LOOK_S` seconds; `own` gives who writes in
-    this process, `candidate` whether it would lead."""
+    """`start()`, then `close()`. `asked` is called with each new connection, and every `LOOK_S` seconds; `own` returns the process id of
+    this process's writing connection, `candidate` whether this process would lead."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class News:
                 self._tell("newer", first_line(error))
                 return
             except psycopg.Error as error:
-                logger.warning("the database cannot be listened to: %s", type(error).__name__)
+                logger.warning("cannot listen for the database's notifications: %s", type(error).__name__)
                 closing = self._closes_within(_AGAIN_S)
                 continue
             try:
@@ -91,7 +91,7 @@ class News:
                 self._tell("newer", first_line(error))
                 return
             except psycopg.Error as error:
-                logger.warning("the database cannot be listened to any more: %s", type(error).__name__)
+                logger.warning("stopped receiving the database's notifications: %s", type(error).__name__)
                 closing = self._closes_within(_AGAIN_S)
             finally:
                 self._lead(leads=False)
@@ -99,8 +99,8 @@ class News:
                     connection.close()
 
     def _listen_on(self, connection: PostgresConnection) -> bool:
-        """Until the connection is lost, which is an error, or it is over, which gives True."""
-        # What comes while a statement is under way is read by psycopg, and would be dropped.
+        """Listen until closed (returns True) or until the connection is lost (raises)."""
+        # psycopg reads notifications that arrive during a statement, and would drop them without a handler.
         connection.raw.add_notify_handler(lambda heard: self._pass_on(heard.pid, heard.payload))
         connection.control("LISTEN stepwell")
         self._tell("all", "")
@@ -129,7 +129,7 @@ class News:
             self._pass_on(heard.be_pid, heard.extra.decode())
 
     def _pass_on(self, writer: int, text: str) -> None:
-        if writer == self._own():  # whoever waits in this process has been told by whoever wrote
+        if writer == self._own():  # code that writes in this process wakes its waiters itself
             return
         kind, _, name = text.partition(" ")
         self._tell(kind, name)

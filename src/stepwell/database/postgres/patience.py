@@ -1,4 +1,4 @@
-"""For how long reads and writes wait for a Postgres that is away, as during a restart, before their callers are told."""
+"""How long reads and writes wait for an unreachable Postgres, for example during a restart, before their callers get an error."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ AGAIN_S = 0.1
 
 class Patience:
     """Shared by all threads of a process. Once one has waited in vain, others that meet the same outage give up at once: otherwise
-    those in a queue would each wait in full, one after the other."""
+    everything in a queue would wait in full, one after the other."""
 
     def __init__(self) -> None:
         self._given_up_until = 0.0
 
     def begin(self) -> float:
-        """When a piece of work that begins now gives up."""
+        """When work that begins now gives up."""
         return monotonic() + AWAY_S
 
     def wait(self, give_up_at: float) -> bool:

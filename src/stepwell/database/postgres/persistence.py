@@ -38,7 +38,7 @@ def _new_id() -> str:
 
 
 class PostgresPersistence(Persistence):
-    """`async with PostgresPersistence(url) as persistence:`. Without a `clock` of the caller's, time is the database's."""
+    """`async with PostgresPersistence(url) as persistence:`. Without a `clock`, it uses the database's time."""
 
     database: PostgresDatabase
     counts: PostgresCounts
@@ -57,15 +57,15 @@ class PostgresPersistence(Persistence):
         superseded: Callable[[str], None] | None = None,
         redis_url: str | None = None,
     ) -> None:
-        """`seconds` are counted by this machine; what they mean is asked of the database. `wait_s`: for how long a database that is away is
-        waited for. `superseded` is called in the event loop once a newer version has changed the tables, with a sentence: nothing can
+        """`seconds` is this machine's monotonic clock, compared with the database's time. `wait_s`: how long to wait for an unreachable
+        database. `superseded` is called in the event loop, with a sentence, once a newer version has changed the tables: nothing can
         be stored here any more."""
         self._database_clock = PostgresClock(seconds)
         super().__init__(clock or self._database_clock, new_id, lease_s)
         self._url = url
         self._redis_url = redis_url
         self.fan_out: RedisFanOut | None = None
-        """How other processes hear of events; without it, by Postgres itself."""
+        """How other processes learn of events; if `None`, through Postgres itself."""
         self._group_written = group_written
         self._is_meant = is_meant
         self._wait_s = wait_s
@@ -95,7 +95,7 @@ class PostgresPersistence(Persistence):
         await asyncio.to_thread(self._close)
 
     async def _open_in_time(self) -> PostgresDatabase:
-        """A server that is started together with its database is often there first."""
+        """Wait for the database: a server started together with it is often ready first."""
         give_up_at, said = self._loop.time() + self._wait_s, False
         while True:
             try:
@@ -104,12 +104,12 @@ class PostgresPersistence(Persistence):
                 if self._loop.time() >= give_up_at:
                     raise
                 if not said:
-                    logger.warning("%s It is tried again for up to %g s.", error, self._wait_s)
+                    logger.warning("%s Retrying for up to %g s.", error, self._wait_s)
                     said = True
             await asyncio.sleep(_AGAIN_S)
 
     async def _open_fan_out(self, url: str) -> RedisFanOut:
-        from stepwell.database.postgres.redis_fan_out import RedisFanOut  # with the extra, which others do not need
+        from stepwell.database.postgres.redis_fan_out import RedisFanOut  # needs an extra that others do not have
 
         installation = await installation_fact(self.database, "id", self._new_id)
         tell, newest = partial(_tell_threads, self.database), partial(_newest_events, self.database)
@@ -129,14 +129,14 @@ class PostgresPersistence(Persistence):
         )
 
     def _look(self, connection: PostgresConnection) -> None:
-        """Now and then, in the thread that listens."""
+        """Called now and then, in the listening thread."""
         require_known(connection)
         self._database_clock.ask(connection)
         self.database.measure(connection)
         self.counts.capacity = self.queue.capacity
         notify = self.counts.live(connection)
         if self.fan_out is not None:
-            if notify and not self.fan_out.notify_too:  # it may have missed something since it came
+            if notify and not self.fan_out.notify_too:  # the one that needs it may have missed something since it joined
                 connection.execute("SELECT pg_notify('stepwell', 'all')")
             self.fan_out.notify_too = notify
 
@@ -146,7 +146,7 @@ class PostgresPersistence(Persistence):
         self.database.close()
 
     def _tell(self, kind: str, name: str) -> None:
-        """In the thread that listens, or in the writer's."""
+        """Called in the listening thread or the writer's."""
         if kind == "leads":
             self.database.leading = bool(name)
             return
@@ -159,7 +159,7 @@ class PostgresPersistence(Persistence):
             self._loop.call_soon_threadsafe(self._tell_queue, kind, name)
 
     def _stop_here(self, reason: str) -> None:
-        sentence = f"The database cannot be used any more: {reason}. This process stops; what it drove is taken over by others."
+        sentence = f"The database cannot be used any more: {reason}. This process stops; others take over its runs."
         logger.error(sentence)
         if self._superseded is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._superseded, sentence)
@@ -167,8 +167,8 @@ class PostgresPersistence(Persistence):
     def _heard(self, hearing: asyncio.Task[None]) -> None:
         self._hearing.discard(hearing)
         if not hearing.cancelled() and (error := hearing.exception()) is not None:
-            # The next heartbeat of whoever drives the run looks for it too.
-            logger.warning("who wants a run stopped could not be looked up: %s", error)
+            # The next heartbeat of the worker that drives the run checks for it too.
+            logger.warning("could not look up which run is to be stopped: %s", error)
 
     def _tell_queue(self, kind: str, name: str) -> None:
         match kind:
@@ -178,7 +178,7 @@ class PostgresPersistence(Persistence):
                 self.queue.hear_of_end(name)
             case "cancel":
                 hearing = self._loop.create_task(self.queue.hear_of_cancellation(name))
-                self._hearing.add(hearing)  # asyncio itself holds no task
+                self._hearing.add(hearing)  # asyncio itself keeps no reference to a task
                 hearing.add_done_callback(self._heard)
             case "all":
                 self.queue.hear_of_work()
@@ -186,7 +186,7 @@ class PostgresPersistence(Persistence):
 
 
 async def installation_fact(database: PostgresDatabase, name: str, make: Callable[[], str]) -> str:
-    """What all processes of the installation know under this name; made by whoever asks first."""
+    """A value shared by all processes of the installation; the first one to ask makes it."""
 
     def work(connection: Connection) -> str:
         known = "SELECT value FROM installation WHERE name = ?"

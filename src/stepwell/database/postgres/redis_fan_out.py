@@ -1,17 +1,17 @@
-"""Events from process to process through Redis Streams, instead of Postgres's notifications. What is kept is in Postgres and nowhere else.
+"""Passes events between processes through Redis Streams, instead of Postgres's notifications. Only Postgres stores anything durably.
 
 ```
-commit in Postgres ──> XADD to one of SHARDS streams ──XREAD in every process where somebody follows──> handed to its followers
-         │ Redis cannot be reached: NOTIFY, as without Redis                         │ a number is missing: they read the table
-         └ the process dies in between: found by the look at the table             └ Redis cannot be reached: look every AWAY_S
+commit in Postgres ──> XADD to one of SHARDS streams ──XREAD in every process with followers────────> passed to its followers
+         │ Redis unreachable: NOTIFY, as without Redis                               │ a number is missing: they read the table
+         └ the process dies in between: found by the look at the table             └ Redis unreachable: look every AWAY_S
 ```
 
-An entry carries the events themselves, so that a server need not ask the database for what another one has just written; one that is too
-large, or whose text is not at hand, only names the thread. Streams are cut to MOST_ENTRIES: whoever is too slow for them reads the table.
-Nothing depends on Redis but speed. It may be killed, emptied or started again at any moment: a follower takes only what continues
-its own place (`followers`), and every LOOK_S the newest numbers of all threads that are followed are compared with the table.
+An entry carries the events themselves, so that a server need not query the database for what another one has just written; an entry that
+would be too large, or whose text is not at hand, only names the thread. Streams are cut to MOST_ENTRIES: a process too slow for them reads
+the table. Only speed depends on Redis. It may be killed, emptied or restarted at any moment: a follower accepts only what continues from
+its own place (`followers`), and every LOOK_S seconds the newest numbers of all followed threads are compared with the table.
 
-Belongs to one event loop. Nothing here raises: trouble with Redis is told in the log, once, and in the metrics.
+Belongs to one event loop. Nothing here raises: problems with Redis are logged once and counted in the metrics.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ with needs_extra("Events through Redis", "redis"):
 logger = logging.getLogger(__name__)
 
 SHARDS = 16
-"""Streams that threads are spread over. All processes of an installation must have the same number."""
+"""Number of streams, over which threads are spread. It must be the same in all processes of an installation."""
 MOST_ENTRIES = 2_000
-"""Of one stream, about."""
+"""Per stream, approximately."""
 LOOK_S = 2.0
 AWAY_S = 0.5
-"""How often the table is looked at while Redis cannot be reached."""
+"""How often to look at the table while Redis is unreachable."""
 _LARGEST_ENTRY = 32 * 1024
-_MOST_WAITING = 10_000
+_MAX_WAITING = 10_000
 _AT_ONCE = 500
 _BLOCK_MS = 2_000
 _TIMEOUT_S = 5.0
 _SOON_S = 1.0
-"""An event waits no longer for a Redis that does not answer. From then on Redis is asked beside the events, not with them."""
+"""How long an event waits for a Redis that does not answer. After that, Redis is checked separately from the events."""
 _PASSING_ON, _HEARING = "passing events on", "hearing events"
 _TROUBLE = (RedisError, OSError, TimeoutError)
 
 Tell = Callable[[Sequence[str]], Awaitable[None]]
-"""Tells the other processes by Postgres that these threads have something new."""
+"""Notifies the other processes through Postgres that these threads have new events."""
 Newest = Callable[[Sequence[str]], Awaitable[Mapping[str, int]]]
 """Thread -> the number of its newest event in the table."""
 
@@ -81,14 +81,14 @@ class RedisFanOut:
         self._loop = asyncio.get_running_loop()
         self._closing = False
         self.notify_too = False
-        """Some process hears of events only by Postgres."""
+        """Some process only learns of events through Postgres."""
         self.failures = 0
         self.passed_on = 0
         self.heard = 0
 
     @property
     def up(self) -> bool:
-        """Redis answered when it was last asked."""
+        """Redis answered the last request."""
         return not self._failing
 
     def start(self) -> None:
@@ -97,28 +97,28 @@ class RedisFanOut:
         self._tasks = [asyncio.create_task(loop()) for loop in (self._keep_passing_on, self._keep_hearing, self._keep_looking)]
 
     async def close(self) -> None:
-        """After what waits has been passed on."""
+        """Passes on what is waiting, then closes."""
         self._closing = True
         self._events.pass_on = None
         await self._pass_on_waiting()
         await stop(self._tasks)
         await self._redis.aclose()
 
-    # Out
+    # Sending
 
     def _pass_on(self, thread_id: str, events: Sequence[RunEvent]) -> None:
         self._in_our_loop(lambda: self._put(thread_id, events))
 
     def _in_our_loop(self, step: Callable[[], None]) -> None:
-        """Events are appended and followed in any loop of the process."""
+        """Run a step in our loop: events are appended and followed in any loop of the process."""
         if running_loop() is self._loop:
             step()
         else:
-            with suppress(RuntimeError):  # refused by a loop that is closed: everything is over
+            with suppress(RuntimeError):  # the loop is closed: everything is over
                 self._loop.call_soon_threadsafe(step)
 
     def _put(self, thread_id: str, events: Sequence[RunEvent]) -> None:
-        if len(self._waiting) >= _MOST_WAITING:  # Redis is slow: those who follow read the table
+        if len(self._waiting) >= _MAX_WAITING:  # Redis is slow: followers read the table
             self._waiting = [(waiting, ()) for waiting in dict.fromkeys(waiting for waiting, _ in self._waiting)]
         self._waiting.append((thread_id, events))
         self._something_waits.set()
@@ -157,7 +157,7 @@ class RedisFanOut:
         try:
             await self._tell(thread_ids)
         except StorageUnavailableError as error:
-            logger.debug("nobody could be told of new events; they look for themselves: %s", error)
+            logger.debug("could not notify others of new events; they will look for themselves: %s", error)
 
     def _entry(self, thread_id: str, events: Sequence[RunEvent]) -> dict[Any, Any]:
         entry: dict[Any, Any] = {b"p": self._process, b"t": thread_id.encode()}
@@ -168,10 +168,10 @@ class RedisFanOut:
                 entry[b"%d" % number] = b"%b\n%b" % (event.event.encode(), event.data)
         return entry
 
-    # In
+    # Receiving
 
     async def _keep_hearing(self) -> None:
-        # Being cancelled is not enough to leave: the client may take it for a time-out of its own.
+        # A cancellation alone does not end this loop: the client may mistake it for its own time-out.
         while not self._closing:
             await self._somebody_follows.wait()
             try:
@@ -181,7 +181,7 @@ class RedisFanOut:
                 await asyncio.sleep(AWAY_S)
 
     async def _hear_from_now_on(self) -> None:
-        """As long as somebody follows. What came before is in the table: whoever follows looks there, after our place is known."""
+        """Receive as long as there are followers. Earlier events are in the table; followers read it once our place is known."""
         places: dict[Any, Any] = {}
         for key in self._keys:
             newest: Any = await self._redis.xrevrange(key, count=1)
@@ -195,7 +195,7 @@ class RedisFanOut:
                 for _, entry in entries:
                     self._hear(entry)
         self._somebody_follows.clear()
-        if self._events.following > 0:  # somebody came in between
+        if self._events.following > 0:  # a follower joined in between
             self._somebody_follows.set()
 
     def _hear(self, entry: Mapping[bytes, bytes]) -> None:
@@ -213,10 +213,10 @@ class RedisFanOut:
             events.append(RunEvent(first + number, thread_id, run_id, name.decode(), data))
         self._events.followers.give(thread_id, events, ours=False)
 
-    # And beside it
+    # Checking
 
     async def _keep_looking(self) -> None:
-        await self._ask_again()  # before there is an event: whoever set a wrong address hears of it now
+        await self._ask_again()  # before the first event, so that the operator learns of a wrong address now
         while not self._closing:
             await asyncio.sleep(LOOK_S if self.up else AWAY_S)
             if _PASSING_ON in self._failing:
@@ -225,7 +225,7 @@ class RedisFanOut:
             try:
                 newest = await self._newest(list(given)) if given else {}
             except StorageUnavailableError as error:
-                logger.debug("the newest events cannot be looked up now: %s", error)
+                logger.debug("cannot look up the newest events now: %s", error)
                 continue
             for thread_id, seq in newest.items():
                 if seq > given[thread_id]:
@@ -234,7 +234,7 @@ class RedisFanOut:
     async def _ask_again(self) -> None:
         try:
             async with asyncio.timeout(_SOON_S):
-                # A write: one that is full, or another's copy, answers everything else.
+                # A write, because a full Redis or a replica still answers everything else.
                 await self._redis.set(self._asked, b"", ex=60)
         except _TROUBLE as error:
             self._fails(_PASSING_ON, error)
@@ -257,7 +257,7 @@ class RedisFanOut:
 
 
 def _is_plain(events: Sequence[RunEvent]) -> bool:
-    """Of one run, with their texts, one number after the other: as nearly always."""
+    """Whether they are of one run, with their texts and consecutive numbers; nearly always true."""
     first = events[0]
     return all(
         event.complete and event.run_id == first.run_id and event.seq == first.seq + number
@@ -266,7 +266,7 @@ def _is_plain(events: Sequence[RunEvent]) -> bool:
 
 
 def place_of(url: str) -> str:
-    """Which Redis is meant, without what lets somebody in."""
+    """Which Redis is meant, without the credentials."""
     try:
         named = urlsplit(url)
         return f"{named.hostname}:{named.port or 6379}" if named.hostname else named.path or "?"
@@ -275,15 +275,15 @@ def place_of(url: str) -> str:
 
 
 def _connect(url: str) -> Redis:
-    """Nothing is asked yet. `ConfigurationError` for what is no address of a Redis."""
+    """Does not connect yet. Raises `ConfigurationError` for an invalid address."""
     try:
-        # Answers in the older of the two forms, so that both kinds of servers give the same.
+        # Protocol 2, so that old and new servers answer in the same format.
         client: Redis = Redis.from_url(
             url, protocol=2, socket_timeout=_TIMEOUT_S, socket_connect_timeout=_SOON_S, retry=Retry(NoBackoff(), 1)
         )
     except (ValueError, RedisError) as error:
         raise ConfigurationError(
-            "STEPWELL_REDIS_URL is no address of a Redis. Write redis://host:6379/0, rediss://user:password@host:6379/0 or "
+            "STEPWELL_REDIS_URL is not a valid Redis address. Write redis://host:6379/0, rediss://user:password@host:6379/0 or "
             "unix:///path/to/redis.sock, or leave it out: events then go through Postgres."
         ) from error
     return client

@@ -1,15 +1,15 @@
-"""What keeps a Postgres database from being used, as a sentence for whoever named it.
+"""Explains why a Postgres database cannot be used, as a sentence for the operator who named it.
 
-| cause | told by | tried again at a start |
+| cause | recognised by | retried at start |
 |---|---|---|
-| nobody listens there, the host is not known (yet), it starts or stops, too many connections | libpq's text; SQLSTATE 57P03, 53300 | yes |
-| somebody has it alone for a while | `in_use` | yes |
-| the password, the user or the database is not there | libpq's text: while connecting it gives no SQLSTATE | no |
+| nothing listens there, unknown host (yet), it starts or stops, too many connections | libpq's text; SQLSTATE 57P03, 53300 | yes |
+| another process holds it exclusively for a while | `in_use` | yes |
+| wrong password, missing user or database | libpq's text: while connecting it gives no SQLSTATE | no |
 | a newer Stepwell has upgraded it | `migrate` | no |
-| the user may not make or change tables, or there is no schema for them | SQLSTATE 42501, 3F000 | no |
-| it only lets itself be read | SQLSTATE 25006 | no |
+| the user may not create or change tables, or there is no schema for them | SQLSTATE 42501, 3F000 | no |
+| it is read-only | SQLSTATE 25006 | no |
 
-No sentence holds a password: addresses are shown without it, and what cannot be read as an address is not shown at all.
+No sentence contains a password: addresses are shown without it, and text that can't be parsed as an address is not shown at all.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _REFUSED = (
         re.compile("password authentication failed"),
         "the user or the password is wrong. {check}; in an address, characters such as @ : / % are written as %40 %3A %2F %25",
     ),
-    (re.compile("no password supplied"), "it wants a password. Put one into ~/.pgpass, PGPASSWORD or the address"),
+    (re.compile("no password supplied"), "it requires a password. Put one into ~/.pgpass, PGPASSWORD or the address"),
     (
         re.compile(r"no pg_hba\.conf entry"),
-        "it does not let this user in from this machine. Whoever keeps it has to (pg_hba.conf)",
+        "it does not accept this user from this machine. Its operator has to allow that (pg_hba.conf)",
     ),
     (
         re.compile(r'database "[^"]*" does not exist'),
@@ -43,17 +43,17 @@ _REFUSED = (
     ),
     (re.compile(r'role "[^"]*" does not exist'), "there is no such user. {check}"),
 )
-"""What libpq says -> what we say."""
+"""libpq's text -> our text."""
 _FULL = re.compile("remaining connection slots|too many clients|too many connections")
 
 
 class DatabaseAwayError(ConfigurationError):
-    """The database cannot be reached now; it may be there in a moment."""
+    """The database is unreachable now; it may be back in a moment."""
 
 
 @contextmanager
 def reaching(url: str, check: str = _CHECK) -> Iterator[None]:
-    """`ConfigurationError` in place of what psycopg raises while a database is opened or read. `check` says where the address stands."""
+    """Raise `ConfigurationError` instead of psycopg's errors while a database is opened or read. `check` says where the address is set."""
     try:
         yield
     except psycopg.Error as error:
@@ -63,23 +63,23 @@ def reaching(url: str, check: str = _CHECK) -> Iterator[None]:
 def explain(url: str, error: psycopg.Error, check: str = _CHECK) -> ConfigurationError:
     place, said = f"The database '{place_of(url)}'", first_line(error)
     if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
-        # libpq quotes the part that it cannot read, and that may be a piece of the password.
+        # libpq quotes the part that it cannot parse, which may be a piece of the password.
         return ConfigurationError(
-            f"The address of the Postgres database cannot be read. {check}: postgresql://user:password@host:port/name."
+            f"The address of the Postgres database is invalid. {check}: postgresql://user:password@host:port/name."
         )
     if isinstance(error, errors.InsufficientPrivilege):
         return ConfigurationError(
-            f"{place} cannot be used: {said}. Let its owner give the user what is missing, to begin with: "
+            f"{place} cannot be used: {said}. Ask its owner to grant the user what is missing, for a start: "
             "GRANT CREATE, USAGE ON SCHEMA public TO the_user."
         )
     if isinstance(error, errors.InvalidSchemaName):
         return ConfigurationError(
-            f"{place} cannot be used: {said}. Make the schema that the user's search_path names: CREATE SCHEMA public."
+            f"{place} cannot be used: {said}. Create the schema named in the user's search_path: CREATE SCHEMA public."
         )
     if isinstance(error, errors.ReadOnlySqlTransaction):
         return ConfigurationError(
-            f"{place} cannot be used: it only lets itself be read. It is a copy of another, or whoever keeps it has set "
-            "default_transaction_read_only: name the one that can be written, or let that be changed."
+            f"{place} cannot be used: it is read-only. It is a replica, or its operator has set "
+            "default_transaction_read_only. Name the primary, or have the setting changed."
         )
     if isinstance(error, NewerFormError):
         return ConfigurationError(f"{place} cannot be used: {said}.")
@@ -90,22 +90,22 @@ def explain(url: str, error: psycopg.Error, check: str = _CHECK) -> Configuratio
             return ConfigurationError(f"{place} cannot be used: {sentence.format(check=check)}.")
     if _FULL.search(said):
         return DatabaseAwayError(
-            f"{place} has no connection left: {said}. Raise max_connections there, or start fewer processes."
+            f"{place} has no connections left: {said}. Raise max_connections there, or start fewer processes."
         )
     if isinstance(error, psycopg.OperationalError):
-        return DatabaseAwayError(f"{place} cannot be reached: {said}. {check}, and whether it runs.")
+        return DatabaseAwayError(f"{place} cannot be reached: {said}. {check}, and that the database is running.")
     return ConfigurationError(f"{place} cannot be used: {said}.")
 
 
 def first_line(error: psycopg.Error) -> str:
-    """What it says at first, without libpq's preface and a full stop; the rest may quote values."""
+    """The first line, without libpq's preface and the full stop; the rest may quote values."""
     lines = str(error).strip().split("\n")
     said = lines[0].removeprefix("connection failed: ").removeprefix("connection is bad: ")
     return said.rpartition("FATAL:  ")[2].rstrip(".") or type(error).__name__
 
 
 def place_of(url: str) -> str:
-    """Which database is meant, without what lets somebody in."""
+    """Which database is meant, without the credentials."""
     try:
         named = conninfo_to_dict(url)
     except psycopg.Error:

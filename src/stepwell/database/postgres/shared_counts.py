@@ -1,9 +1,9 @@
-"""`SharedCounts` among the servers of one Postgres database, and who lives (`processes`).
+"""`SharedCounts` among the servers of one Postgres database, and which processes are alive (`processes`).
 
-Each process keeps the numbers of its own open streams in memory and tells the database each as a whole, never a difference: what could
-not be told, because the database was away, is told later. Opening a stream is one journey, closing one is another that nobody waits
-for; what happens in between costs nothing. The thread that listens (`news`) says every few seconds that the process lives. A process
-that does not loses what it has open, and tells it again if it wakes up.
+Each process holds the counts of its own open streams in memory and reports each one to the database in full, never as a difference: what
+could not be reported because the database was unreachable is reported later. Opening a stream takes one round trip, closing one another
+that nobody waits for; in between there is no cost. The listening thread (`news`) sends a heartbeat every few seconds. A process that
+does not loses its open streams, and reports them again if it wakes up.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _TURNS = 16
-"""Owners whose streams are opened and closed at the same time, at most: what is told of one must not overtake."""
+"""At most this many owners open and close streams at the same time: reports about one owner must not overtake each other."""
 _COUNT = """
 INSERT INTO occurrences AS o (name, ends, number) VALUES (:name, CAST(:now AS DOUBLE PRECISION) + :window, :times)
 ON CONFLICT (name) DO UPDATE SET number = CASE WHEN o.ends > :now THEN o.number ELSE 0 END + excluded.number,
@@ -36,7 +36,7 @@ RETURNING number, ends
 
 
 class PostgresCounts:
-    """Those of one process. `lease_s`: for how long it counts after it was last heard of."""
+    """The counts of one process. `lease_s`: how long they stay valid after its last heartbeat."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class PostgresCounts:
         self.capacity = 0
         """How many runs this process drives at once."""
         self.hears = "postgres"
-        """By what it hears of events."""
+        """How it learns of events."""
         self._database = database
         self._now = now
         self._loop = loop
@@ -70,7 +70,7 @@ class PostgresCounts:
                     ).fetchone()[0]
                 )
             except BaseException:
-                self._tell(owner)  # it may have been counted
+                self._tell(owner)  # it may already be counted
                 raise
             if not fits:
                 self._forget_if_none(owner)
@@ -85,7 +85,7 @@ class PostgresCounts:
         return Counted(row["number"], row["ends"] - now)
 
     def live(self, connection: PostgresConnection) -> bool:
-        """Say that this process lives. In the thread that listens, every few seconds. Gives whether somebody hears of events only by
+        """Send a heartbeat. Called in the listening thread, every few seconds. Returns whether any process only learns of events through
         Postgres."""
         now = self._now()
         says = (self.process, self.capacity, self.hears, now, now + self._lease_s)
@@ -94,15 +94,15 @@ class PostgresCounts:
         except psycopg.Error as error:
             if connection.raw.closed:
                 raise
-            # On a disk that is full, for instance. There is still a lot to listen to.
-            logger.warning("this process could not say that it lives: %s", type(error).__name__)
+            # For instance on a full disk. There is still much to listen to.
+            logger.warning("this process could not send its heartbeat: %s", type(error).__name__)
             return True
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._tell_all if told["fresh"] else self._tell_rest)
         return bool(told["notify"])
 
     def leave(self) -> None:
-        """This process stops: others need not wait until it is not heard of any more. It blocks."""
+        """Sign this process off, so that others need not wait for its heartbeat to expire. It blocks."""
         try:
             connection = self._database.connect()
             try:
@@ -111,7 +111,7 @@ class PostgresCounts:
             finally:
                 connection.close()
         except psycopg.Error as error:
-            logger.warning("this server could not say that it stops: %s", type(error).__name__)
+            logger.warning("this server could not sign off: %s", type(error).__name__)
 
     def _give_back(self, owner: str) -> None:
         self._open[owner] -= 1
@@ -134,8 +134,8 @@ class PostgresCounts:
         self._telling = None
         if not telling.cancelled() and (error := telling.exception()) is not None:
             if not isinstance(error, StorageUnavailableError):
-                logger.error("open streams could not be counted", exc_info=error)
-            return  # told again when the process next says that it lives
+                logger.error("open streams could not be reported", exc_info=error)
+            return  # reported again with the next heartbeat
         self._tell_rest()
 
     async def _tell_untold(self) -> None:

@@ -1,10 +1,10 @@
-"""The one key that signs bundles of an installation with many servers: in its database, or in a file that all of them are given.
+"""The one key that signs the bundles of an installation with many servers: in its database, or in a file given to all of them.
 
 | table `installation` | a server with STEPWELL_SIGNING_KEY_FILE | a server without |
 |---|---|---|
-| says nothing yet | signs with the file, and says so: `signing_public_key` | keeps a key there: the one of its data folder, or a new one |
-| `signing_public_key` | must hold the same key, or does not start | does not start: it has no way to sign as the others do |
-| `signing_key` | must hold the same key, or does not start | signs with that |
+| empty | signs with the file, and records that: `signing_public_key` | stores a key there: the one of its data folder, or a new one |
+| `signing_public_key` | must have the same key, or does not start | does not start: it cannot sign like the others |
+| `signing_key` | must have the same key, or does not start | signs with that |
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NAME = "the installation's signing key"
 
 
 class InstallationKey:
-    """A `Signer`. `own` is the key of this server's data folder, or the file that its operator has chosen."""
+    """A `Signer`. `own` is the key in this server's data folder, or in the file its operator has chosen."""
 
     def __init__(self, database: Callable[[], SqlDatabase], own: SigningKey) -> None:
         self._database = database
@@ -42,7 +42,7 @@ class InstallationKey:
         return sign_with(self._keep().encode(), message, _NAME)
 
     async def check(self) -> None:
-        """At the start: `ConfigurationError` when this server would sign with another key than the others."""
+        """At the start: raise `ConfigurationError` if this server would sign with a different key than the others."""
         try:
             await asyncio.to_thread(self._agree)
         except SigningKeyError as error:
@@ -59,8 +59,8 @@ class InstallationKey:
                 others = self._database().read_now(Separate(lambda connection: _put(connection, _PUBLIC, str(mine))))
             if mine != others:
                 raise SigningKeyError(
-                    f"STEPWELL_SIGNING_KEY_FILE holds the key {mine}, but the servers of this database sign with {others}. Give this "
-                    "server the same file as the others, or leave the setting out if they do."
+                    f"STEPWELL_SIGNING_KEY_FILE contains the key {mine}, but the servers of this database sign with {others}. Give this "
+                    "server the same file as the others, or remove the setting if they don't use it."
                 )
         elif _PUBLIC in facts and _KEPT not in facts:
             raise SigningKeyError(
@@ -69,25 +69,25 @@ class InstallationKey:
             )
         elif None not in (mine, others) and mine != others:
             logger.warning(
-                "'%s' in the data folder is not used: bundles are signed with the installation's key %s, which the database keeps",
+                "'%s' in the data folder is not used: bundles are signed with the installation's key %s, which is in the database",
                 *(self._own.file.name, others),
             )
 
     def _keep(self) -> str:
-        """The key that the database keeps; this server's own, or a new one, if there is none yet."""
+        """The key stored in the database; if there is none yet, stores this server's own or a new one."""
         facts = self._database().read_now(_read)
         if _KEPT in facts:
             return facts[_KEPT]
         pem = (self._own.read() or new_private_key()).decode()
         names = {"kept": pem, "public": public_part(pem.encode(), _NAME)}
         facts = self._database().read_now(Separate(lambda connection: _put_both(connection, names)))
-        if _KEPT not in facts:  # a server with a file of its own was quicker
+        if _KEPT not in facts:  # a server with its own file was faster
             self._agree()
         return facts[_KEPT]
 
 
 def kept_key(url: str) -> str | None:
-    """The public key that the database at an address signs with; `None` while there is none."""
+    """The public key that the database at an address signs with; `None` if there is none yet."""
     try:
         connection = connect(url)
     except psycopg.Error as error:
@@ -100,7 +100,7 @@ def kept_key(url: str) -> str | None:
 
 
 _SINCE = 13
-"""The form of the database from which on it has this table."""
+"""The first form of the database with this table."""
 
 
 def _read(connection: Connection) -> dict[str, str]:
@@ -109,8 +109,8 @@ def _read(connection: Connection) -> dict[str, str]:
 
 
 def _put_both(connection: Connection, names: dict[str, str]) -> dict[str, str]:
-    """Keep a key and its public part, unless somebody was quicker with either. Gives what is kept. One statement: of two servers that begin
-    at once, one with a file and one without, only one decides."""
+    """Store a key and its public part, unless another server was faster with either. Returns what is stored. One statement: of two servers
+    that start at once, one with a file and one without, only one decides."""
     connection.execute(
         f"WITH decided AS (INSERT INTO installation (name, value) VALUES ('{_PUBLIC}', :public) ON CONFLICT DO NOTHING RETURNING name)"  # noqa: S608 - fixed
         f" INSERT INTO installation (name, value) SELECT '{_KEPT}', CAST(:kept AS TEXT) FROM decided ON CONFLICT DO NOTHING",
@@ -120,6 +120,6 @@ def _put_both(connection: Connection, names: dict[str, str]) -> dict[str, str]:
 
 
 def _put(connection: Connection, name: str, value: str) -> str:
-    """Keep it, unless somebody was quicker. Gives what is kept."""
+    """Store it, unless another server was faster. Returns what is stored."""
     connection.execute("INSERT INTO installation (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING", (name, value))
     return str(connection.execute("SELECT value FROM installation WHERE name = ?", (name,)).fetchone()["value"])

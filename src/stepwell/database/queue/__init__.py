@@ -1,4 +1,4 @@
 """Which run is driven when: admitting it, claiming it under a lease, ending it.
 
-`run_queue` is what the rest of the program uses, and says who is told after a commit; the others are its transactions.
+The rest of the program uses `run_queue`, which also notifies others after a commit; the other modules are its transactions.
 """

@@ -1,5 +1,5 @@
-"""Letting a run in: the thread, the answers it brings, and the runs that are in its way. One transaction, as functions of a
-connection. Where in the thread's past a run begins is decided in `branching`.
+"""Admitting a run: the thread, the answers it brings, and the runs in its way. One transaction, as functions of a connection. `branching`
+decides where in the thread's past a run begins.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from stepwell.sql import Connection, Row
 
 
 def admit(connection: Connection, admission: Admission, now: float) -> tuple[Admitted, list[tuple[str, CancelAction]]]:
-    """Admit a run. Also gives the runs that have to be stopped for it (they are marked, not stopped yet)."""
+    """Admit a run. Also returns the runs that must be stopped for it (they are marked, not stopped yet)."""
     _find_or_make_thread(connection, admission, now)
     inflight = _inflight(connection, admission.run.thread_id, now) if _looks_around(admission) else []
     run = settle_checkpoint(connection, admission.run, [row["run_id"] for row in inflight])
@@ -48,13 +48,13 @@ def _find_or_make_thread(connection: Connection, admission: Admission, now: floa
 
 
 def _looks_around(admission: Admission) -> bool:
-    """Whether it matters which runs are ahead. For a run that just queues up it does not, and there may be thousands."""
+    """Whether it matters which runs are ahead. Not for a run that just queues up, and there may be thousands."""
     run = admission.run
     return admission.answers is not None or run.multitask_strategy != "enqueue" or bool(run.request.checkpoint)
 
 
 def _inflight(connection: Connection, thread_id: str, now: float) -> list[Row]:
-    """Runs that are under way or about to be; one that is to begin later is not in the way."""
+    """Runs that are running or about to; a run scheduled for later is not in the way."""
     rows = connection.execute(
         "SELECT * FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') AND (status = 'running' OR due_at <= ?)"
         " ORDER BY number",
@@ -64,10 +64,10 @@ def _inflight(connection: Connection, thread_id: str, now: float) -> list[Row]:
 
 
 def _admit_answers(connection: Connection, admission: Admission, inflight: list[Row], now: float) -> Admitted:
-    """Answers wait for the run under way, whatever the strategy, and those that wait together become one run."""
+    """Answers wait for the current run, whatever the strategy, and answers that wait together become one run."""
     run = admission.run
     assert admission.answers is not None  # noqa: S101 - the caller has looked
-    # One that was under way before and was handed back has given its answers already: what is added now would not be given.
+    # A run that was handed back has already passed on its answers: answers added now would be lost.
     untouched = (row for row in inflight if row["status"] == "pending" and row["attempt"] == 0)
     waiting = next((row for row in untouched if loads(row["request"])["resume"]), None)
     taker = waiting["run_id"] if waiting else run.run_id
@@ -139,8 +139,8 @@ def _require_share(connection: Connection, admission: Admission) -> None:
 
 
 def _insert(connection: Connection, admission: Admission, run: Run, now: float) -> None:
-    # A run without a time of its own is due at the beginning of time: then a clock that is set back cannot delay it, nor let a later
-    # run pass it.
+    # A run without a scheduled time is due since the beginning of time, so that a clock set back can't delay it or let a later run
+    # overtake it.
     due_at = to_time(run.due_at) if run.due_at else 0.0
     connection.execute(
         "INSERT INTO runs (run_id, thread_id, owner, assistant_id, status, request, metadata, multitask_strategy, due_at, later,"

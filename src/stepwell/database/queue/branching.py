@@ -1,9 +1,9 @@
-"""Whether a run goes on where its thread is, or begins a branch in the thread's past. Functions of a connection, for use inside a
+"""Whether a run continues where its thread is, or starts a branch in the thread's past. Functions of a connection, for use inside a
 transaction.
 
-Clients name the newest checkpoint they know with every message. Naming the thread's newest one, or one that was newest when the runs under
-way began, means to go on: taken literally, a message sent during a run would begin a branch beside that run's answer, and the answer
-would be lost to the reader. Only an older one means to go back.
+Clients send the newest checkpoint they know with every message. If that is the thread's newest one, or was the newest when the current runs
+began, the client means to continue: taken literally, a message sent during a run would start a branch beside that run's answer, and the
+reader would lose the answer. Only an older checkpoint means to go back.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from stepwell.sql import Connection
 
 
 def settle_checkpoint(connection: Connection, run: Run, under_way: Collection[str]) -> Run:
-    """The run, with its checkpoint only if that goes back. One that is not in the thread is refused: LangGraph would begin anew."""
+    """The run, with its checkpoint only if that goes back. Refuses one that is not in the thread: LangGraph would start from scratch."""
     asked = run.request.checkpoint or {}
     checkpoint_id, namespace = asked.get("checkpoint_id"), asked.get("checkpoint_ns") or ""
     if not checkpoint_id:
@@ -36,7 +36,7 @@ def settle_checkpoint(connection: Connection, run: Run, under_way: Collection[st
 
 
 def is_elsewhere(connection: Connection, run: Run) -> bool:
-    """Whether a run whose checkpoint was settled comes with one that is not the newest of its graph, where a thread at rest asks."""
+    """Whether a run, after `settle_checkpoint`, names a checkpoint other than its graph's newest, which is where a thread at rest asks."""
     asked = run.request.checkpoint
     if asked is None:
         return False

@@ -1,4 +1,4 @@
-"""How a run ends: its row, its thread, its interrupts, its last events, what it used. One transaction, as functions of a connection."""
+"""How a run ends: its row, its thread, its interrupts, its last events, its usage. One transaction, as functions of a connection."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from stepwell.sql import Connection
 from stepwell.state import wire
 
 TEMPORARY_THREAD_S = 60.0
-"""How long the thread of a stateless run stays after its end, for readers that are a little behind."""
+"""How long the thread of a stateless run stays after its end, for readers that lag a little behind."""
 
 
 def end_event(run_id: str, status: RunStatus, *, paused: bool = False) -> NewEvent:
-    """The journal's mark that a run says nothing more. `paused`: the graph waits, for an answer or at a breakpoint."""
+    """Marks in the journal that a run emits nothing more. `paused`: the graph waits for an answer or at a breakpoint."""
     return NewEvent("end", wire.encode({"run_id": run_id, "status": status, **({"paused": True} if paused else {})}))
 
 
 def finish(connection: Connection, lease: Lease, outcome: RunOutcome, now: float) -> tuple[Run, list[RunEvent]]:
-    """End a run that was driven, and give it as it stands now, or stood last. The caller has made sure that the lease still holds."""
+    """End a run that was driven, and return its final (or, if rolled back, last) record. The caller has checked that the lease holds."""
     run = _run(connection, lease.run_id)
     keep_usage(connection, lease, outcome.usage, now)
     if outcome.rolled_back:
@@ -46,7 +46,7 @@ def finish(connection: Connection, lease: Lease, outcome: RunOutcome, now: float
 
 
 def end_pending(connection: Connection, run_id: str, action: CancelAction, reason: str | None, now: float) -> list[RunEvent]:
-    """End a run that nobody drives: it was cancelled before it began, or before it was recovered."""
+    """End a run nobody drives: it was cancelled before it began, or before it was recovered."""
     run = _run(connection, run_id)
     keeps_steps = action != "rollback" or effect_journal.stands_behind(connection, run)
     if run.attempt == 0:
@@ -65,15 +65,15 @@ def end_pending(connection: Connection, run_id: str, action: CancelAction, reaso
 
 
 def give_up(connection: Connection, run_id: str, crashes: Sequence[Crash], now: float) -> list[RunEvent]:
-    """A run that workers died of time and again is not tried any more. `crashes` are those that count against it."""
+    """Stop retrying a run that keeps killing its workers. `crashes` are those that count against it."""
     held_up = (
-        f"A worker that a step keeps from everything else for {HELD_UP_S:g} s, and that is not heard of again, counts as dead. "
+        f"A worker whose event loop a step blocks for {HELD_UP_S:g} s, and that sends no heartbeat after that, counts as dead. "
     )
     told = "; ".join(f"{crash.worker} at {from_time(crash.at):%Y-%m-%d %H:%M:%S} UTC" for crash in crashes)
     error = {
         "error": "RunAbandonedError",
         "message": f"The process that drove this run died {len(crashes)} times soon after it began the same step, and no other run "
-        f"explains it, so the run is not tried again. The workers, and when each was last heard of: {told}. "
+        f"explains it, so the run is not tried again. The workers, and their last heartbeats: {told}. "
         f"{held_up if connection.dialect.name == 'postgres' else ''}"
         "The thread keeps all finished steps. Look at what that step does (memory, native code, os._exit) before sending it again.",
     }
@@ -95,7 +95,7 @@ def give_up(connection: Connection, run_id: str, crashes: Sequence[Crash], now: 
 
 
 def end_unread(connection: Connection, thread_id: str, run_id: str, said: NewEvent, now: float) -> list[RunEvent]:
-    """The thread of a run that ended because its row cannot be read. Answers that it brought can be given again."""
+    """Free the thread of a run that ended because its row can't be read. Answers it brought can be given again."""
     interrupts.settle(connection, thread_id, run_id, None, succeeded=False)
     events = insert_events(connection, thread_id, run_id, [said, end_event(run_id, "error")], now)
     _free_thread(connection, thread_id, run_id, now)
@@ -124,7 +124,7 @@ def _end_run(
         (
             status,
             None if error is None else dumps(error),
-            # Keys that a request brought along were needed to drive it, and are not needed any more.
+            # Secrets in the request were only needed to drive it.
             request_to_text(run.request.without_secrets()),
             *kept,
             now,
@@ -141,7 +141,7 @@ def _end_run(
 
 
 def _webhook_body(connection: Connection, run: Run, status: RunStatus, error: Json | None, now: float) -> bytes:
-    """What the caller's server is told: the run as it ended, with the thread's values."""
+    """The webhook's message: the run as it ended, with the thread's values."""
     if run.request.webhook is None:
         return b""
     told = {
@@ -154,7 +154,7 @@ def _webhook_body(connection: Connection, run: Run, status: RunStatus, error: Js
         "updated_at": from_time(now).isoformat(),
         "error": error,
     }
-    # The values are JSON already.
+    # The values are already JSON.
     return wire.encode(told)[:-1] + b',"values":' + (read_values(connection, run.thread_id) or b"null") + b"}"
 
 
@@ -164,7 +164,7 @@ def _keep_thread(connection: Connection, lease: Lease, outcome: RunOutcome, now:
     interrupts.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts, now=now, succeeded=succeeded)
     waiting = interrupts.open_interrupts(connection, lease.thread_id)
     more = _has_more(connection, lease.thread_id, lease.run_id, now)
-    # A run that never began has not changed what the thread waits for: the error is the run's alone.
+    # A run that never began does not change what the thread waits for: the error belongs to the run alone.
     as_before = outcome.nothing_ran and bool(waiting)
     connection.execute(
         "UPDATE threads SET status = ?, interrupts = ?, error = ?, updated_at = ?,"
@@ -181,7 +181,7 @@ def _keep_thread(connection: Connection, lease: Lease, outcome: RunOutcome, now:
 
 
 def _free_thread(connection: Connection, thread_id: str, run_id: str, now: float, *, interrupted: bool = False) -> None:
-    """The thread stands as the last finished run left it, unless somebody else is at work on it."""
+    """Return the thread to the state the last finished run left it in, unless another run or hold has it now."""
     waiting = interrupts.open_interrupts(connection, thread_id)
     row = connection.execute("SELECT error, lease_run FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
     if row is None or row["lease_run"] not in (None, run_id):
@@ -203,7 +203,7 @@ def _has_more(connection: Connection, thread_id: str, but: str, now: float) -> b
 
 
 def _roll_back(connection: Connection, lease: Lease, run: Run, outcome: RunOutcome, now: float) -> None:
-    """End a run that was driven as if it had never been; one that an effect stands behind leaves its thread as a stopped one would."""
+    """End a driven run as if it had never existed. If an effect stands behind it, leave its thread as a stopped run would."""
     keeps_steps = effect_journal.stands_behind(connection, run)
     if keeps_steps:
         _keep_thread(connection, lease, outcome, now)
@@ -213,8 +213,8 @@ def _roll_back(connection: Connection, lease: Lease, run: Run, outcome: RunOutco
 
 
 def _forget(connection: Connection, run: Run, *, keeps_steps: bool) -> None:
-    """The run goes, with what it said, asked and wrote. What it did outside is done: the journal of effects stays, and with
-    `keeps_steps` so do its checkpoints and the answers that it took."""
+    """Delete the run with its events, interrupts and writes. Its effects outside have happened, so the journal of effects stays, and with
+    `keeps_steps` so do its checkpoints and the answers it received."""
     if keeps_steps:
         statements.forget_replaced(connection, run.thread_id, run.run_id)
     else:

@@ -1,14 +1,14 @@
-"""Saying that workers live, as long as they have something, and looking after what others have left: the time in leases (`leases`).
+"""Sends heartbeats for workers that have leases, and recovers what dead workers left: the timing of leases (`leases`).
 
-A worker that is not heard of for as long as a lease lasts has lost what it had; unless nobody could have been heard, because the database
-itself was away: then all have half as long again. One statement for each worker and beat, however many leases it has; a worker that
-has none says nothing. One that is heard of again after a silence that was too long has not died of its runs (`suspects.forgive`).
+A worker without a heartbeat for the length of a lease loses its leases. Exception: if the database itself was unreachable, all workers get
+half as long again. A beat is one statement per worker, however many leases it has; a worker without leases sends none. A worker whose
+heartbeat returns after too long a silence did not die of its runs (`suspects.forgive`).
 
-With each beat it is compared what a worker has in the database and what it is at work on: a run that somebody else has by now is given
-up, and one that it was given without being told, because the connection was lost while the claim was being stored, is given back.
+Each beat compares the worker's leases in the database with the runs it drives. It stops driving a run that another worker has taken over,
+and gives back a lease it never learnt of, because the connection was lost while the claim was being stored.
 
-A step that blocks keeps the event loop from all that. Then a thread stands in for it and says that the worker lives, for
-`HELD_UP_S` at most: the process is there, and will go on. One that is stopped or dead says nothing at all.
+A blocking step stops the event loop from doing any of this. Then a thread sends the heartbeats instead, for at most `HELD_UP_S`: the
+process is alive and will continue. A process that is suspended or dead sends nothing at all.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ from stepwell.sql import Connection
 logger = logging.getLogger(__name__)
 
 _BEATS = 4
-"""How often a worker is heard of while a lease lasts."""
+"""How many heartbeats a worker sends per lease time."""
 _LOOKS = 2
-"""How often in a beat it is looked for what others have left."""
+"""How many times per heartbeat we look for runs abandoned by dead workers."""
 
 Driving = Mapping[asyncio.Task[None], str]
-"""What drives a run -> which."""
+"""Task that drives a run -> the run's id."""
 
 
 @dataclass
 class _Odd:
-    """What did not fit at the last beat: only what does not fit twice is acted on, since a lease that is just being taken or given
-    back looks the same."""
+    """Mismatches at the last beat. We only act on a mismatch seen twice, since a lease that is just being taken or given back looks the
+    same."""
 
     lost: set[str] = field(default_factory=set)
-    """Driven here, and somebody else has it."""
+    """Driven here, but leased to another worker."""
     unknown: set[str] = field(default_factory=set)
-    """Leased to us, and nobody here drives it or holds it."""
+    """Leased to us, but neither driven nor held here."""
 
 
 class Heartbeats:
-    """Those of one process. `sole`: no other process uses the database, so whoever is not known here is gone."""
+    """The heartbeats of one process. `sole`: no other process uses the database, so any worker not known here is dead."""
 
     def __init__(
         self,
@@ -70,32 +70,32 @@ class Heartbeats:
         self._database = database
         self._now = now
         self.holder = holder
-        """As which this process holds threads."""
+        """The name under which this process holds threads."""
         self._cancel = cancel
         self._recovered = recovered
         self._lease_s = lease_s
         self._sole = sole
         self.held: set[str] = set()
-        """What this process holds threads for."""
+        """Ids of the holds this process has."""
         self._since: dict[str, float] = {}
-        """Workers of this process -> when they began to work."""
+        """Workers of this process -> when they started."""
         self._until: dict[str, float] = {}
-        """Those that were heard of since they last had something -> how long their leases last."""
+        """Workers that have sent a heartbeat since they last had leases -> how long their leases last."""
 
     def begin(self, worker: str, now: float) -> None:
-        """The worker takes runs from now on."""
+        """The worker claims runs from now on."""
         self._since[worker] = now
 
     def since(self, worker: str) -> float | None:
         return self._since.get(worker)
 
     def is_said(self, worker: str, now: float) -> bool:
-        """Whether a lease taken now lasts for a while without being said."""
+        """Whether the last heartbeat is recent enough to cover a lease taken now for a while."""
         return self._until.get(worker, 0.0) > now + self._lease_s / 2
 
     def say(self, connection: Connection, worker: str, now: float) -> None:
-        """Inside a transaction; `said` after it is committed."""
-        if self._until.get(worker, now) < now:  # it was silent for so long that it may have been believed dead
+        """Send a heartbeat, inside a transaction; call `said` after the commit."""
+        if self._until.get(worker, now) < now:  # it was silent for so long that others may have declared it dead
             suspects.forgive(connection, worker)
         leases.stay_alive(connection, worker, now + self._lease_s, self._since.get(worker, now))
 
@@ -103,7 +103,7 @@ class Heartbeats:
         self._until[worker] = now + self._lease_s
 
     async def beat(self, worker: str, driving: Driving) -> None:
-        """Until cancelled."""
+        """Runs until cancelled."""
         stands_in = not self._sole and worker != self.holder
         with (
             _StandIn(lambda: self._say_alone(worker, driving), self._lease_s / _BEATS)
@@ -126,41 +126,41 @@ class Heartbeats:
                     if not driving and worker != self.holder:
                         self._until.pop(
                             worker, None
-                        )  # said once more than needed: it may have lost what it had while it was silent
+                        )  # only now, after one extra heartbeat: it may have lost its leases while silent
                 if not self._sole and worker != self.holder:
                     await self._look_after_others()
-            except StorageUnavailableError as error:  # whoever has lost a lease by that finds out by the fence
-                logger.warning("it cannot be said now that a worker lives: %s", error, extra={"worker": worker})
+            except StorageUnavailableError as error:  # a worker that loses a lease because of this is stopped by the fence
+                logger.warning("could not send a worker's heartbeat: %s", error, extra={"worker": worker})
             except Exception:
-                logger.exception("a worker could not say that it lives", extra={"worker": worker})
+                logger.exception("a worker's heartbeat failed", extra={"worker": worker})
 
     def _tell_if_held_up(self, worker: str, late_s: float) -> None:
         if late_s > self._lease_s / 2:
             logger.warning(
-                "the event loop stood still for %.1f s, and all runs of this worker with it; after %g s others would take them over. A "
-                "step that blocks belongs in a plain function or in asyncio.to_thread, not in `async def`; or the machine is overloaded",
+                "the event loop was blocked for %.1f s, and all runs of this worker with it; after %g s others would take them over. Put "
+                "a blocking step in a plain function or asyncio.to_thread, not in `async def`; or the machine is overloaded",
                 late_s,
                 HELD_UP_S,
                 extra={"worker": worker},
             )
 
     def _say_alone(self, worker: str, driving: Driving) -> None:
-        """In the thread that stands in for the event loop."""
+        """Called in the thread that replaces the event loop."""
         now = self._now()
         if driving:
             self._database.write_now(lambda connection: self.say(connection, worker, now))
 
     async def leave(self, worker: str) -> None:
-        """What the worker has not given back, others need not wait for."""
+        """Sign the worker off, so that others need not wait for leases it has not given back."""
         self._until.pop(worker, None)
         self._since.pop(worker, None)
         try:
             await self._database.write(lambda connection: leases.leave(connection, worker), frees=True)
         except StorageUnavailableError as error:
-            logger.warning("a worker could not say that it stops: %s", error, extra={"worker": worker})
+            logger.warning("a worker could not sign off: %s", error, extra={"worker": worker})
 
     async def _renew(self, worker: str, driving: Driving, before: _Odd) -> _Odd:
-        """Renew all leases at once, and act on what has not fitted for a while."""
+        """Renew all leases at once, and act on repeated mismatches."""
         now, driven = self._now(), dict(driving)
 
         def work(connection: Connection) -> dict[str, str | None]:
@@ -178,18 +178,18 @@ class Heartbeats:
                 logger.warning("another worker has taken the run over", extra={"run_id": run_id})
                 task.cancel()
         if unknown := odd.unknown & before.unknown:
-            logger.warning("leases that nobody here knew of are given back", extra={"count": len(unknown)})
+            logger.warning("giving back leases that nobody here knew of", extra={"count": len(unknown)})
             self._recovered(await self._database.write(lambda connection: leases.give_back(connection, worker, unknown, now)))
         return _Odd(odd.lost - before.lost, odd.unknown - before.unknown)
 
     def recover(self, connection: Connection, worker: str | None, now: float) -> leases.Recovered:
-        """Take back what `worker`, which has just started, and those who are not heard of have left."""
+        """Take back what dead workers left, and what `worker`, which has just started, had before."""
         known = [self.holder, *self._since] if self._sole else None
         silence = leases.Silence(self._silent_since(connection, now), self._lease_s, known)
         return leases.recover(connection, worker, now, silence)
 
     def _silent_since(self, connection: Connection, now: float) -> float:
-        """Whoever was heard of until then, and not since, is gone."""
+        """Workers whose heartbeat expired by then are dead."""
         return now if now > self._database.serving_since(connection) + self._lease_s / 2 else 0.0
 
     async def _look_after_others(self) -> None:
@@ -203,7 +203,7 @@ class Heartbeats:
 
 
 class _StandIn:
-    """Calls `say` every so often while the event loop does not turn."""
+    """Calls `say` at regular intervals while the event loop is blocked."""
 
     def __init__(self, say: Callable[[], None], every_s: float) -> None:
         self._say = say
@@ -212,7 +212,7 @@ class _StandIn:
         self._turned_at = monotonic()
 
     def turned(self) -> None:
-        """The event loop is there."""
+        """The event loop is running."""
         self._turned_at = monotonic()
 
     def __enter__(self) -> Self:
@@ -223,10 +223,10 @@ class _StandIn:
         self._over.set()
 
     def _watch(self) -> None:
-        # Looked at twice as often as said: otherwise the first word may come only when three quarters of a lease are over.
+        # Checks twice as often as it sends: otherwise the first heartbeat might come only after three quarters of a lease.
         while not self._over.wait(self._every_s / 2):
             if self._every_s < monotonic() - self._turned_at < HELD_UP_S:
                 try:
                     self._say()
-                except Exception as error:  # the event loop tries it too, as soon as it can
-                    logger.warning("it cannot be said now that a worker lives: %s", error)
+                except Exception as error:  # the event loop retries as soon as it can
+                    logger.warning("could not send a worker's heartbeat: %s", error)

@@ -1,17 +1,17 @@
 """Who may write to a thread: claiming, holding, giving back. Functions of a connection, for use inside a transaction.
 
-A lease lasts as long as its worker is heard of. A worker says for all of its leases at once that it lives, in the table `workers`, and
-nothing is written for each of them:
+A lease lasts as long as its worker sends heartbeats. One heartbeat, in the table `workers`, covers all leases of a worker; nothing is
+written per lease:
 
 ```
 claim, hold ─> leased ─ heartbeat ─> leased ... ─ finish, hand_back, release ─> free
-                  │ not heard of until `alive_until`; or it says itself that it has stopped
-                  └──> `recover` by anybody: the run waits again, what a hold wrote is dropped, the fence is raised
+                  │ no heartbeat until `alive_until`, or the worker has signed off
+                  └──> `recover` by any worker: the run waits again, a hold's writes are dropped, the fence is raised
 ```
-`suspects` judges which run a worker may have died of.
+`suspects` judges which run may have killed a worker.
 
-What a worker still writes that was given up is kept out by the fence: it only grows, and whoever holds an older one is refused by
-`fence.require`, in the same transaction as the write. All times are of one clock, the database's.
+The fence stops late writes of a worker that was given up: it only grows, and `fence.require` refuses the holder of an older one, in the
+same transaction as the write. All times come from one clock, the database's.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from stepwell.errors import NotFoundError, ThreadBusyError
 from stepwell.sql import Connection, Row
 
 HOLDER = "holder-"
-"""How the name of a process begins under which it holds threads for something that is not a run."""
+"""Prefix of the name under which a process holds threads for something other than a run."""
 
-# Each thread that nobody drives stands here with its oldest run that is due (`next_run`, kept by triggers), oldest run first.
+# Threads nobody drives, each with its oldest run that is due (`next_run`, maintained by triggers), oldest run first.
 _FREE = f"""
 SELECT r.* FROM threads AS t CROSS JOIN runs AS r
 WHERE r.number = t.next_run AND t.next_run IS NOT NULL AND t.lease_run IS NULL AND {suspects.FREE} ORDER BY t.next_run LIMIT :limit
 """  # noqa: S608 - fixed text
-# When more can be driven than there is room for: the tenants who wait, in their order from behind the one whose turn it was last, found
-# one after the other by the index; and the oldest runs of each.
+# For when more runs wait than there is room for: the waiting tenants, in order, starting after the one whose turn was last, found one after
+# the other by the index; and the oldest runs of each.
 _WAITING = "t.next_run IS NOT NULL AND t.lease_run IS NULL"
 _TENANTS = f"""
 WITH RECURSIVE tenants(tenant) AS (
@@ -60,27 +60,27 @@ ORDER BY t.next_run LIMIT :limit
 """  # noqa: S608 - fixed text
 _COME_DUE = "UPDATE runs SET later = 0 WHERE status = 'pending' AND later = 1 AND due_at <= ?"
 _NEXT_DUE = "SELECT MIN(due_at) FROM runs WHERE status = 'pending' AND later = 1"
-# What cannot be driven now, and whether that may change.
+# Whether something cannot be driven now but may be later.
 _LATER = f"""
 SELECT ({_NEXT_DUE}) AS next_due, ({suspects.NEXT}) AS next_ready, EXISTS ({suspects.ON_TRIAL}) AS on_trial,
   EXISTS ({suspects.PENDING}) AS suspected
 """
-# A condition on `runs`: waits, and could be driven now.
+# A condition on `runs`: waiting, and could be driven now.
 _WAITS = "status IN ('pending', 'running') AND status = 'pending' AND due_at <= :now"
 
 
-# A condition on `threads AS t`: leased by `:worker`, or by somebody who is not heard of since `:silent`.
+# A condition on `threads AS t`: leased by `:worker`, or by a worker whose heartbeat expired by `:silent`.
 _LEFT = """
 t.lease_run IS NOT NULL AND (t.lease_holder = CAST(:worker AS TEXT) OR t.lease_holder IS NULL OR NOT EXISTS (
   SELECT 1 FROM workers AS w WHERE w.worker = t.lease_holder AND w.alive_until > :silent))
 """
-# Also a run that is under way on a thread which nobody has, or somebody has for another reason: nobody drives it.
+# Includes running runs whose thread is free or leased for something else: nobody drives them.
 _LEFT_RUNS = f"""
 SELECT r.*, CASE WHEN t.lease_run = r.run_id THEN t.lease_holder END AS holder
 FROM runs AS r LEFT JOIN threads AS t ON t.thread_id = r.thread_id
 WHERE r.status = 'running' AND (t.lease_run IS NULL OR t.lease_run <> r.run_id OR {_LEFT}) ORDER BY r.number
 """  # noqa: S608 - fixed text
-# Of the graph itself, and of everything that this run has stored before.
+# Of the root graph, and of everything this run has stored before.
 _NEWEST_CHECKPOINT = """
 SELECT MAX(checkpoint_id) AS newest FROM (
   SELECT MAX(checkpoint_id) AS checkpoint_id FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns = ''
@@ -88,7 +88,7 @@ SELECT MAX(checkpoint_id) AS newest FROM (
 """
 
 
-# Each of these threads for its next run.
+# Leases each of these threads for its next run.
 _TAKE_ALL = """
 UPDATE threads SET fence = fence + 1, lease_holder = :worker, status = 'busy', origin = COALESCE(origin, {random_text}),
   lease_run = (SELECT r.run_id FROM runs AS r WHERE r.number = threads.next_run)
@@ -107,19 +107,19 @@ WHERE run_id IN (SELECT value FROM json_each(:runs)) RETURNING *
 class ClaimResult(NamedTuple):
     claims: list[ClaimedRun]
     next_due: float | None
-    """When a run is due that is not due yet."""
+    """When the next run becomes due."""
     set_aside: list[UnreadableRun]
-    """Runs that could not be read. They have ended, with that as their error."""
+    """Runs that could not be read. They ended with that error."""
     given_up: list[Run]
-    """Runs that too many workers died of. They have ended, with that as their error."""
+    """Runs that too many workers died of. They ended with that error."""
     suspected: bool
-    """Whether suspects wait: a worker that dies meanwhile should be known to have lived."""
+    """Whether suspects are waiting: then the worker must be recorded as alive, in case it dies."""
     turn: str = ""
     """The tenant whose turn was last."""
 
 
 def stay_alive(connection: Connection, worker: str, until: float, since: float) -> None:
-    """All leases of this worker, which works since `since`, last until then, at least."""
+    """Extend all leases of this worker, which started at `since`, at least until then."""
     connection.execute(
         "INSERT INTO workers (worker, alive_until, since) VALUES (?, ?, ?)"
         " ON CONFLICT (worker) DO UPDATE SET alive_until = max(workers.alive_until, excluded.alive_until)",
@@ -128,12 +128,12 @@ def stay_alive(connection: Connection, worker: str, until: float, since: float) 
 
 
 def leave(connection: Connection, worker: str) -> None:
-    """The worker has stopped: whatever it has not given back can be taken over now."""
+    """The worker has stopped: others may take over what it has not given back."""
     connection.execute("DELETE FROM workers WHERE worker = ?", (worker,))
 
 
 def leased_to(connection: Connection, worker: str) -> dict[str, str | None]:
-    """The runs and holds that this worker has, and how somebody wants them stopped."""
+    """This worker's runs and holds, and how each is to be stopped, if at all."""
     rows = connection.execute(
         "SELECT t.lease_run, r.cancel_action FROM threads AS t LEFT JOIN runs AS r ON r.run_id = t.lease_run"
         " WHERE t.lease_run IS NOT NULL AND t.lease_holder = ?",
@@ -145,7 +145,7 @@ def leased_to(connection: Connection, worker: str) -> dict[str, str | None]:
 def claim(
     connection: Connection, worker: str, limit: int, now: float, turn: str = "", *, since: float | None = None
 ) -> ClaimResult:
-    """Take up to `limit` runs for `worker`, which works since `since`. Where more could be driven, tenants take turns, beginning after
+    """Claim up to `limit` runs for `worker`, which started at `since`. If more could be driven, tenants take turns, starting after
     `turn`."""
     began = now if since is None else since
     asked = connection.execute_all([(_LATER, {"now": now, "since": began, "worker": worker}), (_FREE, {"limit": limit + 1})])
@@ -173,7 +173,7 @@ def claim(
 
 
 def _take_turns(connection: Connection, room: int, turn: str, taken: list[str]) -> tuple[list[Row], str]:
-    """The oldest run of each tenant in turn, not of threads that are taken, as long as there is room; and whose turn was last."""
+    """The oldest run of each tenant in turn, skipping threads already taken, until there is no room; and whose turn was last."""
     names = {"turn": turn, "limit": room}
     after, before = connection.execute_all([(_TENANTS_AFTER, names), (_TENANTS_BEFORE, names)])
     tenants = [row["turn"] for row in (*after, *before)][:room]
@@ -192,7 +192,7 @@ def _take_turns(connection: Connection, room: int, turn: str, taken: list[str]) 
 def _begin(
     connection: Connection, rows: Sequence[Row], worker: str, now: float
 ) -> tuple[list[ClaimedRun], list[UnreadableRun]]:
-    """All at once: in Postgres each statement is a journey. One run that cannot be read must not keep the others from being claimed."""
+    """All at once: in Postgres each statement is a round trip. A run that can't be read must not stop the others from being claimed."""
     runs, unread = [], []
     for row in rows:
         try:
@@ -226,7 +226,7 @@ def _take(connection: Connection, thread_id: str, run_id: str, worker: str) -> L
 
 
 def hold(connection: Connection, owner: str | None, thread_id: str, holder: str, now: float, worker: str = "") -> Lease:
-    """Take a thread for something that is not a run."""
+    """Lease a thread for something other than a run."""
     row = connection.execute(
         "SELECT lease_run FROM threads WHERE thread_id = :thread AND (CAST(:owner AS TEXT) IS NULL OR owner = :owner)",
         {"thread": thread_id, "owner": owner},
@@ -243,7 +243,7 @@ def hold(connection: Connection, owner: str | None, thread_id: str, holder: str,
 
 
 def release(connection: Connection, lease: Lease) -> None:
-    """Give a thread back. Nothing happens when it is no longer ours."""
+    """Give a thread back. Does nothing if it is no longer ours."""
     connection.execute(
         "UPDATE threads SET lease_holder = NULL, lease_run = NULL"
         " WHERE thread_id = ? AND fence = ? AND lease_run = ? AND lease_holder = ?",
@@ -252,9 +252,9 @@ def release(connection: Connection, lease: Lease) -> None:
 
 
 def hand_back(connection: Connection, lease: Lease, now: float) -> list[RunEvent] | None:
-    """The run goes on later, with another attempt; one that somebody wants stopped ends now, and its last events are given.
+    """Leave the run to a later attempt. If it is to be stopped, it ends now, and its last events are returned.
 
-    The caller has made sure that the lease still holds.
+    The caller has checked that the lease still holds.
     """
     row = connection.execute(
         "UPDATE runs SET status = 'pending', updated_at = ? WHERE run_id = ? RETURNING cancel_action, cancel_reason",
@@ -272,24 +272,24 @@ class Recovered(NamedTuple):
 
 
 def anything_left(connection: Connection, silent: float) -> bool:
-    """Whether somebody who is not heard of since `silent` has a lease."""
+    """Whether a worker whose heartbeat expired by `silent` has a lease."""
     names = {"silent": silent, "worker": None}
     return connection.execute(f"SELECT 1 FROM threads AS t WHERE {_LEFT} LIMIT 1", names).fetchone() is not None  # noqa: S608 - fixed
 
 
 class Silence(NamedTuple):
-    """From when on a worker counts as dead."""
+    """When a worker counts as dead."""
 
     since: float
-    """Those that were heard of until then, and not since, are dead."""
+    """Workers whose heartbeat expired by then are dead."""
     lease_s: float
-    """How long a worker lives, at most, after it was last heard of."""
+    """How long a heartbeat is valid, at most."""
     known: Sequence[str] | None
-    """The workers of the only process that uses the database: all others are dead, for certain. `None`: there may be other processes."""
+    """The workers of the only process that uses the database: all others are certainly dead. `None`: there may be other processes."""
 
 
 def recover(connection: Connection, worker: str | None, now: float, silence: Silence) -> Recovered:
-    """Take back what nobody is at work on: leases of `worker`, which has just started, and of those who are dead."""
+    """Take back what nobody works on: leases of `worker`, which has just started, and of dead workers."""
     deaths = _bury(connection, worker, silence)
     names = {"silent": silence.since, "worker": worker}
     left = connection.execute(f"SELECT t.thread_id, t.lease_run FROM threads AS t WHERE {_LEFT}", names).fetchall()  # noqa: S608 - fixed
@@ -310,7 +310,7 @@ def recover(connection: Connection, worker: str | None, now: float, silence: Sil
 
 
 def _bury(connection: Connection, worker: str | None, silence: Silence) -> dict[str, suspects.Death]:
-    """Forget the workers that are dead, and tell when each was last heard of. Those that only held threads drove nothing."""
+    """Delete the dead workers, and return when each last sent a heartbeat. Holders are left out, since they drove nothing."""
     names = {"silent": silence.since, "worker": worker}
     gone = "DELETE FROM workers WHERE alive_until <= :silent OR worker = CAST(:worker AS TEXT) RETURNING *"
     rows = connection.execute(gone, names).fetchall()
@@ -325,7 +325,7 @@ def _bury(connection: Connection, worker: str | None, silence: Silence) -> dict[
 
 
 def give_back(connection: Connection, worker: str, leased: Collection[str], now: float) -> Recovered:
-    """Take back what `worker` was given and never knew of. None of these runs has begun, so none is suspected of anything."""
+    """Take back leases that `worker` never learnt of. None of these runs has begun, so none becomes a suspect."""
     left = connection.execute(
         "SELECT thread_id, lease_run FROM threads"
         " WHERE lease_run IS NOT NULL AND lease_holder = ? AND lease_run IN (SELECT value FROM json_each(?))",
@@ -347,7 +347,7 @@ def give_back(connection: Connection, worker: str, leased: Collection[str], now:
 
 
 def _take_away(connection: Connection, left: Sequence[Row]) -> None:
-    """The fence is raised too: a thread of execution that outlived its worker's lease must not write any more."""
+    """Also raises the fence: code that outlived its worker's lease must not write any more."""
     thread_state.forget_unsaved(connection, [row for row in left if row["lease_run"].startswith("hold:")])
     connection.executemany(
         "UPDATE threads SET fence = fence + 1, lease_holder = NULL, lease_run = NULL WHERE thread_id = ?",
@@ -361,7 +361,7 @@ def _recover_one(connection: Connection, row: Row, now: float, silence: Silence)
     if row["cancel_action"]:
         ending.end_pending(connection, row["run_id"], row["cancel_action"], row["cancel_reason"], now)
     elif silence.known is not None and suspects.is_convicted(waiting):
-        # Elsewhere a worker may be heard of again, so a run is given up when it has waited once more.
+        # With other processes, a silent worker may come back, so there a run is only given up after it has waited once more.
         return _give_up(connection, waiting, now)
     left = connection.execute("SELECT * FROM runs WHERE run_id = ?", (row["run_id"],)).fetchone()
     return run_from_row(left or row)

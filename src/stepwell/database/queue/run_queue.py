@@ -4,30 +4,30 @@
 admit ──> pending ──claim──> running ──finish──> success | error | timeout | interrupted
              ^                  │
              └── hand_back ─────┘      (drain, or recovery after a crash: attempt counts up at the next claim;
-                                        one that is to be stopped ends instead)
+                                        a run that is to be stopped ends instead)
 ```
 
 Each arrow is one transaction. Rules to keep:
 - At most one run of a thread is running. A claim raises the thread's fence; a write with an older one is refused
   (`LeaseLostError`), in the same transaction as the write.
-- Runs of one thread are claimed in the order of admission, those that are not due yet aside.
-- An answer to an interrupt is taken once. The same answer again gives the run that took it; another one is refused.
-- An answer that names no interrupt is taken only for one that its sender must mean (`BareAnswer`).
-- A run that names the newest checkpoint, or the one that was newest when the runs under way began, goes on from the end.
-- Where more runs wait than can be driven, tenants take turns: one with a thousand runs does not keep another waiting.
-- What was admitted is driven until it ends: a crash hands it back. Only a run that its workers die of, time and again, is given up:
-  after `MAX_COUNTED_CRASHES` that nothing but the run explains. A worker that is heard of again, or said goodbye, did not die.
-- A lease lasts as long as its worker is heard of, `LEASE_S` at least; so does a hold, by the process that holds. Nobody takes a lease
-  of a worker that is alive, and anybody may take over what one has left that is not, or that says it has stopped.
-- All times are of one clock that every worker shares. What a lease's holder stores comes after everything that was stored before,
-  whatever its own clock says: a claim tells the newest checkpoint, and ids go on from there.
-- What is handed in under one lease is stored in that order, without gaps: checkpoints, events and effects are one pipeline. Where a
-  piece cannot be stored, what comes after it is refused. Nothing is promised about the order between two leases. Events may be gathered:
-  they are never stored before what was handed in ahead of them, but perhaps after what was handed in behind them. So whoever ends a
-  run waits for its events first.
+- Runs of one thread are claimed in the order of admission, except those not due yet.
+- An answer to an interrupt is accepted once. The same answer again returns the run that received it; a different one is refused.
+- An answer that names no interrupt is accepted only if it can only be meant for one interrupt (`BareAnswer`).
+- A run that names the newest checkpoint, or the one that was newest when the current runs began, continues from the end.
+- If more runs wait than can be driven, tenants take turns: one with a thousand runs does not keep another waiting.
+- An admitted run is driven until it ends: after a crash it waits again. Only a run that keeps killing its workers is given up: after
+  `MAX_COUNTED_CRASHES` that nothing but the run explains. A worker whose heartbeat returns, or that signed off, did not die.
+- A lease lasts as long as its worker sends heartbeats, at least `LEASE_S`; the same goes for a hold and its process. Nobody takes a lease
+  from a live worker, and any worker may take over the leases of one that is dead or has signed off.
+- All workers share one clock. What a lease's holder stores comes after everything stored before, whatever its own clock says: a claim
+  includes the newest checkpoint, and ids continue from there.
+- Work submitted under one lease is stored in that order, without gaps: checkpoints, events and effects are one pipeline. If a piece
+  cannot be stored, everything after it is refused. Nothing is promised about the order between two leases. Events may be batched: they
+  are never stored before work submitted ahead of them, but perhaps after work submitted behind them. So wait for a run's events before
+  ending it.
 
-The runs' own rows are the queue, and asyncio events say when to look. What other processes do is heard of by `hear_of_...`, where there are
-any. The transactions are in `admission`, `leases`, `ending` and `records/interrupts`; here is only who hears of what after a commit.
+The runs' own rows are the queue, and asyncio events say when to look. With several processes, `hear_of_...` reports what the others do.
+The transactions are in `admission`, `leases`, `ending` and `records/interrupts`; this module only notifies after each commit.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ logger = logging.getLogger(__name__)
 _LOOK_AGAIN_S = 30.0
 _SOON_S = 0.01
 _CANCELLED_AT_ONCE = 50
-"""In one transaction. With thousands, others would wait for it, and on Postgres workers that take runs would undo it each time."""
+"""Per transaction. With thousands, others would wait for it, and on Postgres workers claiming runs would abort it each time."""
 
 
 class RunQueue:
@@ -90,7 +90,7 @@ class RunQueue:
         lease_s: float = LEASE_S,
         sole: bool = True,
     ) -> None:
-        """`sole`: no other process uses the database, so whoever is not known here is gone."""
+        """`sole`: no other process uses the database, so any worker not known here is dead."""
         self._database = database
         self._events = events
         self._clock = clock
@@ -100,7 +100,7 @@ class RunQueue:
         self._waiting: dict[str, set[asyncio.Event]] = {}
         self._turn = ""
         self.capacity = 0
-        """How many runs are driven here at once; 0 while none are taken."""
+        """How many runs are driven here at once; 0 while no runs are claimed."""
         self._alive = Heartbeats(
             database,
             self._now,
@@ -115,7 +115,7 @@ class RunQueue:
         return (await self.admit_many([wanted], key))[0]
 
     async def admit_many(self, admissions: Sequence[Admission], key: RequestKey | None = None) -> list[Admitted]:
-        """All of them or none. With a key that has started runs before, it is those; the key is kept with the runs, in one transaction."""
+        """Admit all or none. If the key has started runs before, returns those. The key is stored with the runs, in one transaction."""
         self._database.require_room()
         now = self._now()
 
@@ -139,11 +139,11 @@ class RunQueue:
         return admitted
 
     async def recall(self, key: RequestKey) -> list[Admitted] | None:
-        """What a key has started; `None` if it is new. `RequestKeyError` if that was another request, `NotFoundError` if it is gone."""
+        """The runs a key has started; `None` if it is new. `RequestKeyError` if the request differs, `NotFoundError` if one is deleted."""
         return await self._database.read(lambda connection: _recall(connection, key))
 
     async def note(self, key: RequestKey) -> None:
-        """Keep a key for something that is done once by itself: from now on it is refused with another request."""
+        """Store a key for something that can't happen twice anyway: from now on it is refused with a different request."""
         now = self._now()
 
         def work(connection: Connection) -> None:
@@ -153,7 +153,7 @@ class RunQueue:
         await self._database.write(work)
 
     async def forget(self, key: RequestKey) -> None:
-        """Free a noted key: its request was refused, and nothing was done."""
+        """Free a noted key, because its request was refused and nothing was done."""
         await self._database.write(lambda connection: request_keys.forget(connection, key))
 
     async def work(
@@ -161,8 +161,8 @@ class RunQueue:
     ) -> None:
         """Claim runs and drive them, `concurrency` at a time. Once `draining` is set, claim no more and return when all have ended.
 
-        A claim that fails ends neither this nor a run under way: `duty` is told, and it is tried again after a pause. A run that
-        cannot be read ends with that as its error, and the others go on.
+        A failed claim ends neither this nor any run: `duty` is informed, and the claim is retried after a pause. A run that can't be
+        read ends with that error, and the others continue.
         """
         duty = duty or Duty("driving runs")
         stop = asyncio.create_task(draining.wait())
@@ -176,7 +176,7 @@ class RunQueue:
                 try:
                     claims, due_in_s = await self._claim(worker, concurrency - len(driving))
                 except Exception as error:
-                    # Not cut short by news: they would have it tried, and fail, all the time.
+                    # Notifications don't cut this pause short: they would make it retry, and fail, all the time.
                     await asyncio.wait({stop}, timeout=duty.failed(error))
                     continue
                 duty.succeeded()
@@ -198,14 +198,14 @@ class RunQueue:
             await self._alive.leave(worker)
 
     async def cancellations(self) -> AsyncIterator[Cancellation]:
-        """Runs under way here that somebody wants stopped."""
+        """Runs driven here that are to be stopped."""
         while True:
             yield await self._cancellations.get()
 
     async def cancel(
         self, owner: str | None, run_ids: Sequence[str], action: CancelAction, *, reason: str = "cancelled by the caller"
     ) -> list[Run]:
-        """Pending runs end now; running ones are told. Gives the runs concerned as they stand, unknown and ended ones left out."""
+        """Pending runs end now; running ones are signalled. Returns the affected runs, without unknown and ended ones."""
         now, stopped = self._now(), list[Run]()
 
         def cancel_some(portion: Sequence[str], connection: Connection) -> tuple[list[Run], list[RunEvent]]:
@@ -222,7 +222,7 @@ class RunQueue:
         return stopped
 
     async def ask(self, lease: Lease, interrupts: Sequence[PendingInterrupt]) -> None:
-        """Keep interrupts that have just come up while the run still goes on: they may be answered from now on."""
+        """Store interrupts that have just come up while the run is still running: they can be answered from now on."""
         now = self._now()
 
         def work(connection: Connection) -> None:
@@ -232,10 +232,10 @@ class RunQueue:
         await self._database.write(work)
 
     async def note_shown(self, thread_id: str, *, asked_by: str | None = None, interrupt_ids: Sequence[str] = ()) -> None:
-        """Whoever may answer has been told of these interrupts: they stand in a state that was read, or the end of the run that asks was
-        told to whoever followed it."""
+        """Note that a user who may answer has seen these interrupts: they were in a state that was read, or a client following the run
+        received its end."""
         now = self._now()
-        # Most have been noted before, and many threads ask nothing: that costs no write.
+        # Most are already noted, and many threads ask nothing: those cost no write.
         unshown = await self._database.read(
             Separate(lambda connection: find_unshown(connection, thread_id, asked_by, interrupt_ids))
         )
@@ -255,8 +255,8 @@ class RunQueue:
         return run
 
     async def hand_back(self, lease: Lease, events: Sequence[NewEvent] = (), *, usage: Sequence[ModelUsage] = ()) -> None:
-        """Let another attempt go on. A run that somebody wants stopped ends here instead. `usage` is that of this attempt; the sums
-        of a run are those of all its attempts."""
+        """Leave the run to another attempt. A run that is to be stopped ends here instead. `usage` is that of this attempt; a run's
+        totals are the sum of all its attempts."""
         now = self._now()
 
         def work(connection: Connection) -> tuple[list[RunEvent], bool]:
@@ -275,13 +275,13 @@ class RunQueue:
 
     @asynccontextmanager
     async def hold(self, owner: str | None, thread_id: str, purpose: str) -> AsyncIterator[Lease]:
-        """Keep runs off a thread while something else writes to it. `ThreadBusyError` when a run is under way."""
+        """Keep runs off a thread while something else writes to it. `ThreadBusyError` if a run is under way."""
         holder, now = f"hold:{purpose}:{self._new_id()}", self._now()
         taking = self._database.write_soon(lambda connection: self._hold(connection, owner, thread_id, holder, now))
         try:
             lease = await asyncio.shield(taking)
         except asyncio.CancelledError:
-            taking.add_done_callback(self._release_unwanted)  # it is being taken all the same
+            taking.add_done_callback(self._release_unwanted)  # the database may still take it
             raise
         self._alive.held.add(holder)
         continue_ids_after(lease.newest_checkpoint or "")
@@ -303,20 +303,20 @@ class RunQueue:
         return self._database.write_soon(lambda connection: leases.release(connection, lease), frees=True)
 
     def _release_unwanted(self, taking: asyncio.Future[Lease]) -> None:
-        """Whoever wanted the thread was cancelled before it was told that it has it."""
+        """The caller was cancelled before it learnt that it had the thread."""
         if taking.cancelled() or taking.exception() is not None:
             return
-        with suppress(StorageUnavailableError):  # closed: the next start gives back what nobody holds
+        with suppress(StorageUnavailableError):  # closed: the next start gives back abandoned holds
             self._release(taking.result()).add_done_callback(self._released_unwanted)
 
     def _released_unwanted(self, releasing: asyncio.Future[None]) -> None:
         if not releasing.cancelled() and (error := releasing.exception()) is not None:
-            logger.error("a thread could not be given back; it is held until the next start", exc_info=error)
+            logger.error("could not give a thread back; it is held until the next start", exc_info=error)
         self._changed.set()
 
     async def recover(self, worker: str) -> list[Run]:
-        """Hand back what `worker`, which has just started and drives nothing yet, and workers that are not heard of have left running.
-        While `work` goes on, an implementation that several processes use does so by itself."""
+        """Hand back runs left by dead workers, and by `worker`, which has just started and drives nothing yet. With several processes,
+        `work` also does this continuously."""
         now = self._now()
 
         def work(connection: Connection) -> leases.Recovered:
@@ -327,13 +327,13 @@ class RunQueue:
         return recovered.runs
 
     def _recovered(self, recovered: leases.Recovered) -> None:
-        """What nobody was at work on waits again."""
+        """Runs that nobody drove wait again."""
         self._tell_set_aside(recovered.set_aside)
         for run in recovered.runs:
             if run.finished:
                 self._tell_ended(run.thread_id, run.run_id, ())
         if recovered.runs:
-            logger.info("runs that nobody drove any more are driven again", extra={"count": len(recovered.runs)})
+            logger.info("runs that nobody was driving any more will be driven again", extra={"count": len(recovered.runs)})
             self._changed.set()
 
     async def finished(self, run_id: str, timeout_s: float | None = None) -> Literal["finished", "gone", "timeout"]:
@@ -357,20 +357,20 @@ class RunQueue:
             if not self._waiting[run_id]:
                 del self._waiting[run_id]
 
-    # What other processes have done. Called in the event loop that the queue belongs to.
+    # What other processes have done. Called in the queue's event loop.
 
     def hear_of_work(self) -> None:
         """A run may have become claimable."""
         self._changed.set()
 
     def hear_of_end(self, run_id: str | None) -> None:
-        """A run has ended, or perhaps any."""
+        """A run has ended; `None`: perhaps any run."""
         for known in [run_id] if run_id else list(self._waiting):
             for ended in self._waiting.get(known, ()):
                 ended.set()
 
     async def hear_of_cancellation(self, run_id: str) -> None:
-        """Somebody wants a run stopped that may be driven here."""
+        """A run that may be driven here is to be stopped."""
         row = await self._database.read(
             lambda connection: connection.execute(
                 "SELECT r.cancel_action FROM runs AS r JOIN threads AS t ON t.lease_run = r.run_id AND t.thread_id = r.thread_id"
@@ -385,12 +385,12 @@ class RunQueue:
         return to_time(self._clock.now())
 
     async def _claim(self, worker: str, free: int) -> tuple[list[ClaimedRun], float]:
-        """What can be driven now, and in how many seconds to look again even without news."""
+        """The runs that can be driven now, and in how many seconds to look again even without a notification."""
         if free <= 0:
             return [], _LOOK_AGAIN_S
         now = self._now()
         turn = self._turn
-        # Said with the first claims, and from then on by the heartbeat: most claims need not say it again.
+        # The first claims include a heartbeat, and the beat continues from there: most claims need no extra one.
         is_said = self._alive.is_said(worker, now)
 
         def work(connection: Connection) -> leases.ClaimResult:
@@ -400,7 +400,7 @@ class RunQueue:
             return claimed
 
         claimed: leases.ClaimResult | None = await self._database.write_soon(work, exclusive=True)
-        if claimed is None:  # another worker is at it just now
+        if claimed is None:  # another worker is claiming now
             return [], _SOON_S * (0.5 + random())
         if (claimed.claims or claimed.suspected) and not is_said:
             self._alive.said(worker, now)
@@ -417,13 +417,13 @@ class RunQueue:
     def _tell_set_aside(self, unread: Sequence[UnreadableRun]) -> None:
         for one in unread:
             fields = {"run_id": one.run_id, "thread_id": one.thread_id}
-            logger.error("a run cannot be read and was set aside: %s", one.reason, extra=fields)
+            logger.error("set aside a run that cannot be read: %s", one.reason, extra=fields)
             self._tell_ended(one.thread_id, one.run_id, one.events)
             self._changed.set()  # the next run of its thread may begin
 
     async def _drive(self, drive: Drive, claim: ClaimedRun, forgotten: Collection[asyncio.Task[None]]) -> None:
-        """A drive ends its run itself. One that fails to leaves the run to the next process. `forgotten` are ours too, under a claim that
-        the database has lost: the fence cannot tell them from this one, so they end first."""
+        """A drive ends its run itself. If it fails to, the run is left to the next process. `forgotten` are our own tasks under a claim
+        that the database has lost: the fence cannot tell them from this one, so they must end first."""
         try:
             for task in forgotten:
                 task.cancel()
@@ -442,7 +442,7 @@ class RunQueue:
             self._changed.set()
 
     async def _until_changed(self, stop: asyncio.Task[bool], due_in_s: float) -> None:
-        """Wait for news, for the next run that is due, or for the end."""
+        """Wait for a notification, the next run that becomes due, or the end."""
         changed = asyncio.create_task(self._changed.wait())
         try:
             await asyncio.wait({changed, stop}, timeout=due_in_s, return_when=asyncio.FIRST_COMPLETED)
@@ -464,7 +464,7 @@ class RunQueue:
 
 
 def _recall(connection: Connection, key: RequestKey) -> list[Admitted] | None:
-    """What a key has started, as it stands now."""
+    """The runs a key has started, as they are now."""
     made = request_keys.recall(connection, key)
     return None if made is None else [Admitted(_find_made(connection, run_id), rejoined=True) for run_id in made]
 
@@ -472,7 +472,7 @@ def _recall(connection: Connection, key: RequestKey) -> list[Admitted] | None:
 def _find_made(connection: Connection, run_id: str) -> Run:
     row = connection.execute("SELECT * FROM runs WHERE run_id = ?", (run_id,)).fetchone()
     if row is None:
-        raise NotFoundError("run", run_id, "This Idempotency-Key has started it before, and it was deleted since.")
+        raise NotFoundError("run", run_id, "This Idempotency-Key started it before, and it has been deleted since.")
     return run_from_row(row)
 
 
@@ -487,7 +487,7 @@ def _is_open(connection: Connection, owner: str | None, run_id: str) -> bool:
 def _cancel(
     connection: Connection, wanted: Sequence[tuple[str, CancelAction]], reason: str, now: float
 ) -> tuple[list[Run], list[RunEvent]]:
-    """Mark the running, end the pending. Gives the runs as they stand (a forgotten one as it last stood)."""
+    """Mark running runs, end pending ones. Returns the runs as they are now (a deleted one as it was last)."""
     runs, events = [], []
     for run_id, action in wanted:
         before = connection.execute("SELECT * FROM runs WHERE run_id = ?", (run_id,)).fetchone()
@@ -504,7 +504,7 @@ def _cancel(
 
 
 def _status(connection: Connection, run_id: str) -> str | None:
-    # A thread that is being erased is gone, whatever is still there of its rows.
+    # A thread that is being erased counts as deleted, even while some of its rows remain.
     row = connection.execute(
         "SELECT runs.status FROM runs JOIN threads USING (thread_id) WHERE run_id = ?", (run_id,)
     ).fetchone()

@@ -1,7 +1,7 @@
-"""Which run takes its worker down, when several were under way each time a worker died.
+"""Finds the run that kills its worker, if several were running each time a worker died.
 
 ```
-          stores a checkpoint, or its worker outlives the trial: everything is forgotten
+          stores a checkpoint, or its worker outlives the trial: all crashes are forgotten
      ┌─────────────────────────────────────────────────────────────────────────────────────┐
      v                                                                                     │
    FREE ── worker dies ──> FREE, 1 crash ── worker dies ──> SUSPECT                        │
@@ -19,15 +19,15 @@
                                          yes: this death counts ─┼────>┘ the same
                                          the fifth that counts   └──> GIVEN UP
 ```
-Free runs are driven beside suspects, so only other suspects wait for a trial. Halving finds one bad run among n after about log2(n) deaths.
+Free runs are driven beside suspects, so only suspects wait for a trial. Halving finds one bad run among n after about log2(n) deaths.
 
-Three things are no evidence, and their crash is taken off the log again or never written:
-- A worker that says goodbye has not died.
-- A worker that was only silent (frozen, cut off from the database, held up by a step) is heard of again: `forgive`.
+Three things are not evidence; their crash is removed from the log or never written:
+- A worker that signs off has not died.
+- A worker that was only silent (frozen, cut off from the database, blocked by a step) sends a heartbeat again: `forgive`.
 - The only process of an installation dies while every suspect waits: something else kills it, so each suspect's last crash is forgiven.
 
-Why a death counts only after a long enough calm: if something outside kills workers at random, a run that is under way for a fifth of
-the time is there for one death in five, and for five in a row once in three thousand. A run that kills its worker is there each time.
+Why a death only counts after a long enough calm: if something outside kills workers at random, a run that is running a fifth of the time
+is there for one death in five, and for five in a row once in three thousand times. A run that kills its worker is there each time.
 
 The crash log is JSON in the run's row: `crashes`, `wait_s` and `lived_s` are derived from it. Functions of a connection, for use inside
 a transaction.
@@ -46,24 +46,24 @@ from stepwell.sql import Connection, Row
 
 _SUSPECT_AFTER = 2
 _CALM = 4.0
-"""A death counts when the worker had lived this many times as long before it took the run."""
+"""A death counts if the worker had lived at least this many times as long before it took the run."""
 _WAIT_S = 1.0
 _LONGEST_WAIT_S = 300.0
 _LONGEST_DOUBLING = 10
 _TRIAL = 1.5
 _TRIAL_S = 3.0
-"""A trial lasts as long as a worker has lived with the run before, half as long again, and this."""
+"""A trial lasts one and a half times as long as a worker has lived with the run before, plus this."""
 
 _WAITS_UNTIL = "(max(r.updated_at, :since) + r.wait_s)"
 _TRIAL_ENDS = f"(r.updated_at + {_TRIAL} * r.lived_s + {_TRIAL_S})"
-_SUSPECT = f"r.crashes > {_SUSPECT_AFTER - 1}"  # as the index `runs_suspect` says it
+_SUSPECT = f"r.crashes > {_SUSPECT_AFTER - 1}"  # written as in the index `runs_suspect`
 
 FREE = f"r.crashes < {_SUSPECT_AFTER}"
 """Condition on `runs AS r`: not a suspect."""
 NEXT = f"SELECT MIN({_WAITS_UNTIL}) FROM runs AS r WHERE r.status = 'pending' AND {_SUSPECT} AND {_WAITS_UNTIL} > :now"  # noqa: S608
-"""When the next suspect will have waited long enough for a worker that works since `:since`."""
+"""When the next suspect will have waited long enough for a worker that started at `:since`."""
 PENDING = f"SELECT 1 FROM runs AS r WHERE r.status = 'pending' AND {_SUSPECT}"  # noqa: S608 - only numbers of ours
-"""Whether a suspect waits."""
+"""Whether a suspect is waiting."""
 _OF_WORKER = f"""
 FROM runs AS r CROSS JOIN threads AS t
 WHERE r.status = 'running' AND {_SUSPECT} AND t.thread_id = r.thread_id AND t.lease_run = r.run_id AND t.lease_holder = :worker
@@ -74,13 +74,13 @@ _TRIED = f"""
 SELECT r.run_id, r.crash_mark, {_TRIAL_ENDS} AS trial_ends,
   (SELECT MAX(c.checkpoint_id) FROM checkpoints AS c WHERE c.thread_id = r.thread_id AND c.run_id = r.run_id) AS newest {_OF_WORKER}
 """  # noqa: S608 - only numbers of ours
-# The time of a suspect may have been taken back by the clock.
+# The clock may have been set back since a suspect's time was stored.
 _READY = f"""
 FROM runs AS r CROSS JOIN threads AS t
 WHERE t.thread_id = r.thread_id AND r.status = 'pending' AND {_SUSPECT} AND ({_WAITS_UNTIL} <= :now OR r.updated_at > :now)
   AND t.next_run = r.number AND t.lease_run IS NULL
 """
-# Those that were not there at the last death first: they are likely to be harmless, and should not wait for the others.
+# Those that were not involved in the last death come first: they are probably harmless, and should not wait for the others.
 _NEXT_GROUP = f"SELECT r.suspect_group {_READY} ORDER BY r.crashes, r.number LIMIT 1"
 _MEMBERS = (
     f"SELECT r.*, {_TRIAL_ENDS} - r.updated_at AS trial_s {_READY} AND r.suspect_group = :group ORDER BY r.number LIMIT :limit"
@@ -95,20 +95,20 @@ _OPEN = "status IN ('pending', 'running')"
 
 @dataclass(frozen=True)
 class Crash:
-    """A worker that died, or fell silent, while it drove a run."""
+    """The death, or silence, of a worker while it drove a run."""
 
     worker: str
     at: float
-    """When it was last heard of."""
+    """The time of its last heartbeat."""
     lived_s: float
-    """How long it is known to have lived with the run."""
+    """How long the worker is known to have lived with the run."""
     alone: bool
-    """The run was the only suspect there."""
+    """The run was the worker's only suspect."""
     counts: bool
 
 
 class Death(NamedTuple):
-    """Of a worker."""
+    """The death of a worker."""
 
     worker: str
     since: float
@@ -116,11 +116,11 @@ class Death(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What a worker may take of the suspects."""
+    """The suspects that a worker may take."""
 
     rows: list[Row]
     ends: float | None
-    """When the group that is on trial there, perhaps just now, will have lived long enough. `None`: there is none."""
+    """When the trial of the group there, which may just have started, ends. `None` if there is none."""
 
 
 def crash_log(row: Row) -> list[Crash]:
@@ -128,7 +128,7 @@ def crash_log(row: Row) -> list[Crash]:
 
 
 def counted(row: Row) -> list[Crash]:
-    """The deaths that count against a run."""
+    """The crashes that count against a run."""
     return [crash for crash in crash_log(row) if crash.counts]
 
 
@@ -137,7 +137,7 @@ def is_convicted(row: Row) -> bool:
 
 
 def take_group(connection: Connection, worker: str, since: float, limit: int, now: float) -> Trial:
-    """Acquit what `worker` has outlived, and give the next group if no other is on trial there."""
+    """Acquit the suspects that `worker` has outlived, and return the next group if no other is on trial there."""
     tried = connection.execute(_TRIED, {"worker": worker}).fetchall()
     over = [row["run_id"] for row in tried if row["trial_ends"] <= now or row["newest"] != row["crash_mark"]]
     if over:
@@ -153,8 +153,8 @@ def take_group(connection: Connection, worker: str, since: float, limit: int, no
 
 
 def charge(connection: Connection, rows: Iterable[Row], deaths: Mapping[str, Death]) -> None:
-    """Write into the logs of `rows`, runs that nobody drives any more, of whose worker's death they may be the cause. `holder` is the
-    worker that had the run; one that is not among `deaths` has said goodbye."""
+    """Log the deaths of workers with the runs that may have caused them. `rows` are runs nobody drives any more; `holder` is the
+    worker that had the run. A holder not in `deaths` has signed off."""
     left: dict[str, list[Row]] = {}
     for row in rows:
         if row["holder"] in deaths:
@@ -170,7 +170,7 @@ def _charge_together(connection: Connection, rows: Sequence[Row], death: Death) 
     halves, newly = (uuid4().hex, uuid4().hex), uuid4().hex
     for row in rows:
         run_id, alone = row["run_id"], tried == [row["run_id"]]
-        # The step of a run that has moved began some time after the run was taken.
+        # If a run has stored a checkpoint, its current step began some time after the run was taken.
         lived_s = 0.0 if run_id in moved else max(death.heard_at - row["updated_at"], 0.0)
         counts = alone and lived_s * _CALM <= row["updated_at"] - death.since
         crash = Crash(death.worker, max(death.heard_at, row["updated_at"]), lived_s, alone, counts)
@@ -180,7 +180,7 @@ def _charge_together(connection: Connection, rows: Sequence[Row], death: Death) 
 
 
 def forgive(connection: Connection, worker: str) -> None:
-    """`worker` was believed dead, and is heard of again."""
+    """`worker` was declared dead, but has sent a heartbeat again."""
     named = f"SELECT * FROM runs WHERE {_OPEN} AND crashes > 0 AND crash_log LIKE ? ORDER BY number"  # noqa: S608 - fixed text
     for row in connection.execute(named, (f"%{dumps(worker)}%",)).fetchall():
         log = [crash for crash in crash_log(row) if crash.worker != worker]
@@ -188,14 +188,14 @@ def forgive(connection: Connection, worker: str) -> None:
 
 
 def forgive_waiting(connection: Connection) -> None:
-    """The only process has died while no suspect was driven: it was none of those that waited."""
+    """The only process died while no suspect was driven, so none of the waiting ones caused it."""
     waiting = f"SELECT * FROM runs WHERE {_OPEN} AND status = 'pending' AND crashes > 0 ORDER BY number"  # noqa: S608 - fixed text
     for row in connection.execute(waiting).fetchall():
         _keep(connection, row["run_id"], crash_log(row)[:-1], row["crash_mark"], row["suspect_group"])
 
 
 def was_tried(row: Row) -> bool:
-    """Whether a run was driven as a suspect, and not beside one."""
+    """Whether a run was driven as a suspect, and not as a free run."""
     return bool(row["crashes"] >= _SUSPECT_AFTER)
 
 

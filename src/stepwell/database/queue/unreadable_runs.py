@@ -1,7 +1,7 @@
-"""A run whose row cannot be read: it ends, is kept as it stood, and the others go on. Functions of a connection.
+"""A run whose row cannot be read: it ends, its row is kept for inspection, and the others continue. Functions of a connection.
 
-Such a row is somebody's repair of the database by hand, a disk that lost a page, or our own mistake. One of them must not keep all
-runs of all threads waiting, at every claim and after every restart.
+Such a row comes from a repair of the database by hand, a disk that lost a page, or our own mistake. It must not keep all runs of all
+threads waiting, at every claim and after every restart.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SELECT run_id, thread_id, CAST(:reason AS TEXT), request, metadata, :now FROM ru
 ON CONFLICT (run_id) DO UPDATE SET reason = excluded.reason, request = excluded.request, metadata = excluded.metadata,
   found_at = excluded.found_at
 """
-# Whatever could be wrong is replaced, so that the run can be shown and listed.
+# Replaces everything that could be wrong, so that the run can be shown and listed.
 _MAKE_READABLE = """
 UPDATE runs SET status = 'error', request = :request, metadata = '{}', error = :error, attempt = :attempt, later = 0,
   due_at = 0, created_at = :created, updated_at = :now, finished_at = :now
@@ -34,11 +34,11 @@ class UnreadableRun(NamedTuple):
     thread_id: str
     reason: str
     events: list[RunEvent]
-    """What its followers are told."""
+    """The events for its followers."""
 
 
 def set_aside(connection: Connection, row: Row, reason: Exception, now: float) -> UnreadableRun:
-    """End the run with an error. The row as it stood, and the reason, are kept in the table `unreadable_runs`."""
+    """End the run with an error. The original row and the reason are kept in the table `unreadable_runs`."""
     run_id, thread_id = row["run_id"], row["thread_id"]
     cause = f"{type(reason).__name__}: {reason}"
     error = {

@@ -1,6 +1,6 @@
 """Assistants as records, with their versions. The current version is in the table `assistants`, all of them in `assistant_versions`.
 
-What belongs to the server (an assistant per graph) is seen by everybody and changed only by the program itself.
+Assistants of the server (one per graph) are visible to everybody and changed only by the program itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from stepwell.sql import Connection, Dialect
 _ORDER: Order = {name: name for name in ("assistant_id", "graph_id", "name", "created_at", "updated_at")}
 _VERSION_ORDER: Order = {"created_at": "version", "version": "version"}
 
-# A version has the owner of its assistant, and was never changed after it was made.
+# A version has its assistant's owner, and never changes.
 _VERSIONS = (
     "SELECT * FROM (SELECT v.*, v.created_at AS updated_at, a.owner"
     " FROM assistant_versions AS v JOIN assistants AS a USING (assistant_id)) AS versions"
@@ -63,7 +63,7 @@ class AssistantRecords(RecordsPart):
         return int(await self._database.read(lambda connection: connection.execute(sql, where.bound).fetchone()[0]))
 
     async def save_assistant_version(self, owner: str | None, assistant: Assistant) -> Assistant:
-        """Keep `assistant` as a new version (the next number), and make that the current one."""
+        """Store `assistant` as a new version (the next number), and make it the current one."""
         now = self._clock.now()
 
         def work(connection: Connection) -> Assistant:
@@ -137,7 +137,7 @@ def _matching(dialect: Dialect, owner: str | None, wanted: AssistantFilter) -> C
 
 
 def _anywhere(text: str) -> str:
-    """A pattern for `LIKE`; `!` takes a character as it is."""
+    """A pattern for `LIKE`; `!` escapes a character."""
     return "%" + re.sub(r"[%_!]", r"!\g<0>", text) + "%"
 
 

@@ -15,11 +15,11 @@ def _random_id() -> str:
 
 
 def _nobody_listens(thread_id: str) -> None:
-    """Without followers there is nobody to tell."""
+    """The default: there are no followers to notify."""
 
 
 class RecordsPart:
-    """`erased` is called for each thread that is gone, after the commit."""
+    """`erased` is called for each deleted thread, after the commit."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class RecordsPart:
         self._erased = erased
 
     async def _erase(self, gone: Sequence[str]) -> None:
-        """Threads are gone: tell whoever follows them, then delete their rows."""
+        """Notify the followers of deleted threads, then delete their rows."""
         for thread_id in gone:
             self._erased(thread_id)
         await finish_erasing(self._database, gone, self._new_id)

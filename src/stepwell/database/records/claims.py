@@ -1,11 +1,11 @@
-"""Claims: which device is about to carry out what an interrupt asks. They are kept beside the interrupt, in its row.
+"""Claims: which device is about to carry out what an interrupt asks. They are stored in the interrupt's row.
 
 ```
-(free) ──claim──> claimed, until it expires ──claim with its id──> longer
+(free) ──claim──> claimed, until it expires ──claim with its id──> extended
    ^                  │      │
-   └──── release ─────┘      └── answer with its id ──> answered, and the claim is gone
+   └──── release ─────┘      └── answer with its id ──> answered, and the claim is deleted
 ```
-A claim that has expired binds nobody, and its holder may renew it as long as nobody else has claimed since.
+An expired claim binds nobody. Its holder may renew it if no other device has claimed since.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class ClaimRecords(RecordsPart):
         ttl_s: float,
         claim_id: str | None = None,
     ) -> HeldClaim:
-        """Let a device carry out what a `client_tool_execution` asks; with the `claim_id` that it holds, for longer.
+        """Let a device carry out what a `client_tool_execution` asks; with the `claim_id` it holds, extend its claim.
 
-        `InterruptClaimedError` while another claim lives, or when the named one is gone; `InterruptGoneError` once the interrupt
-        waits no longer; `InvalidRequestError` for an interrupt that a person answers.
+        `InterruptClaimedError` while another claim is valid, or if the named one no longer exists; `InterruptGoneError` once the
+        interrupt is no longer waiting; `InvalidRequestError` for an interrupt that a person answers.
         """
         fresh, now = self._new_id(), to_time(self._clock.now())
 
@@ -52,7 +52,7 @@ class ClaimRecords(RecordsPart):
         return await self._database.write(work)
 
     async def release_claim(self, owner: str | None, thread_id: str, interrupt_id: str, claim_id: str) -> None:
-        """Give a claim back. One that is gone already is no error; another device's, while it lives, is."""
+        """Give a claim back. It is no error if the claim is already gone, but it is one if another device's claim is valid."""
         now = to_time(self._clock.now())
 
         def work(connection: Connection) -> None:
@@ -84,7 +84,7 @@ def _require_open(connection: Connection, owner: str | None, thread_id: str, int
         )
     if row["state"] != "pending":
         raise InterruptGoneError(
-            f"The interrupt '{interrupt_id}' waits no longer: it has been answered, or the thread went on. Do not carry it out.",
+            f"The interrupt '{interrupt_id}' is no longer waiting: it was answered, or the thread went on. Do not carry it out.",
             (interrupt_id,),
         )
     return row
@@ -98,6 +98,6 @@ def _require_free(row: Row, claim_id: str | None, now: float) -> None:
     if claim_id is not None:
         raise InterruptClaimedError(
             f"Your claim on the interrupt '{row['interrupt_id']}' is gone: it was given back, or another device has claimed since. "
-            "See whether it was carried out, then claim without a 'claim_id'.",
+            "Check whether it was carried out, then claim without a 'claim_id'.",
             (row["interrupt_id"],),
         )

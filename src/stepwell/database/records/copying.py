@@ -1,10 +1,10 @@
-"""Copying a thread: its checkpoints and what stands on them, without its runs and what they said.
+"""Copying a thread: its checkpoints and everything that belongs to them, without its runs and their events.
 
-A copy has the effect keys of its origin: a call that both hold acts on one of them, and the other gets its result.
+A copy has its origin's effect keys: a call that both contain acts on one of them, and the other gets its result.
 
-Interrupts that are open stay open on the copy, also one whose answer waits in a run that has not begun: that run is not copied. What a
-run that is under way has gone past is not open on the copy, and neither is an interrupt of such a run that LangGraph has not stored
-yet: the copy has the run's checkpoints, and nobody who will end it.
+Open interrupts stay open on the copy, including one whose answer waits in a run that has not begun, since that run is not copied. The copy
+has the checkpoints of a running run, but nobody to end it. So an interrupt that such a run has passed is not open on the copy, and neither
+is one it has asked but LangGraph has not stored yet.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ WHERE thread_id = :old AND (state = 'pending' OR (state = 'answered' AND answere
 
 
 def copy_thread(connection: Connection, thread_id: str, new_id: str, now: float) -> None:
-    """Make `new_id` a copy. The caller has checked whose thread it is, and that the new id is free."""
+    """Make `new_id` a copy. The caller has checked the thread's owner, and that the new id is free."""
     names = {"old": thread_id, "new": new_id, "now": now}
     connection.execute(_AT_REST, names)
     connection.execute(_OPEN_INTERRUPTS, names)
-    # With its evidence: whatever is answered on the copy was researched, planned and audited before.
+    # With its evidence: answers on the copy rely on research, plans and audits made before.
     for table in ("checkpoints", "writes", "trail", "evidence"):
         _copy_rows(connection, table, names)
     paying_threads.copy(connection, thread_id, new_id)
-    keep_values(connection, new_id, read_values(connection, thread_id))  # whole: the documents of the original stay with it
+    keep_values(connection, new_id, read_values(connection, thread_id))  # in full: the documents stay with the original
     _settle(connection, new_id)
 
 
@@ -60,7 +60,7 @@ def _copy_rows(connection: Connection, table: str, names: dict[str, object]) -> 
 
 
 def _settle(connection: Connection, thread_id: str) -> None:
-    """A copy has no run at work, so it cannot be busy; and it shows the interrupts that it has."""
+    """A copy has no run, so it cannot be busy; and it shows its own interrupts."""
     waiting = interrupts.open_interrupts(connection, thread_id)
     connection.execute(
         "UPDATE threads SET interrupts = ?, status = CASE status WHEN 'busy' THEN ? ELSE status END WHERE thread_id = ?",

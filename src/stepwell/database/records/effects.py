@@ -1,8 +1,8 @@
-"""Effects as records: which have an outcome that nobody knows, and what a person found out about one. The journal itself, which runs write,
-is `effect_journal`.
+"""Effects as records: which have an unknown outcome, and what a person found out about one. Runs write the journal itself
+(`effect_journal`).
 
-An effect belongs to whoever has the thread on which it began. One whose thread was deleted belongs to nobody, and only the
-program itself sees it.
+An effect belongs to the owner of the thread on which it began. If that thread was deleted, it belongs to nobody, and only the program
+itself sees it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class EffectRecords(RecordsPart):
     """The part of the repository that is about effects."""
 
     async def effects(self, owner: str | None, wanted: EffectFilter, page: Page) -> list[EffectRecord]:
-        """Newest first. Those of deleted threads are nobody's: only the program itself sees them."""
+        """Newest first. Effects of deleted threads belong to nobody: only the program itself sees them."""
         chosen = [owned_by(owner)]
         if wanted.open:
             chosen.append(_OPEN)
@@ -44,9 +44,9 @@ class EffectRecords(RecordsPart):
         )
 
     async def settle_effect(self, owner: str | None, key: str, *, happened: bool, note: str = "", by: str) -> EffectRecord:
-        """Say what became of an effect whose outcome is unknown; the model is told when the thread goes on.
+        """Record the outcome of an effect whose outcome is unknown; the model learns it when the thread continues.
 
-        Saying the same again changes nothing. `InvalidRequestError` where the outcome is known to be another, `ThreadBusyError`
+        Recording the same again changes nothing. `InvalidRequestError` if a different outcome is already known, `ThreadBusyError`
         while the run is under way.
         """
         now = to_time(self._clock.now())
@@ -72,23 +72,21 @@ def _find(connection: Connection, owner: str | None, key: str) -> EffectRecord:
 
 
 def _is_settled(known: EffectRecord, *, happened: bool) -> bool:
-    """Whether it was settled so before. Refuses what would contradict what is known."""
+    """Whether it was settled this way before. Raises if `happened` contradicts what is known."""
     if known.outcome == "under_way":
         raise ThreadBusyError(
-            f"Effect '{known.key}' is under way: its run has not ended. Wait for it, or cancel it, then look again."
+            f"Effect '{known.key}' is under way: its run has not ended. Wait for it, or cancel it, then check again."
         )
     if known.outcome == "unknown":
         return False
     if (known.outcome == "done") is not happened:
         fact = "it was done" if known.outcome == "done" else "it was not done"
-        raise InvalidRequestError(
-            f"The outcome of effect '{known.key}' is known already: {fact}. It cannot be settled otherwise."
-        )
+        raise InvalidRequestError(f"The outcome of effect '{known.key}' is already known: {fact}. It cannot be changed.")
     return known.settled_at is not None or not known.taken_back
 
 
 def _origin(key: str) -> str:
-    """What a key begins with."""
+    """The key's prefix."""
     return key.partition("/")[0]
 
 

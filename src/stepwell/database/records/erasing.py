@@ -1,16 +1,16 @@
-"""Deleting a thread whole: at once for everybody who looks, and a few rows at a time on the disk.
+"""Deleting a whole thread: immediately for all readers, and a few rows at a time on disk.
 
 ```
-begin_erasing ─> the thread is gone: its row, in one short transaction with the note that the rest has to go
-   erase_some ─> again and again: its runs first, then everything else that hangs on it, a slice at a time
-                 the process dies in between: `list_unfinished` lists it, and housekeeping goes on after the next start
+begin_erasing ─> the thread is gone: one short transaction deletes its row and notes that the rest must be deleted
+   erase_some ─> repeatedly: its runs first, then everything else that belongs to it, a slice at a time
+                 if the process dies in between: `list_unfinished` lists it, and housekeeping continues after the next start
 ```
 
-Each slice is a transaction of bounded size: other writers get in between, and a disk that is full needs room for one slice only.
+Each slice is a transaction of limited size: other writers get their turn in between, and a full disk needs space for one slice only.
 The id cannot be used again before the last row is gone.
 
-What a thread cost stays in the sums of its owner, without the ids of the thread and its runs, and that it acted stays in the journal
-of effects, without what it said. SQLite overwrites what is deleted (`secure_delete`), and the write-ahead log is emptied soon after
+The thread's cost stays in its owner's totals, without the ids of the thread and its runs. That it acted stays in the journal of effects,
+without the content. SQLite overwrites deleted data (`secure_delete`), and the write-ahead log is emptied soon after
 (`write_ahead_log`).
 """
 
@@ -31,11 +31,11 @@ SLICE_BYTES = 128 * 1024
 
 
 class Kept(NamedTuple):
-    """A table with a thread's rows: what tells them apart, and how large one is."""
+    """A table with a thread's rows: their key, and how large a row is."""
 
     table: str
     key: str | None = None
-    """`None`: where a row lies, which tells it apart within a transaction."""
+    """`None`: the row's physical address, which is unique within a transaction."""
     size: str = "0"
 
 
@@ -56,7 +56,7 @@ _OF_THREAD = (
 
 
 def refuse_if_busy(connection: Connection, thread_id: str) -> None:
-    """Refuse to erase a thread while a run is at work on it, or waits to be."""
+    """Refuse to erase a thread while a run is running or waiting on it."""
     busy = connection.execute(
         "SELECT 1 FROM threads WHERE thread_id = :thread AND lease_run IS NOT NULL"
         " UNION ALL SELECT 1 FROM runs WHERE thread_id = :thread AND status IN ('pending', 'running') LIMIT 1",
@@ -69,15 +69,15 @@ def refuse_if_busy(connection: Connection, thread_id: str) -> None:
 
 
 def refuse_if_erasing(connection: Connection, thread_id: str) -> None:
-    """A new thread must not find rows of an old one."""
+    """A new thread must not find rows of an old one with the same id."""
     if connection.execute("SELECT 1 FROM erasing WHERE thread_id = ?", (thread_id,)).fetchone():
         raise ThreadBusyError(f"Thread '{thread_id}' is just being deleted. Try again in a moment, or choose another id.")
 
 
 def begin_erasing(connection: Connection, thread_id: str) -> None:
-    """From here on the thread is gone. The caller has checked whose it is, and that nothing is at work on it."""
+    """From here on the thread is gone. The caller has checked its owner, and that nothing runs on it."""
     row = connection.execute("SELECT temporary FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
-    paying_threads.detach(connection, thread_id)  # its money stays, and is settled when no other thread draws on it
+    paying_threads.detach(connection, thread_id)  # its money stays, and is settled once no other thread uses it
     connection.execute(
         "INSERT INTO erasing (thread_id, temporary) VALUES (?, ?) ON CONFLICT DO NOTHING", (thread_id, row["temporary"])
     )
@@ -85,7 +85,7 @@ def begin_erasing(connection: Connection, thread_id: str) -> None:
 
 
 async def finish_erasing(database: SqlDatabase, thread_ids: Iterable[str], new_id: Callable[[], str]) -> None:
-    """Delete what is left of threads that are gone. May be broken off, and done by several at once."""
+    """Delete what is left of deleted threads. May be interrupted, and may run several times at once."""
     for thread_id in thread_ids:
         while await database.write(partial(erase_some, thread_id=thread_id, new_id=new_id), frees=True):
             pass
@@ -93,16 +93,16 @@ async def finish_erasing(database: SqlDatabase, thread_ids: Iterable[str], new_i
 
 
 def list_unfinished(connection: Connection) -> list[str]:
-    """Threads that are gone and still have rows."""
+    """Deleted threads that still have rows."""
     return [row[0] for row in connection.execute("SELECT thread_id FROM erasing")]
 
 
 def erase_some(connection: Connection, thread_id: str, new_id: Callable[[], str]) -> bool:
-    """One slice. Gives whether there may be more."""
+    """Delete one slice. Returns whether there may be more."""
     gone = connection.execute("SELECT temporary FROM erasing WHERE thread_id = ?", (thread_id,)).fetchone()
     if gone is None:
         return False
-    # First of all: so that nobody is told of them any more.
+    # Runs first, so that nobody is shown them any more.
     if runs := delete_slice(connection, _RUNS, "thread_id = ?", (thread_id,)):
         _forget_webhooks(connection, runs, keep_due=bool(gone["temporary"]))
         return True
@@ -115,7 +115,7 @@ def erase_some(connection: Connection, thread_id: str, new_id: Callable[[], str]
 
 
 def delete_slice(connection: Connection, kept: Kept, where: str, bound: Sequence[object]) -> list[str | int]:
-    """Delete as many rows as make a slice, one at least if there is one. Gives their keys."""
+    """Delete as many rows as fit in a slice, at least one if any. Returns their keys."""
     key, is_row = kept.key or connection.dialect.row_address, f"{kept.key} = ?" if kept.key else connection.dialect.row_is
     found = connection.execute(
         f"SELECT {key}, {kept.size} FROM {kept.table} WHERE {where} LIMIT {SLICE_ROWS}",  # noqa: S608 - names of ours
@@ -140,7 +140,7 @@ def _forget_whose_usage(connection: Connection, thread_id: str, new_id: Callable
     runs = connection.execute(
         "SELECT DISTINCT run_id FROM usage WHERE thread_id = ? LIMIT ?", (thread_id, SLICE_ROWS)
     ).fetchall()
-    # One key per run, not one for all: how many runs there were is still counted.
+    # One key per run, not one for all, so that the number of runs is still counted.
     connection.executemany(
         "UPDATE usage SET run_id = ?, thread_id = NULL WHERE run_id = ?", [(f"erased-{new_id()}", row[0]) for row in runs]
     )
@@ -148,7 +148,7 @@ def _forget_whose_usage(connection: Connection, thread_id: str, new_id: Callable
 
 
 def _forget_webhooks(connection: Connection, runs: Sequence[str | int], *, keep_due: bool) -> None:
-    """`keep_due`: the thread of a stateless run goes by itself, soon; what is still to be told of it stays until it was told."""
+    """`keep_due`: the thread of a stateless run is deleted automatically soon after; its undelivered webhooks stay until delivered."""
     connection.executemany(
         "DELETE FROM webhooks WHERE run_id = ? AND NOT (state = 'due' AND ? = 1)", [(run_id, keep_due) for run_id in runs]
     )

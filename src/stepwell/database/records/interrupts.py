@@ -1,12 +1,12 @@
-"""A thread's interrupts and their answers, each of which is taken once, by compare-and-swap.
+"""A thread's interrupts and their answers. Each answer is accepted once, by compare-and-swap.
 
 ```
             ask                       take_answers
 (nothing) ──────> pending ────────────────────────> answered (by which run, with which answer)
                      │  ^                              │
           settle     │  └──────────────────────────────┘ settle: asked again, or the answering run was rolled back, or it
-                     v                                   did not succeed and no task has taken the answer
-                  dropped   the thread went on without it
+                     v                                   did not succeed and no task has received the answer
+                  dropped   the thread continued without it
 ```
 
 Functions of a connection, for use inside a transaction of the queue.
@@ -28,8 +28,8 @@ from stepwell.database.types import BareAnswer, PendingInterrupt, Run
 from stepwell.errors import AnswerShapeError, InterruptAnsweredError, InterruptClaimedError, ResumeError
 from stepwell.sql import Connection, Row
 
-# LangGraph keeps what a task was answered beside the task, and gives it to that task again whenever it runs again. An answer that was
-# kept for a task of which no interrupt is known here was given to one inside a tool: it may be this one.
+# LangGraph stores a task's answers with the task, and passes them to it whenever it runs again. An answer stored for a task with no
+# interrupt known here was given to a task inside a tool: it may be this one.
 _TAKEN = """
 EXISTS (SELECT 1 FROM writes AS w WHERE w.thread_id = interrupts.thread_id AND w.channel = '__resume__'
   AND (w.task_id = interrupts.task_id OR (w.run_id = interrupts.answered_by
@@ -40,19 +40,19 @@ _WAITING = """
 """
 _OPEN_AGAIN = "UPDATE interrupts SET state = 'pending', answer_hash = NULL, answered_by = NULL"
 CLAIM_ID = "claim_id"
-"""Where a device's answer says which claim it comes from. It is no part of what the graph is told."""
+"""Key under which a device's answer names its claim. It is not passed on to the graph."""
 
 
 @dataclass(frozen=True)
 class Rejoin:
-    """Every answer had been given before, the same: by this run."""
+    """This run was already given every one of these answers."""
 
     run_id: str
 
 
 @dataclass(frozen=True)
 class TakenAnswers:
-    """Answers that are new, and the run that asked."""
+    """The new answers, and the run that asked."""
 
     answers: Mapping[str, Any]
     asked_by: str
@@ -60,21 +60,21 @@ class TakenAnswers:
 
 @dataclass(frozen=True)
 class AnswerSituation:
-    """What stands around answers when they come."""
+    """The circumstances in which answers arrive."""
 
     now: float
     sent_at: float = float("inf")
-    """When they came in; they may have waited since."""
+    """When they arrived; they may have waited since."""
     busy: bool = False
-    """A run is under way, or waits."""
+    """A run is running or waiting."""
     elsewhere: bool = False
-    """They come with a checkpoint that is not the one that asks."""
+    """Their checkpoint is not the one that asks."""
     checked: Mapping[str, AnswerShapeError | None] | None = None
-    """Of `Admission`."""
+    """As in `Admission`."""
 
 
 def ask(connection: Connection, thread_id: str, run_id: str, interrupts: Sequence[PendingInterrupt], now: float) -> None:
-    """Interrupts may be answered from now on. One that is known stays as it is, but for a task that is known only now."""
+    """Open these interrupts for answers. A known one keeps its state; only a task id learnt now is added."""
     for interrupt in interrupts:
         connection.execute(
             "INSERT INTO interrupts (thread_id, interrupt_id, ordinal, state, value, namespace, task_id, response_schema, asked_by,"
@@ -106,11 +106,11 @@ def settle(
     now: float = 0.0,
     succeeded: bool = True,
 ) -> None:
-    """A run has ended with these interrupts open; one whose answer waits in a queued run stays answered. Others are dropped, answers
-    that wait for them included: the run that brings them will say so.
+    """A run has ended with these interrupts open; one whose answer waits in a queued run stays answered. All others are dropped, including
+    those whose answer is waiting: the run that brings it will report that.
 
-    After a run that did not succeed, an answer that a task has taken stays with it, and others can be given again. `None`: nobody
-    knows which interrupts are open, so those of others stay as they are.
+    After a run that failed, an answer that a task has received stays with it, and the others can be given again. `None`: the open
+    interrupts are not known, so existing ones keep their state.
     """
     if not succeeded:
         connection.execute(
@@ -131,7 +131,7 @@ def settle(
 
 
 def _ask_again(connection: Connection, thread_id: str, run_id: str, still_asked: Sequence[str], *, succeeded: bool) -> None:
-    """Open interrupts again that were answered or dropped, unless their answer waits in a run, or was taken by a task."""
+    """Reopen interrupts that were answered or dropped, unless their answer waits in a run, or a task has received it."""
     marks = ",".join("?" * len(still_asked))
     connection.execute(
         f"{_OPEN_AGAIN}, asked_by = ? WHERE thread_id = ? AND interrupt_id IN ({marks}) AND state <> 'pending'"  # noqa: S608 - only marks
@@ -142,10 +142,10 @@ def _ask_again(connection: Connection, thread_id: str, run_id: str, still_asked:
 
 
 def abandon(connection: Connection, run: Run) -> None:
-    """A run that was under way ends without anybody who could ask LangGraph what is open."""
+    """A running run ends, and nobody can ask LangGraph which interrupts are open."""
     settle(connection, run.thread_id, run.run_id, None, succeeded=False)
     if not run.request.resume:
-        # A message that has got as far as a checkpoint has gone past the interrupts before it.
+        # A message that has reached a checkpoint has passed the interrupts before it.
         connection.execute(
             f"UPDATE interrupts SET state = 'dropped' WHERE thread_id = :thread AND (state = 'pending' OR {_WAITING})"  # noqa: S608
             " AND asked_by <> :run AND EXISTS"
@@ -155,13 +155,13 @@ def abandon(connection: Connection, run: Run) -> None:
 
 
 def take_back(connection: Connection, thread_id: str, run_id: str) -> None:
-    """A run is rolled back: what it answered is open again, what it asked was never asked."""
+    """A run is rolled back: the interrupts it answered are open again, those it asked are deleted."""
     connection.execute("DELETE FROM interrupts WHERE thread_id = ? AND asked_by = ?", (thread_id, run_id))
     connection.execute(f"{_OPEN_AGAIN} WHERE thread_id = ? AND answered_by = ? AND state = 'answered'", (thread_id, run_id))
 
 
 def open_interrupts(connection: Connection, thread_id: str) -> list[PendingInterrupt]:
-    """In the order in which they were first seen."""
+    """In the order they were first seen."""
     rows = connection.execute(
         "SELECT * FROM interrupts WHERE thread_id = ? AND state = 'pending' ORDER BY ordinal", (thread_id,)
     )
@@ -186,7 +186,7 @@ def take_answers(
     run_id: str,
     situation: AnswerSituation,
 ) -> TakenAnswers | Rejoin:
-    """Match answers with open interrupts and take them for `run_id`."""
+    """Match answers with open interrupts and accept them for `run_id`."""
     if isinstance(answers, BareAnswer):
         found = _name_the_interrupt(connection, thread_id, answers, situation)
         if isinstance(found, Rejoin):
@@ -205,7 +205,7 @@ def take_answers(
         return Rejoin(rows[0]["answered_by"])
     if situation.elsewhere:
         raise ResumeError(
-            "The answer comes with another checkpoint than the one that asks. Send it without a checkpoint, or with the thread's newest.",
+            "The answer's checkpoint is not the one that asks. Send it without a checkpoint, or with the thread's newest.",
             tuple(fresh),
         )
     _require_checked(fresh, situation.checked)
@@ -219,7 +219,7 @@ def take_answers(
 
 
 def find_unshown(connection: Connection, thread_id: str, asked_by: str | None, interrupt_ids: Sequence[str]) -> list[str]:
-    """Which of these open interrupts, or of those that a run asks, nobody is known to have seen."""
+    """Which of these open interrupts, or of those a run asks, have not been shown to anyone."""
     rows = connection.execute(
         "SELECT interrupt_id, asked_by FROM interrupts WHERE thread_id = ? AND state = 'pending' AND shown_at IS NULL",
         (thread_id,),
@@ -235,12 +235,12 @@ def note_shown(connection: Connection, thread_id: str, interrupt_ids: Sequence[s
 
 
 def is_executed_by_a_device(row: Row) -> bool:
-    """Whether an interrupt is carried out by a device, and can be claimed; a person's answers are not."""
+    """Whether a device carries the interrupt out, so that it can be claimed; otherwise a person answers it."""
     return is_device_request(loads(row["value"]))
 
 
 def claim_in(row: Row, now: float) -> DeviceClaim | None:
-    """The claim on an interrupt that lives."""
+    """The valid claim on an interrupt, if any."""
     if row["claim_id"] is None or row["claim_expires_at"] <= now:
         return None
     return DeviceClaim(row["claim_device"], from_time(row["claim_expires_at"]))
@@ -258,20 +258,20 @@ def claimed_error(interrupt_id: str, claim: DeviceClaim) -> InterruptClaimedErro
 
 
 def _split_answer(row: Row, answer: Any) -> tuple[Any, str | None]:
-    """A device's answer without its claim, and the claim: the same results are the same answer, whoever sends them."""
+    """A device's answer without its claim, and the claim: equal results are the same answer, whichever device sends them."""
     if not isinstance(answer, Mapping) or CLAIM_ID not in answer or not is_executed_by_a_device(row):
         return answer, None
     return {key: value for key, value in answer.items() if key != CLAIM_ID}, answer[CLAIM_ID]
 
 
 def _require_claim(row: Row, claim_id: str | None, now: float) -> None:
-    """While a claim lives, only its holder answers."""
+    """While a claim is valid, only its holder may answer."""
     if (claim := claim_in(row, now)) and row["claim_id"] != claim_id:
         raise claimed_error(row["interrupt_id"], claim)
 
 
 def _require_checked(fresh: Mapping[str, Any], checked: Mapping[str, AnswerShapeError | None] | None) -> None:
-    """Whether an answer fits was found out before this transaction; since then another interrupt may have come."""
+    """Answers were checked before this transaction; since then another interrupt may have come."""
     if checked is None:
         return
     for interrupt_id in fresh:
@@ -285,7 +285,7 @@ def _require_checked(fresh: Mapping[str, Any], checked: Mapping[str, AnswerShape
 def _name_the_interrupt(
     connection: Connection, thread_id: str, bare: BareAnswer, situation: AnswerSituation
 ) -> Mapping[str, Any] | Rejoin:
-    """Which interrupt an answer without an id means; a repetition of the thread's last answer means the run that took it."""
+    """Which interrupt an answer without an id means. A repeat of the thread's last answer means the run that received it."""
     waiting = tuple(pending.interrupt_id for pending in open_interrupts(connection, thread_id))
     if fact := _ambiguity(connection, thread_id, waiting, bare, situation):
         raise ResumeError(
@@ -310,9 +310,9 @@ def _name_the_interrupt(
 def _ambiguity(
     connection: Connection, thread_id: str, waiting: Sequence[str], bare: BareAnswer, situation: AnswerSituation
 ) -> str | None:
-    """Why a bare answer might not be meant for what is open now. With nothing open it can only be a repetition."""
+    """Why a bare answer might not be meant for what is open now. With nothing open it can only be a repeat."""
     if bare.refused:
-        return "this server takes no answer without an id"
+        return "this server accepts no answer without an id"
     if not waiting:
         return None
     if situation.busy:
@@ -320,15 +320,15 @@ def _ambiguity(
     if len(waiting) > 1:
         return f"{len(waiting)} questions are open"
     if situation.elsewhere:
-        return "it comes with another checkpoint than the one that asks"
+        return "its checkpoint is not the one that asks"
     if _may_be_repeated(connection, thread_id, waiting[0], situation.sent_at):
-        return "the open question was asked right after another one of the same checkpoint, and nobody had been shown it when this was sent"
+        return "the open question was asked right after another one of the same checkpoint, and nobody had seen it when this was sent"
     return None
 
 
 def _may_be_repeated(connection: Connection, thread_id: str, interrupt_id: str, sent_at: float) -> bool:
-    """Whether the run that asks has taken an answer and is still at the same checkpoint, which a repetition of that answer would carry too,
-    and whoever sends this one cannot have seen the question."""
+    """Whether the run that asks has received an answer and is still at the same checkpoint, which a repeat of that answer would name too,
+    and the sender can't have seen the question."""
     row = connection.execute(
         "SELECT i.shown_at FROM interrupts AS i JOIN runs AS r ON r.run_id = i.asked_by"
         " WHERE i.thread_id = ? AND i.interrupt_id = ? AND r.resumes IS NOT NULL AND NOT EXISTS"

@@ -1,7 +1,7 @@
 """Records in the database, one part per noun. The queue changes runs and threads while they are driven; this is for everything else.
 
-Every statement that a user's request reaches carries the owner; what belongs to somebody else is not found, in the same words as
-what is not there.
+Every statement that a user's request can reach is restricted to the owner. Another owner's things are reported as not found, in the same
+words as things that don't exist.
 """
 
 from __future__ import annotations
@@ -28,4 +28,4 @@ class Repository(
     WaitingRecords,
     ClaimRecords,
 ):
-    """`Repository(database, clock)`; see `RecordsPart` for what else it can be given."""
+    """`Repository(database, clock)`; see `RecordsPart` for further arguments."""

@@ -1,7 +1,7 @@
-"""Callers' own keys for what they start: the same key with the same request gives what it gave before.
+"""Callers' own keys for what they start: the same key with the same request returns the same result as before.
 
-Functions of a connection. `remember` stands in the transaction that makes the thing, so that a key is known exactly when what it started
-is: after a kill, too. A row holds ids and a hash, and nothing of the request.
+Functions of a connection. `remember` runs in the transaction that creates the thing, so the two are always stored together, even after a
+kill. A row contains ids and a hash, and nothing of the request.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from stepwell.errors import RequestKeyError
 from stepwell.sql import Connection
 
 KEPT_S = 2 * 24 * 3600.0
-"""How long a key is known."""
+"""How long a key is remembered."""
 
 
 def recall(connection: Connection, key: RequestKey) -> list[str] | None:
-    """The ids of what the key has started; `None` if it is new. `RequestKeyError` if that was another request."""
+    """The ids of what the key has started; `None` if it is new. `RequestKeyError` if the request differs."""
     row = connection.execute(
         "SELECT fingerprint, made FROM request_keys WHERE owner = ? AND key = ?", (key.owner, key.key)
     ).fetchone()
@@ -26,8 +26,8 @@ def recall(connection: Connection, key: RequestKey) -> list[str] | None:
         return None
     if row["fingerprint"] != key.fingerprint:
         raise RequestKeyError(
-            "This Idempotency-Key was sent before, with another request. Send each request with a key of its own, and only a "
-            "repetition, unchanged, with the same one."
+            "This Idempotency-Key was sent before, with another request. Use a new key for each request, and the same key only to "
+            "repeat a request unchanged."
         )
     return list(loads(row["made"]))
 

@@ -1,4 +1,4 @@
-"""Runs as records: found, listed, forgotten. Admitting, driving and ending them is the queue's."""
+"""Runs as records: found, listed, deleted. The queue admits, drives and ends them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stepwell.errors import NotFoundError, ThreadBusyError
 from stepwell.sql import Connection
 
 _EVENTS = Kept("events", size="length(data)")
-# `number` is the order of admission: exact where two runs were made in the same moment.
+# `number` is the order of admission, which also orders runs created at the same moment.
 _ORDER: Order = {"created_at": "number", "updated_at": "updated_at", "status": "status", "run_id": "run_id"}
 
 
@@ -41,10 +41,10 @@ class RunRecords(RecordsPart):
         return await self._database.read(work)
 
     async def delete_run(self, owner: str | None, thread_id: str, run_id: str) -> None:
-        """Forget a finished run and its events; its checkpoints stay, the thread stands on them."""
+        """Delete a finished run and its events. Its checkpoints stay, because the thread builds on them."""
 
         def work(connection: Connection) -> bool:
-            """What it said goes in slices, the run itself at the end. Gives whether there may be more."""
+            """Delete its events in slices, and the run itself at the end. Returns whether there may be more."""
             if not _run(connection, owner, thread_id, run_id).finished:
                 raise ThreadBusyError(f"Run '{run_id}' has not ended. Cancel it, or wait for it, then delete it.")
             if delete_slice(connection, _EVENTS, "run_id = ?", (run_id,)):
@@ -60,7 +60,7 @@ class RunRecords(RecordsPart):
     async def open_runs(
         self, owner: str | None, thread_id: str | None, status: Literal["pending", "running"] | None
     ) -> list[str]:
-        """Ids of runs that have not ended: of a thread or of all, with a status or with either."""
+        """Ids of runs that have not ended: of one thread or all, pending, running or both."""
         chosen = [owned_by(owner), Clause("status IN ('pending', 'running')")]
         if thread_id is not None:
             chosen.append(Clause("thread_id = ?", (thread_id,)))
@@ -77,13 +77,13 @@ class RunRecords(RecordsPart):
         return await self._database.read(work)
 
     async def count_active_runs(self, owner: str) -> int:
-        """Runs of this owner that are pending or running."""
+        """This owner's pending and running runs."""
         sql = "SELECT COUNT(*) FROM runs WHERE owner = ? AND status IN ('pending', 'running')"
         return int(await self._database.read(lambda connection: connection.execute(sql, (owner,)).fetchone()[0]))
 
 
 def _run(connection: Connection, owner: str | None, thread_id: str, run_id: str) -> Run:
-    # A thread that is being erased is gone, whatever is still there of its runs.
+    # A thread that is being erased counts as deleted, even while some of its runs remain.
     there = Clause("EXISTS (SELECT 1 FROM threads WHERE threads.thread_id = runs.thread_id)")
     where = all_of(Clause("run_id = ?", (run_id,)), Clause("thread_id = ?", (thread_id,)), owned_by(owner), there)
     row = connection.execute(f"SELECT * FROM runs WHERE {where.sql}", where.bound).fetchone()  # noqa: S608 - clauses of ours
@@ -93,7 +93,7 @@ def _run(connection: Connection, owner: str | None, thread_id: str, run_id: str)
 
 
 def read_result(connection: Connection, run_id: str) -> bytes | None:
-    """What a run gave, as JSON: kept with it, or the last values that it journaled."""
+    """A run's result as JSON: stored with it, or the last values in its journal."""
     run = connection.execute("SELECT thread_id, result, result_document FROM runs WHERE run_id = ?", (run_id,)).fetchone()
     if run is None or run["result"] is not None:
         return run and bytes(run["result"])

@@ -1,10 +1,10 @@
 """Pieces of SQL for a search: whose things, which of them, in what order.
 
-Rule to keep: what a user wrote is only ever a bound parameter. The SQL itself is put together from text in this program.
+Rule to keep: user input is only ever a bound parameter. The SQL itself consists of text in this program.
 
-JSON containment: an object contains another when every key of that one is there with the same value, objects inside by the same
-rule. Lists are compared whole, and an object inside a list with its keys in order. `1` and `1.0` are the same, `1` and `true` are
-not, `null` is not the same as missing. In Postgres an object inside a list may have its keys in any order.
+JSON containment: an object contains another if it has every key of that one with the same value, and the same holds for nested objects.
+Lists are compared as a whole, and an object inside a list with its keys in order. `1` and `1.0` are equal, `1` and `true` are not, `null`
+is not the same as missing. In Postgres an object inside a list may have its keys in any order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from stepwell.errors import InvalidRequestError
 from stepwell.sql import Clause, Dialect
 
 _DEEPEST = 20  # SQLite joins 64 tables at most
-_MOST_LEAVES = 100
+_MAX_LEAVES = 100
 _LARGEST = 2**63 - 1
 
 __all__ = [
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 Order = Mapping[str, str]
-"""What a caller may sort by -> the column."""
+"""Sort key for callers -> column."""
 
 
 EVERYTHING = Clause("1 = 1")
@@ -49,17 +49,17 @@ def all_of(*clauses: Clause) -> Clause:
 
 
 def owned_by(owner: str | None) -> Clause:
-    """What this user may see and change; `None` is the program itself."""
+    """What this user may see and change; `None` means the program itself."""
     return EVERYTHING if owner is None else Clause("owner = ?", (owner,))
 
 
 def shown_to(owner: str | None) -> Clause:
-    """What this user may see: also what belongs to the server."""
+    """What this user may see, including what belongs to the server."""
     return EVERYTHING if owner is None else Clause("owner IN (?, ?)", (owner, SYSTEM))
 
 
 def order_by(page: Page, order: Order, *, then: str = "rowid") -> Clause:
-    """The end of a SELECT: sorted, cut to the page. Equals come in the order they were made in: by the column `then`."""
+    """The end of a SELECT: sorted, limited to the page. Ties are ordered by creation, with the column `then`."""
     column = order.get(page.sort_by)
     if column is None:
         raise InvalidRequestError(f"Cannot sort by '{page.sort_by}'. Sort by one of: {', '.join(sorted(order))}.")
@@ -74,22 +74,22 @@ def contains(dialect: Dialect, column: str, wanted: Mapping[str, Any]) -> Clause
 
 
 class Leaf(NamedTuple):
-    """What a filter asks for at one path. An empty object stands for any object."""
+    """The value a filter wants at one path. An empty object stands for any object."""
 
     path: tuple[str, ...]
     value: Any
 
 
 def leaves_of(wanted: Mapping[str, Any]) -> list[Leaf]:
-    """What a filter asks for, if it can be asked for."""
+    """The filter's conditions. Raises `InvalidRequestError` if they are not supported."""
     leaves = [Leaf(path, _comparable(value)) for path, value in _leaves(wanted, ())]
-    if len(leaves) > _MOST_LEAVES:
-        raise InvalidRequestError(f"The filter has {len(leaves)} values; at most {_MOST_LEAVES} can be asked for at once.")
+    if len(leaves) > _MAX_LEAVES:
+        raise InvalidRequestError(f"The filter has {len(leaves)} values; at most {_MAX_LEAVES} are allowed.")
     return leaves
 
 
 def holds(document: Any, leaves: Iterable[Leaf]) -> bool:
-    """The same as `contains`, for a document that is not in a column."""
+    """Like `contains`, for a document that is not in a column."""
     return all(_holds(document, leaf) for leaf in leaves)
 
 
@@ -130,7 +130,7 @@ def _comparable(value: Any) -> Any:
         case Mapping() | None:
             return value
         case _:
-            return loads(dumps(value))  # refuses what is no JSON
+            return loads(dumps(value))  # refuses values that are not JSON
 
 
 def _number(value: float) -> float:
@@ -138,7 +138,9 @@ def _number(value: float) -> float:
         try:
             return float(value)  # as SQLite reads it in JSON
         except OverflowError as error:
-            raise InvalidRequestError("The filter holds a number too large to compare with. Ask for a smaller one.") from error
+            raise InvalidRequestError(
+                "The filter contains a number that is too large to compare with. Use a smaller one."
+            ) from error
     return value
 
 
@@ -146,5 +148,5 @@ def _text(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise InvalidRequestError("The filter holds text that is no valid Unicode (half of a surrogate pair).") from error
+        raise InvalidRequestError("The filter contains invalid Unicode text (half of a surrogate pair).") from error
     return value

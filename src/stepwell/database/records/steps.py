@@ -1,4 +1,4 @@
-"""Steps of threads in the database: added by the run that took them, read by whoever the thread belongs to."""
+"""Steps of threads in the database: added by their run, read by the thread's owner."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INSERT = (
     " error, input_tokens, output_tokens, cost_usd) SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
     " FROM steps WHERE thread_id = ?"
 )
-# What runs used that have ended, and what the one under way has used so far, as its steps tell it.
+# The usage of ended runs, and of the current run so far, according to its steps.
 _USED = """
 SELECT COALESCE(SUM(calls), 0) AS calls, COALESCE(SUM(input_tokens), 0) AS input, COALESCE(SUM(output_tokens), 0) AS output,
   SUM(cost_usd) AS cost, COUNT(DISTINCT CASE WHEN cost_usd IS NULL THEN run_id END) AS unpriced
@@ -40,13 +40,13 @@ class StepRecords(RecordsPart):
     """The part of the repository that is about steps."""
 
     async def add_steps(self, lease: Lease, steps: Sequence[Step]) -> None:
-        """Keep what ran, with the thread. Refused with `LeaseLostError` like any write."""
+        """Store steps that ran with their thread. Refused with `LeaseLostError` like any write."""
         await self._database.write(fenced(lease, lambda connection: keep_steps(connection, lease, steps)))
 
     async def steps(
         self, owner: str | None, thread_id: str, *, run_id: str | None = None, after: int = 0, limit: int = 100
     ) -> list[KeptStep]:
-        """In the order in which they ended, behind number `after`: of the thread, or of one run."""
+        """In the order they ended, after number `after`: of the thread, or of one run."""
         chosen = [Clause("thread_id = ?", (thread_id,)), Clause("number > ?", (after,))]
         if run_id is not None:
             chosen.append(Clause("run_id = ?", (run_id,)))
@@ -78,7 +78,7 @@ class StepRecords(RecordsPart):
 
 
 def keep_steps(connection: Connection, lease: Lease, steps: Sequence[Step]) -> None:
-    """Add steps at the end. The caller has made sure that the lease still holds."""
+    """Add steps at the end. The caller has checked that the lease still holds."""
     if steps:
         rows = [(lease.thread_id, lease.run_id, *_columns(step), lease.thread_id) for step in steps]
         connection.executemany(_INSERT, rows)

@@ -1,5 +1,5 @@
-"""What a thread's record shows of its state: its values, and what was written by somebody who held the thread without a run. Functions of
-a connection, for use inside a transaction.
+"""The part of a thread's record that shows its state: its values, and what was written under a hold, without a run. Functions of a
+connection, for use inside a transaction.
 
 ```
 hold ──> checkpoints and writes, step by step ──> save_thread_state: the record shows them, the hold ends
@@ -7,11 +7,11 @@ hold ──> checkpoints and writes, step by step ──> save_thread_state: the
                         └── crash ──> forget_unsaved: as if nothing had been written
 ```
 
-What a hold writes counts only when it is saved, because LangGraph stores an update in several steps, and the first of them
-alone would look like the outcome of the task that is next.
+What a hold writes only counts once it is saved, because LangGraph stores an update in several steps, and the first of them alone would look
+like the result of the next task.
 
-Values have a table of their own: the thread's row is written with every event, and values may be large. They are JSON, or the number of a
-document (`database/documents/book`), and then they are put together when somebody asks for them.
+Values have their own table: the thread's row is written with every event, and values may be large. They are stored as JSON, or as the
+number of a document (`database/documents/book`), which is put together when read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def save_thread_state(
     status: ThreadStatus,
     now: float,
 ) -> Thread:
-    """Keep values, interrupts and status, and end the hold. Interrupts the thread went on without are dropped."""
+    """Store values, interrupts and status, and end the hold. Interrupts the thread continued without are dropped."""
     fence.require(connection, lease)
     settle(connection, lease.thread_id, lease.run_id, interrupts, now=now)
     waiting = open_interrupts(connection, lease.thread_id)
@@ -51,13 +51,13 @@ def save_thread_state(
 
 
 def forget_unsaved(connection: Connection, held: Iterable[Row]) -> None:
-    """Whoever held these threads is gone: drop what they had written and not saved."""
+    """The holders of these threads are dead: delete what they wrote and did not save."""
     for row in held:
         statements.delete_runs(connection, row["thread_id"], [row["lease_run"]])
 
 
 def keep_values(connection: Connection, thread_id: str, values: bytes | Document | None) -> None:
-    """Keep values. `None` leaves what is there."""
+    """Store values. `None` leaves the existing ones."""
     if values is None:
         return
     text, number = keep_text(connection, thread_id, values)
@@ -69,7 +69,7 @@ def keep_values(connection: Connection, thread_id: str, values: bytes | Document
 
 
 def keep_text(connection: Connection, thread_id: str, text: bytes | Document) -> tuple[bytes | None, int | None]:
-    """What two columns hold for a text: itself, or the number of its document, which is put into its table."""
+    """A text as two columns: the text itself, or the number of its document, which is inserted into its table."""
     if not isinstance(text, Document):
         return text, None
     insert_documents(connection, [(thread_id, text)])

@@ -1,4 +1,4 @@
-"""Threads as records: made, found, changed, copied and erased. Their status and values are written by the queue, when a run ends."""
+"""Threads as records: created, found, changed, copied and erased. The queue writes their status and values when a run ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ORDER: Order = {name: name for name in ("thread_id", "status", "created_at", "u
 
 
 def _made_before(connection: Connection, key: RequestKey | None) -> Thread | None:
-    """The thread that a key has made, if it is still there; one that was deleted since is made again."""
+    """The thread a key has created, if it still exists; a deleted one is created again."""
     made = request_keys.recall(connection, key) if key else None
     row = _row(connection, None, made[0]) if made else None
     return None if row is None else _whole(connection, row)
@@ -35,8 +35,8 @@ class ThreadRecords(RecordsPart):
     async def create_thread(
         self, thread: Thread, *, if_exists: Literal["raise", "do_nothing"], key: RequestKey | None = None
     ) -> Thread:
-        """`do_nothing` gives the caller's own existing thread; somebody else's thread of that id is `AlreadyExistsError`. With a key that
-        has made a thread before, it is that one, as long as it is there."""
+        """`do_nothing` returns the caller's own existing thread; another owner's thread with that id is an `AlreadyExistsError`. If the key
+        has created a thread before, returns that one while it exists."""
         now = to_time(self._clock.now())
 
         def work(connection: Connection) -> Thread:
@@ -56,7 +56,7 @@ class ThreadRecords(RecordsPart):
         return await self._database.write(work)
 
     async def get_thread(self, owner: str | None, thread_id: str, *, with_values: bool = True) -> Thread:
-        """Values may be large, and cost what they weigh: whoever does not need them leaves them out, and gets `None`."""
+        """Values may be large and slow to read: leave them out if you don't need them (they are `None` then)."""
 
         def work(connection: Connection) -> Thread:
             row = owned_thread(connection, owner, thread_id)
@@ -78,10 +78,10 @@ class ThreadRecords(RecordsPart):
     async def save_thread_state(
         self, lease: Lease, *, values: bytes | Document, interrupts: Sequence[PendingInterrupt], status: ThreadStatus
     ) -> Thread:
-        """Show what somebody who holds the thread (`RunQueue.hold`) has written into its checkpoints, and end the hold.
+        """Publish what a holder of the thread (`RunQueue.hold`) has written into its checkpoints, and end the hold.
 
-        `values` is JSON. Interrupts that are not among `interrupts` are dropped, and an earlier error is forgotten. What a hold
-        wrote and did not save is gone after a crash. Refused with `LeaseLostError` like any write.
+        `values` is JSON. Interrupts not in `interrupts` are dropped, and an earlier error is cleared. What a hold wrote and did not
+        save is lost after a crash. Refused with `LeaseLostError` like any write.
         """
         now = to_time(self._clock.now())
         return await self._database.write(
@@ -93,7 +93,7 @@ class ThreadRecords(RecordsPart):
     ) -> list[Thread]:
         where = self._matching(owner, wanted)
         leaves, first, last = leaves_of(wanted.values), page.offset, page.offset + page.limit
-        # Values are put together thread by thread. Where something is asked of them, they are looked at here, and so is the page.
+        # Values are put together thread by thread. If the filter concerns them, filtering and paging happen here.
         tail = order_by(replace(page, offset=0, limit=_ALL) if leaves else page, _ORDER)
         sql = f"SELECT * FROM threads WHERE {where.sql}{tail.sql}"  # noqa: S608 - clauses of ours
 
@@ -119,7 +119,7 @@ class ThreadRecords(RecordsPart):
         return await self._database.read(work, patient=bool(leaves))
 
     async def copy_thread(self, owner: str | None, thread_id: str, new_id: str, key: RequestKey | None = None) -> Thread:
-        """A thread with the same checkpoints, values and metadata, and no runs. A key is as for `create_thread`."""
+        """A thread with the same checkpoints, values and metadata, and no runs. For `key` see `create_thread`."""
         now = to_time(self._clock.now())
 
         def work(connection: Connection) -> Thread:
@@ -137,10 +137,10 @@ class ThreadRecords(RecordsPart):
         return await self._database.write(work)
 
     async def delete_thread(self, owner: str | None, thread_id: str) -> None:
-        """Erase the thread and everything that hangs on it: runs, events, checkpoints, interrupts, files, usage detail.
+        """Erase the thread and everything that belongs to it: runs, events, checkpoints, interrupts, files, usage detail.
 
-        That it acted is remembered: of an effect stay key, tool, time and outcome.
-        A thread with a run under way is refused with `ThreadBusyError`: cancel first.
+        That it acted is remembered: an effect's key, tool, time and outcome stay.
+        A thread with a run under way is refused with `ThreadBusyError`: cancel the run first.
         """
 
         def work(connection: Connection) -> None:
@@ -152,7 +152,7 @@ class ThreadRecords(RecordsPart):
         await self._erase([thread_id])
 
     async def delete_expired_threads(self, limit: int = 100) -> list[str]:
-        """Erase threads that were only kept for a while, such as those of stateless runs. Gives which; call again when full."""
+        """Erase threads that were only kept for a while, such as those of stateless runs. Returns them; call again if there are `limit`."""
         now = to_time(self._clock.now())
 
         def work(connection: Connection) -> list[str]:
@@ -184,7 +184,7 @@ def _has_values(connection: Connection, row: Row, leaves: Sequence[Leaf]) -> boo
 
 
 def owned_thread(connection: Connection, owner: str | None, thread_id: str) -> Row:
-    """The thread's row, if it is this owner's."""
+    """The thread's row, if it belongs to this owner."""
     row = _row(connection, owner, thread_id)
     if row is None:
         raise NotFoundError("thread", thread_id, "Search the threads to see which there are, or create it.")

@@ -1,12 +1,12 @@
-"""A thread's turns: runs that brought an input, with those that went on after an answer, and how they follow one another.
+"""A thread's turns: runs with an input, together with the runs that continued after an answer, and their order.
 
 ```
-turn 1 ── turn 2 ── turn 3        a turn begins at a checkpoint; the run that wrote that one's parent says which turn it follows
+turn 1 ── turn 2 ── turn 3        a turn begins at a checkpoint; the run that wrote its parent shows which turn it follows
              └───── turn 3'       the same message, edited: a turn with the same `previous`
 ```
 
-The first turn has nothing before it to fork from, so another version of it starts from its own first checkpoint, where its input was
-taken and nothing was done with it yet.
+The first turn has no predecessor to fork from, so another version of it starts from its own first checkpoint, where its input was received
+and nothing had been done with it yet.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _CHECKPOINT = (
 _NEWEST = "SELECT MAX(checkpoint_id) AS newest FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ''"
 _FROM_THE_NEWEST = 2**62
 _LONGEST_WAY = 100
-"""Checkpoints between two turns that no run wrote: a person who writes to the state makes one for each write."""
+"""Maximum number of checkpoints between two turns that no run wrote: each time a person edits the state, that adds one."""
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a turn stands: its first checkpoint, that one's parent, its last."""
+    """A turn's first checkpoint, the parent of that, and its last."""
 
     first: str | None = None
     parent: str | None = None
@@ -48,7 +48,7 @@ class TurnRecords(RecordsPart):
     """The part of the repository that is about turns."""
 
     async def turns(self, owner: str | None, thread_id: str, *, before: int | None = None, limit: int = 50) -> Turns:
-        """Newest first, behind the cursor `before`."""
+        """Newest first, after the cursor `before`."""
 
         def work(connection: Connection) -> Turns:
             owned_thread(connection, owner, thread_id)
@@ -89,7 +89,7 @@ class _Way:
         return newest
 
     def turn_at(self, checkpoint_id: str | None) -> str | None:
-        """The turn that a checkpoint belongs to, or the nearest before it."""
+        """The turn a checkpoint belongs to, or the nearest one before it."""
         for _ in range(_LONGEST_WAY):
             row = self._checkpoint(checkpoint_id)
             if row is None:
@@ -118,10 +118,10 @@ class _Way:
         if place.parent is None:
             return place.first
         origin = self._checkpoint(place.parent)
-        return place.parent if origin is not None else None  # what was pruned cannot be gone back to
+        return place.parent if origin is not None else None  # a pruned checkpoint can't be returned to
 
     def _previous(self, place: _Place) -> str | None:
-        """The turn before. Another version of the first turn stands on that one's first checkpoint, and follows none either."""
+        """The turn before. Another version of the first turn starts from that one's first checkpoint, and follows none either."""
         parent = self._checkpoint(place.parent)
         if parent is None or (parent["parent_checkpoint_id"] is None and self._is_first(place.parent, parent["run_id"])):
             return None

@@ -1,4 +1,4 @@
-"""What records are found by and listed as: filters, pages, turns, usage, effects."""
+"""Types for finding and listing records: filters, pages, turns, usage, effects."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ class AssistantFilter:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     graph_id: str | None = None
     name: str | None = None
-    """Part of the name, in any case."""
+    """Part of the name; case does not matter."""
 
 
 @dataclass(frozen=True)
 class UsageRow:
-    """A sum of usage; `key` is what it was grouped by (a run, a thread, an owner, a day, a model)."""
+    """A total; `key` is what it was grouped by (a run, a thread, an owner, a day, a model)."""
 
     key: str
     runs: int
     usage: ModelUsage
     unpriced_runs: int = 0
-    """Runs among them whose price nobody knows: the cost is that of the others."""
+    """How many of the runs have an unknown price: the cost is that of the others."""
 
     def as_json(self) -> dict[str, Any]:
-        """As it goes out, over HTTP and on the command line."""
+        """For HTTP and the command line."""
         used = self.usage
         return {
             "key": self.key,
@@ -68,7 +68,7 @@ class UsageRow:
 
 @dataclass(frozen=True)
 class ThreadUsage:
-    """What all runs of a thread used, the one under way included, and what its last model call read and wrote."""
+    """The usage of all runs of a thread, including the current one, and the tokens of its last model call."""
 
     calls: int
     input_tokens: int
@@ -81,7 +81,7 @@ class ThreadUsage:
 
 @dataclass(frozen=True)
 class DeviceClaim:
-    """A device is about to carry out what an interrupt asks. Until `expires_at`, only an answer of its own is taken."""
+    """A device is about to carry out what an interrupt asks. Until `expires_at`, only this device's answer is accepted."""
 
     device_id: str
     expires_at: datetime
@@ -89,7 +89,7 @@ class DeviceClaim:
 
 @dataclass(frozen=True)
 class HeldClaim:
-    """A claim, and the id by which its holder answers, renews it and gives it back. Nobody else is told the id."""
+    """A claim, and the id with which its holder answers, renews it and gives it back. Nobody else learns the id."""
 
     claim_id: str
     claim: DeviceClaim
@@ -97,7 +97,7 @@ class HeldClaim:
 
 @dataclass(frozen=True)
 class Waiting:
-    """A question that waits for somebody, with what a list of them shows."""
+    """An open question, with what a list shows of it."""
 
     question: PendingInterrupt
     thread_id: str
@@ -112,7 +112,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Turn:
-    """A run that brought an input, and those that went on after answers to its questions: one step of a conversation.
+    """A run with an input, and the runs that continued after answers to its questions: one step of a conversation.
 
     Turns with the same `previous` are versions of one message. `fork_from` is the checkpoint to start another version from.
     """
@@ -131,7 +131,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Turns:
-    """A page of turns, newest first. `head` is the one whose branch the thread stands on."""
+    """A page of turns, newest first. `head` is the turn at the end of the thread's current branch."""
 
     turns: Sequence[Turn]
     head: str | None
@@ -143,7 +143,7 @@ EffectOutcome = Literal["unknown", "under_way", "done", "not_done"]
 
 @dataclass(frozen=True)
 class EffectFilter:
-    """`open`: only those that a person should look at, because nobody knows their outcome or no thread tells of them."""
+    """`open`: only those a person should look at, because their outcome is unknown or no thread mentions them."""
 
     open: bool = True
     thread_id: str | None = None
@@ -151,7 +151,7 @@ class EffectFilter:
 
 @dataclass(frozen=True)
 class EffectRecord:
-    """Something that a tool which runs at most once did, or began to do. It outlives its thread, without what the thread said."""
+    """Something done, or begun, by a tool that runs at most once. It outlives its thread, without the thread's content."""
 
     key: str
     tool: str
@@ -162,14 +162,14 @@ class EffectRecord:
     run_id: str | None = None
     owner: str | None = None
     taken_back: bool = False
-    """Its run was rolled back with everything it said: no thread tells of it."""
+    """Its run was rolled back with everything it wrote: no thread mentions it."""
     note: str | None = None
     settled_at: datetime | None = None
     settled_by: str | None = None
-    """Who found out about an outcome that was unknown, what they noted, and when."""
+    """Who found out about an unknown outcome; `note` is what they noted, `settled_at` when."""
 
     def as_json(self) -> dict[str, Any]:
-        """As it goes out, over HTTP and on the command line."""
+        """For HTTP and the command line."""
         return {
             "key": self.key,
             "tool": self.tool,

@@ -1,7 +1,7 @@
-"""What runs used of models, summed. Rows are written when a run ends, and when an attempt at it ends; a thread that is erased leaves its
-sums, without its id. What an attempt used before the process was killed is not known.
+"""Model usage of runs, summed up. Rows are written when a run ends, and when an attempt at it ends; an erased thread leaves its totals,
+without its id. What an attempt used before the process was killed is unknown.
 
-A sum is of one key and one model. Its cost adds up the prices that are known, and is `None` where none is.
+A total is for one key and one model. Its cost adds up the known prices, and is `None` if none is known.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from stepwell.sql import Connection, Row
 
 _KEYS: Mapping[UsageGroup, str] = {
     "run": "run_id",
-    "thread": "COALESCE(thread_id, '')",  # '' gathers what is left of erased threads
+    "thread": "COALESCE(thread_id, '')",  # '' collects what is left of erased threads
     "owner": "owner",
     "model": "model",
 }
@@ -30,7 +30,7 @@ class UsageRecords(RecordsPart):
     async def usage(
         self, owner: str | None, group_by: UsageGroup, *, thread_id: str | None = None, since: datetime | None = None
     ) -> list[UsageRow]:
-        """`since`: only runs that ended then or later."""
+        """`since`: only runs that ended at that time or later."""
         chosen = [owned_by(owner)]
         if since is not None:
             chosen.append(Clause("finished_at >= ?", (to_time(since),)))
@@ -47,7 +47,7 @@ class UsageRecords(RecordsPart):
 
 
 def keep_usage(connection: Connection, lease: Lease, usage: Sequence[ModelUsage], now: float) -> None:
-    """Add what an attempt used to what earlier ones of its run did. A price that is unknown once is unknown for the sum."""
+    """Add an attempt's usage to that of earlier attempts of its run. If one price is unknown, the total is unknown."""
     for used in usage:
         connection.execute(
             "INSERT INTO usage (run_id, thread_id, owner, model, calls, input_tokens, output_tokens, cost_usd, finished_at)"

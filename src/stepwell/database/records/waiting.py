@@ -1,4 +1,4 @@
-"""What waits for a person: the open questions of one thread or of all that a user has, those that have waited longest first."""
+"""What waits for a person: the open questions of one thread, or of all threads of a user, longest waiting first."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from stepwell.database.rows import from_time, loads, to_time
 from stepwell.errors import InvalidRequestError
 from stepwell.sql import Connection, Row
 
-# Those whose time is not known were asked before it was kept: they are the oldest.
+# Questions without a time were asked before times were stored: they are the oldest.
 _FIND = """
 SELECT i.*, t.metadata, r.assistant_id FROM interrupts AS i CROSS JOIN threads AS t LEFT JOIN runs AS r ON r.run_id = i.asked_by
 WHERE {where} AND t.thread_id = i.thread_id ORDER BY {order} LIMIT ?
 """
-# Not of a stateless run, whose thread is nobody's to find, nor of a thread that is just being erased.
+# Leaves out stateless runs, whose threads are not listed, and threads that are being erased.
 _LISTED = "EXISTS (SELECT 1 FROM threads AS l WHERE l.thread_id = i.thread_id AND l.temporary = 0)"
 _ORDER = "i.created_at NULLS FIRST, i.thread_id, i.ordinal"
 
@@ -27,7 +27,7 @@ class WaitingRecords(RecordsPart):
     async def waiting(
         self, owner: str | None, *, thread_id: str | None = None, after: str | None = None, limit: int = 100
     ) -> list[Waiting]:
-        """Open questions of a thread or of all threads, those that have waited longest first, behind the cursor `after`."""
+        """Open questions of a thread or of all threads, longest waiting first, after the cursor `after`."""
         chosen = [_of(owner, thread_id), *([_behind(after, thread_id)] if after else [])]
         where = all_of(*chosen)
         sql = _FIND.format(where=where.sql, order="i.ordinal" if thread_id else _ORDER)
@@ -48,7 +48,7 @@ class WaitingRecords(RecordsPart):
 
 
 def _of(owner: str | None, thread_id: str | None) -> Clause:
-    """A thread's are found by the thread, whose owner is looked at first; a user's by the user."""
+    """A thread's questions are found by the thread, after a check of its owner; a user's by the user."""
     if thread_id is not None:
         return Clause("i.thread_id = ? AND i.state = 'pending'", (thread_id,))
     if owner is None:
@@ -62,7 +62,7 @@ def _behind(cursor: str, thread_id: str | None) -> Clause:
     try:
         place = (float(time), thread, int(ordinal))
     except ValueError as error:
-        raise InvalidRequestError("'after' is not where a page ended. Send 'next' of the page before.") from error
+        raise InvalidRequestError("'after' is not a valid cursor. Send the 'next' of the previous page.") from error
     if thread_id is not None:
         return Clause("i.ordinal > ?", place[2:])
     return Clause("(COALESCE(i.created_at, 0), i.thread_id, i.ordinal) > (?, ?, ?)", place)

@@ -1,12 +1,12 @@
-"""Copies of the database: made while a server works on it, checked, and put back while none does.
+"""Backups of the database: made while a server runs, checked, and restored while none runs.
 
 ```
 back_up   one snapshot, page by page -> FILE.partial -> integrity check, flushed -> renamed to FILE
-restore   FILE -> checked copy beside the database -> the old file gets a second name -> renamed over it
+restore   FILE -> checked copy beside the database -> the old file gets a second name -> the copy is renamed over it
 ```
 
-A copy that was not finished never has the final name, and at no moment is there no database. Files are readable by their
-owner only: everything users wrote is in them.
+An unfinished copy never has the final name, and there is a database at every moment. Files are readable by their owner only: they contain
+everything users wrote.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from stepwell.database.sqlite.process_lock import ProcessLock
 from stepwell.errors import ConfigurationError
 
 ReportProgress = Callable[[int, int], None]
-"""Pages copied so far, and pages in all."""
+"""Pages copied so far, and total pages."""
 
 _PAGES = 256
 _BUSY_S = 10.0
@@ -38,10 +38,10 @@ class Backup:
 
 
 def back_up(database: Path, file: Path, *, force: bool = False, progress: ReportProgress | None = None) -> Backup:
-    """Copy the database as it stands now. It may be in use."""
+    """Copy the database as it is now. It may be in use."""
     _require_database(database)
     if file.exists() and not force:
-        raise ConfigurationError(f"There is a file '{file.name}' already. Choose another name, or overwrite it with --force.")
+        raise ConfigurationError(f"There is already a file '{file.name}'. Choose another name, or overwrite it with --force.")
     if not file.parent.is_dir():
         raise ConfigurationError(f"There is no folder '{file.parent.name}' for the backup. Make it first.")
     partial = file.with_name(file.name + ".partial")
@@ -53,9 +53,9 @@ def back_up(database: Path, file: Path, *, force: bool = False, progress: Report
 
 
 def restore(file: Path, database: Path, *, kept_as: str, progress: ReportProgress | None = None) -> Path | None:
-    """Put a backup in the database's place. Gives where the earlier database lies now, if there was one.
+    """Replace the database by a backup. Returns where the previous database is now, if there was one.
 
-    Refused with `ConfigurationError` while a server holds the database, and when the file is not a sound backup.
+    Refused with `ConfigurationError` while a server holds the database, and if the file is not a sound backup.
     """
     _require_database(file)
     if check_copy(file) == 0:
@@ -77,13 +77,13 @@ def restore(file: Path, database: Path, *, kept_as: str, progress: ReportProgres
 
 @contextmanager
 def writing_file(file: Path, partial: Path) -> Iterator[None]:
-    """Say which file could not be written, and leave nothing half done behind."""
+    """Name the file that could not be written, and leave no partial file behind."""
     try:
         yield
     except (OSError, sqlite3.OperationalError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise ConfigurationError(
-            f"'{file.name}' cannot be written: {reason}. Nothing has changed. Make room, or choose another place."
+            f"'{file.name}' cannot be written: {reason}. Nothing has changed. Free some space, or choose another place."
         ) from error
     finally:
         with suppress(OSError):
@@ -91,7 +91,7 @@ def writing_file(file: Path, partial: Path) -> Iterator[None]:
 
 
 def check_copy(file: Path) -> int:
-    """Raise `ConfigurationError` unless the file is a whole database of ours that this version can read. Gives its form."""
+    """Raise `ConfigurationError` unless the file is a complete database of ours that this version can read. Returns its form."""
     try:
         with closing(_open(file, write=False)) as connection:
             found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
@@ -112,7 +112,7 @@ def check_copy(file: Path) -> int:
 def _copy(source: Path, target: Path, progress: ReportProgress | None) -> None:
     make_private(target)
     with closing(_open(source, write=False)) as reading, closing(sqlite3.connect(target, isolation_level=None)) as writing:
-        # One snapshot for the whole copy: without it SQLite would begin anew whenever somebody writes.
+        # One snapshot for the whole copy: without it SQLite would start over whenever something is written.
         with opening(source):
             reading.execute("BEGIN")
             reading.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
@@ -142,22 +142,24 @@ def publish(partial: Path, file: Path, *, force: bool) -> None:
         os.replace(partial, file)
     else:
         try:
-            # Unlike a rename, a link fails when somebody else has made the file meanwhile.
+            # Unlike a rename, a link fails if another process has created the file meanwhile.
             os.link(partial, file)
         except FileExistsError as error:
-            raise ConfigurationError(f"Somebody has just made a file '{file.name}'. Choose another name.") from error
+            raise ConfigurationError(
+                f"A file '{file.name}' has just been created by another program. Choose another name."
+            ) from error
     flush_folder(file.parent)
 
 
 def _set_aside(database: Path, aside: Path) -> Path:
     """Give the old database a second name; it keeps its first until the new one takes it."""
-    # Too damaged to be opened may be why there is a restore: then its log is kept beside it as it is.
+    # The database may be too damaged to open, which may be why it is being restored: then its log is kept beside it, unchanged.
     with suppress(sqlite3.DatabaseError), closing(_open(database, write=True)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     os.link(database, aside)
     for end in ("-wal", "-shm"):
         beside = database.with_name(database.name + end)
-        if beside.exists():  # else SQLite would lay the old log over the new file
+        if beside.exists():  # otherwise SQLite would apply the old log to the new file
             os.replace(beside, aside.with_name(aside.name + end))
     return aside
 
@@ -176,7 +178,7 @@ def _require_database(file: Path) -> None:
 
 def flush_folder(folder: Path) -> None:
     if os.name == "nt":
-        return  # has no such thing
+        return  # Windows can't flush folders
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

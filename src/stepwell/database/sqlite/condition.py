@@ -1,4 +1,4 @@
-"""A report on a database file: its form, its size, what is in it. It only reads, and a server may be at work on the file."""
+"""A report on a database file: its schema version (`form`), size and contents. It only reads, so a server may be using the file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stepwell.sql import SqliteConnection
 
 
 def inspect_database(database: Path) -> Condition:
-    """`ConfigurationError` says why the file cannot be read."""
+    """Raises `ConfigurationError` if the file can't be read."""
     with opening(database), closing(_connect(database)) as connection:
         connection.execute("BEGIN")
         form = version_of(connection)
@@ -34,7 +34,7 @@ def _connect(database: Path) -> SqliteConnection:
 
 
 def is_in_use(database: Path) -> bool:
-    """A server holds the database."""
+    """Whether a server holds the database."""
     lock = ProcessLock(database.with_name(database.name + ".lock"))
     if not lock.try_acquire():
         return True

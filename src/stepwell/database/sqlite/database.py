@@ -1,7 +1,7 @@
-"""One SQLite file, written by one thread, read by a few: `SqlDatabase` over it.
+"""One SQLite file, written by one thread and read by a few: `SqlDatabase` over it.
 
-The writer's thread takes everything that is waiting, runs it in one transaction and commits once (`group_commit`). What was awaited
-survives a kill of the process; with `power_loss=True` it survives the machine too, at the price of a flush to disk per group.
+The writer's thread takes everything that is waiting, runs it in one transaction and commits once (`group_commit`). Whatever was awaited
+survives a kill of the process; with `power_loss=True` it also survives a power failure, at the price of a flush to disk per group.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ __all__ = ["Database", "GroupWritten", "Work"]
 T = TypeVar("T")
 
 APPLICATION_ID = 0x5354574C
-"""`STWL`: tells other programs (such as `file`) whose file it is."""
+"""`STWL`: lets other programs (such as `file`) identify the file."""
 _BUSY_TIMEOUT_S = 10.0
 INCREMENTAL = 2
 _PAGES_AT_ONCE = 200
 
 
 class Database(SqlDatabase):
-    """Open with `Database(path)`. A file that cannot be opened is refused with `ConfigurationError`."""
+    """Open with `Database(path)`. Raises `ConfigurationError` if the file can't be opened."""
 
     dialect = SQLITE
 
@@ -57,7 +57,7 @@ class Database(SqlDatabase):
         with opening(path):
             make_private_folder(path.parent)
             _make_private(path)
-            with self.disk_space.lent():  # SQLite makes a file beside this one, also on a disk that is full
+            with self.disk_space.lent():  # SQLite creates a file beside this one, even on a full disk
                 self._writing = self._connect_writer()
         self._start()
 
@@ -90,7 +90,7 @@ class Database(SqlDatabase):
         return freed
 
     async def check(self) -> None:
-        # A page is really written, and no row changes: SQLite puts its header down again.
+        # Really writes a page, without changing a row: SQLite rewrites its header.
         await self.write(lambda connection: connection.execute(f"PRAGMA application_id = {APPLICATION_ID}"))
 
     def _close_connections(self) -> None:
@@ -108,20 +108,20 @@ class Database(SqlDatabase):
     def _connect_writer(self) -> SqliteConnection:
         connection = self._connect()
         with _closed_on_error(connection):
-            # Counts for a new file only: space that is freed can be given back bit by bit, without copying the file. Said again to a
-            # file that knows it, it would be written again, for which a full disk has no room.
+            # Takes effect for a new file only: freed space can then be returned bit by bit, without copying the file. Setting it
+            # again would write to the file, for which a full disk has no space.
             if connection.execute("PRAGMA auto_vacuum").fetchone()[0] != INCREMENTAL:
                 connection.execute(f"PRAGMA auto_vacuum = {INCREMENTAL}")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA synchronous = {self._synchronous}")
             connection.execute("PRAGMA foreign_keys = ON")
-            # Deleted means gone: a thread's bytes do not linger in free pages.
+            # Deleted means gone: a thread's bytes must not linger in free pages.
             connection.execute("PRAGMA secure_delete = ON")
             migrate(connection)
         return connection
 
     def _connect(self) -> SqliteConnection:
-        """Without anything that writes: a reader can be opened while the disk is full."""
+        """Writes nothing, so a reader can be opened while the disk is full."""
         connection: SqliteConnection = sqlite3.connect(
             self.path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, factory=SqliteConnection
         )
@@ -146,20 +146,20 @@ class Database(SqlDatabase):
                 self._tell_written(len(group), perf_counter() - began)
                 tell_waiting(group)
                 log.written()
-        # Without `PRAGMA optimize`: plans that follow from the schema alone are pinned by a test. Statistics of a file that was nearly
-        # empty would have SQLite read whole tables a year later.
+        # Without `PRAGMA optimize`: a test pins the query plans that follow from the schema alone. Statistics from a nearly empty file
+        # would make SQLite read whole tables a year later.
         connection.close()
 
 
 def free_bytes(connection: Connection) -> int:
-    """What the file holds of pages that nothing stands on."""
+    """The size of unused pages inside the file."""
     pages, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("freelist_count", "page_size"))
     return int(pages * size)
 
 
 def _give_back_some(connection: Connection) -> int:
     before = free_bytes(connection)
-    # Stepped through to its end: each row of the answer is a page that was given back.
+    # Fetch all rows: each one is a page that was given back.
     connection.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})").fetchall()
     return before - free_bytes(connection)
 
@@ -172,9 +172,9 @@ def _size(file: Path) -> int:
 
 
 def _make_private(path: Path) -> None:
-    """Make the file readable by its owner only: everything users write is in it. SQLite gives a new log beside it the same rights.
+    """Make the file readable by its owner only, since it contains everything users write. SQLite gives a new log the same permissions.
 
-    A file that exists is not opened: closing it again would take SQLite's locks away from this process's other connections.
+    An existing file is not opened: closing it again would release the SQLite locks of this process's other connections.
     """
     with suppress(FileExistsError):
         open_private(path).close()
@@ -184,7 +184,7 @@ def _make_private(path: Path) -> None:
 
 @contextmanager
 def _closed_on_error(connection: sqlite3.Connection) -> Iterator[None]:
-    """A file that is refused is not held open."""
+    """Close the connection to a file that is refused."""
     try:
         yield
     except BaseException:

@@ -1,12 +1,12 @@
-"""Space on the disk that the database is on: below a mark no new run is let in, and a little is kept back for deleting.
+"""Space on the database's disk: below a threshold no new runs are admitted, and a little is reserved for deleting.
 
-Deleting writes first: what goes is overwritten, in SQLite's log. On a disk without a single byte left nothing could be deleted. So a
-server keeps a file of a few megabytes beside its database, the *reserve*. When deleting finds the disk full, the reserve is lent to it
-for one transaction; whatever else waits for room cannot have it, because the one writer does this itself. It is there while a server
-runs, and is left behind by one that was killed, for the next to start with.
+Deleting writes first: deleted data is overwritten, in SQLite's log. On a completely full disk nothing could be deleted. So a server keeps a
+file of a few megabytes beside its database, the *reserve*. When a deletion finds the disk full, it gets the reserve's space for one
+transaction; nothing else can use that space, because the one writer does this itself. The reserve exists while a server runs; a killed
+server leaves it behind for the next one.
 
-A deletion first empties SQLite's log into the file, which may grow by what is only in the log so far. If that needed more than the
-reserve, nothing could ever be deleted. So a write is refused when the log could not be copied any more with half of the reserve; the
+A deletion first empties SQLite's log into the file, which may grow by everything that is only in the log so far. If that needed more than
+the reserve, nothing could ever be deleted. So a write is refused once the log could no longer be copied with half of the reserve; the
 other half is for the deletion itself.
 """
 
@@ -24,11 +24,11 @@ from stepwell.errors import StorageUnavailableError
 MB = 1_000_000
 LEAST_FREE_BYTES = 64 * MB
 _LARGEST_SHARE = 20
-"""Of a small disk, no more than this part is kept free."""
+"""On a small disk, at most one part in this many is kept free."""
 _RESERVE_BYTES = 4 * 1024 * 1024
 _RESERVE_SHARE = 12
 _SLACK_BYTES = 64 * 1024
-"""Left free when the reserve is filled, for a lock file and the like."""
+"""Left free when the reserve is filled, for lock files and the like."""
 
 
 class _Disk(NamedTuple):
@@ -37,7 +37,7 @@ class _Disk(NamedTuple):
 
 
 class DiskSpace:
-    """The disk of one database. `least_free`: refuse new runs below so many bytes; 0 never does; `None` is the usual mark."""
+    """The disk of one database. `least_free`: refuse new runs below this many bytes; 0 never refuses; `None` is the default threshold."""
 
     def __init__(self, database: Path, *, least_free: int | None = None) -> None:
         self._database = database
@@ -56,24 +56,24 @@ class DiskSpace:
         return disk.free < self._mark(disk)
 
     def require(self) -> None:
-        """`StorageUnavailableError` when there is too little room to begin something new."""
+        """Raise `StorageUnavailableError` when there is too little space to start something new."""
         disk = self._disk()
         if disk.free < (mark := self._mark(disk)):
             raise StorageUnavailableError(
                 f"The disk of the database is nearly full: {disk.free / MB:.1f} MB are free, and new runs need {mark / MB:.1f} MB. "
-                "Runs under way go on. Delete threads, or let the operator make room with `stepwell db prune`."
+                "Runs under way continue. Delete threads, or ask the operator to free space with `stepwell db prune`."
             )
 
     def can_copy_log(self, grown_to: int, unwritten: int) -> bool:
-        """Whether the log would still fit into the file, which then has `grown_to` bytes, after `unwritten` more were written to it."""
+        """Whether the log, after `unwritten` more bytes, could still be copied into the file, which then has `grown_to` bytes."""
         try:
             growth = max(0, grown_to - self._database.stat().st_size)
             return growth + unwritten <= self._disk().free + self._reserved() // 2
         except OSError:
-            return True  # the file or its disk is gone, and the commit itself will say so
+            return True  # the file or its disk is gone; the commit itself will report that
 
     def keep_reserve(self) -> None:
-        """From now on there is a reserve, as large as the disk allows."""
+        """From now on keep a reserve, as large as the disk allows."""
         self._keeps = True
         self._fill_reserve()
 
@@ -83,7 +83,7 @@ class DiskSpace:
 
     @contextmanager
     def lent(self) -> Iterator[None]:
-        """Give the reserve's room to whoever works inside, and take it back as far as there is any."""
+        """Free the reserve's space for the code inside, then take back as much as possible."""
         there = self._reserved() > 0
         if there:
             os.truncate(self._reserve, 0)
@@ -97,7 +97,7 @@ class DiskSpace:
         disk, there = self._disk(), self._reserved()
         size = min(_RESERVE_BYTES, disk.total // _RESERVE_SHARE, there + disk.free - _SLACK_BYTES)
         if size > there:
-            with suppress(OSError):  # somebody was quicker: it is tried again after the next deletion
+            with suppress(OSError):  # something else took the space: retried after the next deletion
                 _allocate(self._reserve, size)
 
     def _reserved(self) -> int:
@@ -116,7 +116,7 @@ class DiskSpace:
             usage = shutil.disk_usage(self._folder)
             return _Disk(usage.total, usage.free)
         found = os.statvfs(self._folder)
-        # What an ordinary user may still write; a part of the disk is often kept for root.
+        # What an ordinary user may still write; part of the disk is often reserved for root.
         return _Disk(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
 
 

@@ -1,16 +1,16 @@
 """Many pieces of work in one transaction, and what happens when one of them, or the transaction, fails. For events it is the last of the
-three stages of batching that are drawn in `runs/streaming`; checkpoints, records and all else come straight here.
+three batching stages drawn in `runs/streaming`; checkpoints, records and everything else come straight here.
 
 ```
 all together ──commit──> done
-     │ a piece fails by itself (refused, malformed): it is undone, the others go on in the same transaction
-     │ the disk is full: everything is undone, then each piece has a transaction of its own, in order: one that is too large takes
-     │                   nobody with it. Work that frees room gets the reserve if it needs to (`disk_space`)
-     │ the log is too long for the disk: the same, after the log was emptied
-     └ the database is locked, broken or gone: all of them fail
+     │ a piece fails by itself (refused, malformed): it is undone, the others continue in the same transaction
+     │ the disk is full: roll back, then each piece gets its own transaction, in order, so that one that is too large does not
+     │                   affect the others. Work that frees space gets the reserve if needed (`disk_space`)
+     │ the log is too long for the disk: the same, after emptying the log
+     └ the database is locked, broken or missing: all of them fail
 ```
 
-What is refused when a piece of a lane could not be stored is said in `database`.
+`database` describes what is refused after a piece of a lane could not be stored.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ _CONCERNS_ALL = frozenset(
 )  # fmt: skip
 _PAGES_GIVEN_BACK = 128
 _PAGES = 1000
-"""In the log when a commit copies it into the file; SQLite's own choice."""
+"""Pages in the log at which a commit copies it into the file; SQLite's default."""
 _PAGES_WHILE_DELETING = 256
 
 
 class _LogTooLongError(sqlite3.OperationalError):
-    """The disk has room for the log and none for what it would add to the file: as good as full (`disk_space`)."""
+    """The disk has space for the log, but not for what it would add to the file: treated as full (`disk_space`)."""
 
     sqlite_errorcode = sqlite3.SQLITE_FULL
 
 
 class GroupCommit:
-    """Runs groups on the writer's connection. Used by the writer thread alone."""
+    """Runs groups on the writer's connection. Used only by the writer's thread."""
 
     def __init__(
         self, connection: SqliteConnection, log: WriteAheadLog, disk_space: DiskSpace, *, synchronous: str = "NORMAL"
@@ -56,10 +56,10 @@ class GroupCommit:
         self._lanes = BrokenLanes()
 
     def run(self, group: Sequence[Job[Any]]) -> None:
-        """Afterwards every job has its result, committed, or its error."""
+        """Afterwards every job has its committed result or its error."""
         try:
             self._run_together(group)
-        except BaseException as error:  # whatever it is, nobody waits for ever
+        except BaseException as error:  # whatever it is, no caller may wait forever
             _undo(self._connection)
             for job in group:
                 job.error = job.error or (unavailable(error) if isinstance(error, sqlite3.Error) else error)
@@ -90,8 +90,8 @@ class GroupCommit:
         if not any(job.frees for job in group):
             self._connection.execute("COMMIT")
             return
-        # Deletions write a lot, one after the other. With little of it in the log each time, nobody waits long for a commit that
-        # happens to copy the log into the file.
+        # Deletions write a lot, one after the other. With a short log, no caller waits long for the commit that copies it into the
+        # file.
         self._connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_WHILE_DELETING}")
         try:
             self._connection.execute("COMMIT")
@@ -99,18 +99,18 @@ class GroupCommit:
             self._connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES}")
 
     def _size(self) -> int:
-        """Of the file, in bytes, when everything in the log is copied into it."""
+        """The file's size in bytes once everything in the log is copied into it."""
         pages, page_bytes = (self._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
         return int(pages * page_bytes)
 
     def _require_room(self, before: int) -> None:
-        """`before`: the size when the transaction began; what was added since is about to be written to the log."""
+        """`before`: the size when the transaction began; what was added since is about to go into the log."""
         size = self._size()
         if not self._disk_space.can_copy_log(size, max(0, size - before)):
             raise _LogTooLongError("database or disk is full")
 
     def _set_level(self, level: str) -> None:
-        """How a commit gets to the disk: FULL waits for it. SQLite lets it be changed between two transactions only."""
+        """How a commit gets to the disk: FULL waits for it. SQLite only allows changing it between two transactions."""
         if level != self._level:
             self._connection.execute(f"PRAGMA synchronous = {level}")
             self._level = level
@@ -128,7 +128,7 @@ class GroupCommit:
             self._run_on_reserve(job)
 
     def _run_on_reserve(self, job: Job[Any]) -> None:
-        """Make room on a disk that has none: the file gets shorter with each step, and the log is cut before and after it."""
+        """Free space on a full disk: each step shortens the file, and the log is emptied before and after it."""
         with self._disk_space.lent():
             self._log.empty()
             try:
@@ -139,7 +139,7 @@ class GroupCommit:
             self._log.empty()
 
     def _give_back(self) -> None:
-        # In the same transaction: otherwise the log could only be emptied into a file that has grown, for which there is no room.
+        # In the same transaction: otherwise the log would have to be emptied into a larger file, for which there is no space.
         self._connection.execute(f"PRAGMA incremental_vacuum({_PAGES_GIVEN_BACK})").fetchall()
 
     def _run_one(self, job: Job[Any]) -> None:
@@ -148,7 +148,7 @@ class GroupCommit:
         self._connection.execute("SAVEPOINT job")
         try:
             job.result = job.work(self._connection)
-        except BaseException as error:  # handed to whoever waits for it
+        except BaseException as error:  # passed on to the caller
             if isinstance(error, sqlite3.Error) and (_concerns_all(error) or not self._connection.in_transaction):
                 raise
             job.error = error

@@ -1,6 +1,7 @@
-"""Brings a database file to the newest form, one numbered SQL file after the other, each in a transaction of its own.
+"""Upgrades a database file to the newest schema, one numbered SQL file after the other, each in its own transaction. A schema version is
+called its *form*.
 
-A file that is newer than this program is refused: an older program would write into tables it does not understand.
+A file newer than this program is refused: an older program would write into tables it does not understand.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 
 def refuse_newer(form: int) -> None:
-    """Raise `ConfigurationError` for a form that this version does not know."""
+    """Raise `ConfigurationError` for a form this version does not know."""
     newest = migrations()[-1].number
     if form > newest:
         raise ConfigurationError(
@@ -38,7 +39,7 @@ def refuse_newer(form: int) -> None:
 
 
 def migrate(connection: sqlite3.Connection) -> list[Migration]:
-    """Apply what is missing. Gives what was applied."""
+    """Apply all missing migrations. Returns those applied."""
     known = migrations()
     refuse_newer(version_of(connection))
     applied = []
@@ -49,7 +50,7 @@ def migrate(connection: sqlite3.Connection) -> list[Migration]:
 
 
 def _apply(connection: sqlite3.Connection, step: Migration) -> bool:
-    # Asked again inside the transaction: another process may be at the same step.
+    # Checked again inside the transaction: another process may be doing the same step.
     connection.execute("BEGIN IMMEDIATE")
     try:
         if version_of(connection) >= step.number:

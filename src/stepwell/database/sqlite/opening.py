@@ -1,4 +1,4 @@
-"""What keeps a database file from being opened, as a sentence for whoever named the file. It opens nothing itself."""
+"""Explains why a database file cannot be opened, as a sentence for the operator who named it. It opens nothing itself."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _ELSEWHERE = "choose another folder with STEPWELL_DATA_DIR, or another file with
 
 @contextmanager
 def opening(path: Path) -> Iterator[None]:
-    """`ConfigurationError` in place of what the disk or SQLite raise while a file is opened. No path of the host is in the message."""
+    """Raise `ConfigurationError` instead of the disk's or SQLite's errors while a file is opened. The message contains no host path."""
     try:
         yield
     except sqlite3.OperationalError as error:
         raise ConfigurationError(f"The database '{path.name}' cannot be opened: {error}. Fix that, or {_ELSEWHERE}") from error
     except sqlite3.DatabaseError as error:
         raise ConfigurationError(
-            f"The database '{path.name}' cannot be read: {error}. Put a backup in its place with `stepwell db restore`, or {_ELSEWHERE}"
+            f"The database '{path.name}' cannot be read: {error}. Restore a backup with `stepwell db restore`, or {_ELSEWHERE}"
         ) from error
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else type(error).__name__

@@ -21,7 +21,7 @@ from stepwell.sql import Connection
 
 
 def _newest_checkpoints(connection: Connection) -> list[str]:
-    """Those that were stored last. A few, because a history that was shrunk is stored anew."""
+    """The last ones stored. Several, because a compacted history is stored again."""
     return [row[0] for row in connection.execute("SELECT checkpoint_id FROM checkpoints ORDER BY rowid DESC LIMIT 1000")]
 
 
@@ -84,6 +84,6 @@ class EmbeddedPersistence(Persistence):
         )
 
     def _close(self) -> None:
-        self.database.disk_space.drop_reserve()  # first: closing empties the log, which may need its room
+        self.database.disk_space.drop_reserve()  # first: closing empties the log, which may need this space
         self.database.close()
         self._lock.release()

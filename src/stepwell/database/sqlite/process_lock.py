@@ -1,4 +1,4 @@
-"""A lock that lets one process at a time use a database. The operating system frees it when its holder dies, however it dies."""
+"""A lock that lets one process at a time use a database. The operating system releases it when its holder dies, however it dies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stepwell.private_files import make_private_folder
 
 
 class ProcessLock:
-    """An advisory lock on a file of its own; the file stays."""
+    """An advisory lock on a separate file; the file stays."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -27,7 +27,7 @@ class ProcessLock:
             )
 
     def try_acquire(self) -> bool:
-        """False: another process has it."""
+        """Returns False if another process has it."""
         with opening(self._database):
             make_private_folder(self._path.parent)
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)

@@ -1,10 +1,10 @@
-"""Emptying SQLite's write-ahead log, so that what was deleted is gone from the disk and not only from the tables.
+"""Empties SQLite's write-ahead log, so that deleted data is gone from the disk and not only from the tables.
 
 `secure_delete` overwrites deleted rows, but it does so in the log, which is copied into the file after about a thousand pages and keeps
-its old pages even then, until others are written over them. On a quiet server that never happens. So the writer thread empties the log
-itself: in the first quiet moment after something was written, and once a minute on a server that is never quiet.
+its old pages even then, until they are overwritten. On a quiet server that never happens. So the writer's thread empties the log itself:
+in the first quiet moment after a write, and once a minute on a server that is never quiet.
 
-Used by the writer thread alone, between transactions.
+Used only by the writer's thread, between transactions.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ class WriteAheadLog:
         self._connection = connection
         self._seconds = seconds
         self._due_at: float | None = seconds() + LATEST_S
-        """The latest moment to empty it; `None` when it is empty. A server that was killed leaves one that is not."""
+        """The latest time to empty it; `None` if it is empty. A killed server leaves it non-empty."""
 
     @property
     def patience_s(self) -> float | None:
-        """How long the writer may wait for something to write before it calls `empty`; `None`: for ever."""
+        """How long the writer may wait for work before it calls `empty`; `None`: forever."""
         return None if self._due_at is None else QUIET_S
 
     def written(self) -> None:
-        """Something was written. Empties the log if that was put off for too long."""
+        """Call after a write. Empties the log if that was put off for too long."""
         if self._due_at is None:
             self._due_at = self._seconds() + LATEST_S
         elif self._seconds() >= self._due_at:
             self.empty()
 
     def empty(self) -> None:
-        """Copy everything into the file and cut the log, unless somebody reads from it just now: then it is tried again."""
+        """Copy everything into the file and truncate the log. If a reader is using it now, try again later."""
         busy, before = 1, 0
         try:
             before = self._connection.execute("PRAGMA busy_timeout").fetchone()[0]
-            self._connection.execute("PRAGMA busy_timeout = 0")  # who waits for a write must not wait for a reader
+            self._connection.execute("PRAGMA busy_timeout = 0")  # waiting writes must not wait for a reader
             busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         except sqlite3.Error as error:
             _log.debug("the write-ahead log could not be emptied: %s", error)

@@ -1,4 +1,4 @@
 """What an agent remembers beyond a thread: LangGraph's store, one per owner.
 
-`items` is the store, `search` decides what a search finds, `statements` has the SQL.
+`items` is the store, `search` decides what a search finds, `statements` contains the SQL.
 """

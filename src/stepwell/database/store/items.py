@@ -1,12 +1,12 @@
-"""What an agent remembers beyond a thread: a LangGraph store in the database that belongs to one owner.
+"""What an agent remembers beyond a thread: a LangGraph store in the database, for one owner.
 
-Like LangGraph's own stores, a batch first reads and then writes: its reads see nothing of its own puts, and of several puts of
-one key the last counts. All puts of a batch are stored, or none.
+As in LangGraph's own stores, a batch first reads and then writes: its reads don't see its own puts, and of several puts of one key the
+last wins. All puts of a batch are stored, or none.
 
-An item may have a time to live, in minutes. A read counts it anew unless it says otherwise; what is over is not found any more,
-and `statements.sweep_expired` deletes it.
+An item may have a time to live, in minutes. A read restarts it unless told otherwise; expired items are no longer found, and
+`statements.sweep_expired` deletes them.
 
-What a search finds is described in `search`. There are no vectors; `index` of a put is ignored, as LangGraph documents for
+`search` describes what a search finds. There are no vectors; `index` of a put is ignored, as LangGraph documents for
 stores without an index.
 """
 
@@ -38,13 +38,13 @@ from stepwell.sql import Connection
 
 @dataclass
 class _Batch:
-    """One batch under way: what was read, and what is left to write."""
+    """A batch in progress: its results, and what is left to write."""
 
     ops: Sequence[Op]
     puts: Sequence[dict[str, object]]
     results: list[Result]
     read: list[sql.ItemRow] = field(default_factory=list)
-    """Items whose time to live begins anew."""
+    """Items whose time to live restarts."""
 
     @property
     def reads(self) -> bool:
@@ -56,7 +56,7 @@ class _Batch:
 
 
 class SqlStore(BaseStore):
-    """The items of one owner. Nothing of anybody else can be reached through it."""
+    """The items of one owner. It cannot reach other owners' items."""
 
     supports_ttl = True
 
@@ -115,7 +115,7 @@ def _prepare(ops: Iterable[Op]) -> _Batch:
 
 
 def _read(connection: Connection, shelf: sql.Shelf, op: Op) -> tuple[Result, Sequence[sql.ItemRow]]:
-    """The answer, and the items whose time begins anew by it."""
+    """The result, and the items whose time to live it restarts."""
     match op:
         case GetOp():
             row = sql.get(connection, shelf, op)

@@ -2,9 +2,9 @@
 
 - A *filter* names keys of the value. A plain value must be equal; an object is compared key by key; `{"$gt": 3}` compares
   (`$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`), numbers with numbers and texts with texts, and anything else does not match.
-- A *query* is words. An item is found when its value holds at least one of them, in any text or number at any depth; whole
-  words, without regard to case. Its score is the share of the query's words that it holds, from 0 to 1; more words come first,
-  then more mentions, then what was changed last. There is no knowledge of meaning: whoever needs that uses a vector store.
+- A *query* is words. An item is found if its value contains at least one of them, in any text or number at any depth; whole
+  words, ignoring case. Its score is the share of the query's words it contains, from 0 to 1; more words come first, then more
+  mentions, then the most recently changed. It does not understand meaning: use a vector store for that.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def search(rows: Iterable[ItemRow], op: SearchOp) -> list[tuple[ItemRow, SearchItem]]:
-    """The page of items that is asked for, from rows that come newest first."""
+    """The requested page of items, from rows that come newest first."""
     matching = ((row, value) for row in rows if matches(value := row.parse(), op.filter))
     window = slice(op.offset, op.offset + op.limit)
     if not op.query:
@@ -57,7 +57,7 @@ def namespace_matches(labels: tuple[str, ...], condition: MatchCondition) -> boo
 
 
 def known_prefix(op: ListNamespacesOp) -> tuple[str, ...]:
-    """What every namespace that is asked for begins with."""
+    """The prefix shared by all requested namespaces."""
     longest: tuple[str, ...] = ()
     for condition in op.match_conditions or ():
         if condition.match_type == "prefix":
@@ -68,7 +68,7 @@ def known_prefix(op: ListNamespacesOp) -> tuple[str, ...]:
 
 
 def page_of_namespaces(found: Iterable[tuple[str, ...]], op: ListNamespacesOp) -> list[tuple[str, ...]]:
-    """Those that fit, cut at the depth asked for, in order and each once."""
+    """Those that match, truncated to the requested depth, sorted and without duplicates."""
     conditions = op.match_conditions or ()
     fitting = (labels for labels in found if all(namespace_matches(labels, condition) for condition in conditions))
     cut = sorted({labels[: op.max_depth] for labels in fitting})
@@ -89,7 +89,7 @@ def _fits(held: Any, asked: Any) -> bool:
 def _compare(held: Any, operator: str, asked: Any) -> bool:
     if operator not in _COMPARISONS:
         known = ", ".join(_COMPARISONS)
-        raise InvalidRequestError(f"A filter cannot compare with '{operator}'. It knows {known}.")
+        raise InvalidRequestError(f"Unknown filter operator '{operator}'. Use one of: {known}.")
     return _COMPARISONS[operator](held, asked)
 
 

@@ -1,6 +1,6 @@
-"""The SQL of the store. Every statement names the owner; what has expired is not found, whether it was swept already or not.
+"""The SQL of the store. Every statement names the owner. Expired items are never found, whether already deleted or not.
 
-A namespace is kept as its labels, each followed by U+001F, so that everything below a prefix is one range of the key.
+A namespace is stored as its labels, each followed by U+001F, so that everything below a prefix is one range of the key.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from stepwell.sql import Connection
 _END = "\x1f"
 _AFTER_END = "\x20"
 _AFTER_ALL = "\U0010ffff" * 16
-"""Behind every text that is one: this is no character, and the last of all."""
+"""Sorts after every valid text: the last code point, which is not a character."""
 
 _LIVE = "(expires_at IS NULL OR expires_at > :now)"
 _GET = f"""
@@ -82,7 +82,7 @@ class ItemRow(NamedTuple):
 
 
 class Shelf(NamedTuple):
-    """Whose items, and when."""
+    """The owner of the items, and the current time."""
 
     owner: str
     now: float
@@ -91,7 +91,9 @@ class Shelf(NamedTuple):
 def namespace_text(labels: Sequence[str]) -> str:
     for label in labels:
         if _END in label:
-            raise InvalidNamespaceError(f"Invalid namespace label {label!r} in {tuple(labels)}: U+001F is kept for the store.")
+            raise InvalidNamespaceError(
+                f"Invalid namespace label {label!r} in {tuple(labels)}: U+001F is reserved for the store."
+            )
     return "".join(label + _END for label in labels)
 
 
@@ -106,7 +108,7 @@ def get(connection: Connection, shelf: Shelf, op: GetOp) -> ItemRow | None:
 
 
 def below(connection: Connection, shelf: Shelf, prefix: Sequence[str]) -> Iterator[ItemRow]:
-    """Items at and below a namespace, those changed last first."""
+    """Items at and below a namespace, most recently changed first."""
     for row in connection.execute(_BELOW, {**shelf._asdict(), **_range(prefix)}):
         yield ItemRow(*row)
 
@@ -117,7 +119,7 @@ def namespaces(connection: Connection, shelf: Shelf, prefix: Sequence[str]) -> I
 
 
 def put_parameters(op: PutOp) -> dict[str, object]:
-    """An item as it will stand in its row. Made before the writer thread gets it: this is where a value can be wrong."""
+    """An item as stored in its row. Made before the writer's thread gets it, because an invalid value fails here."""
     try:
         value = None if op.value is None else orjson.dumps(op.value, option=orjson.OPT_NON_STR_KEYS).decode()
     except TypeError as error:
@@ -131,13 +133,13 @@ def put(connection: Connection, shelf: Shelf, item: dict[str, object]) -> None:
 
 
 def refresh(connection: Connection, shelf: Shelf, rows: Sequence[ItemRow]) -> None:
-    """What was read lives on for as long again."""
+    """Restart the time to live of items that were read."""
     places = [{**shelf._asdict(), "namespace": row.namespace, "key": row.key} for row in rows]
     connection.executemany(_REFRESH, places)
 
 
 async def sweep_expired(database: SqlDatabase, clock: Clock) -> int:
-    """Delete what has expired, of all owners. It is found no more; this frees its space. Gives how many."""
+    """Delete expired items of all owners, to free their space; they are no longer found anyway. Returns how many."""
     now, gone = clock.now().timestamp(), 0
     while some := await database.write(
         lambda connection: connection.execute(_SWEEP, (now, _SWEPT_AT_ONCE)).rowcount, frees=True

@@ -1,4 +1,4 @@
-"""Keeping a database in shape: compacting the history of threads at rest, and trimming what is old.
+"""Database maintenance: compacting the history of threads at rest, and trimming old data.
 
 A second process may do it while a server runs.
 """

@@ -1,16 +1,16 @@
-"""Shrinking the history of a thread that is at rest, without holding up anybody who writes.
+"""Shrinks the history of a thread at rest, without making writers wait.
 
 ```
-plan      a reader works out, on a snapshot, which checkpoints become whole and which go; this may take long
-rewrite   the writer stores the whole ones, in one transaction, if nobody has touched the thread since
-delete    the others go a slice at a time, newest first: whatever is still there has all of its ancestors
+plan      a reader works out, on a snapshot, which checkpoints become complete and which are deleted; this may take long
+rewrite   the writer stores the complete ones, in one transaction, if the thread has not been touched since
+delete    the others are deleted a slice at a time, newest first, so that every remaining one has all of its ancestors
 ```
 
-Nothing is held in between, so that a process that dies leaves no thread locked. It leaves a history that is longer than wanted, and
-the next time goes on. The thread's fence tells whether somebody came in between: every claim and every hold raises it.
+Nothing is held in between, so a process that dies leaves no thread locked. It leaves a history that is longer than wanted, and the next
+run continues. The thread's fence shows whether anything happened in between: every claim and every hold raises it.
 
-Rule to keep: what is rewritten was read *faithfully*. The serializer leaves a class it is not told of as plain data; writing that
-back would lose the class for ever. So everything read here must give the same bytes when it is written again, or nothing happens.
+Rule to keep: what is rewritten must have been read *faithfully*. The serializer leaves unknown classes as plain data; writing that back
+would lose the class forever. So everything read here must produce the same bytes when written again, or nothing is changed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ SELECT COALESCE((SELECT length(checkpoint) FROM checkpoints WHERE thread_id = :t
 
 
 class _NotAtRestError(Exception):
-    """Somebody has begun to work on the thread."""
+    """The thread is not at rest any more."""
 
 
 async def compact_at_rest(
@@ -62,7 +62,7 @@ async def compact_at_rest(
     graph: Graph | None = None,
     serde: SerializerProtocol | None = None,
 ) -> CompactReport | None:
-    """Shrink the thread, or give `None` when it is not at rest."""
+    """Shrink the thread, or return `None` if it is not at rest."""
     saver = _SaverAtRest(database, clock, FaithfulSerializer(serde or strict_serializer()))
     try:
         report = await acompact(saver, thread_id, keep_last=keep_last, graph=graph)
@@ -72,7 +72,7 @@ async def compact_at_rest(
 
 
 class FaithfulSerializer(SerializerProtocol):
-    """Refuses to read what it could not write again as it was."""
+    """Refuses to read what it could not write back unchanged."""
 
     def __init__(self, inner: SerializerProtocol) -> None:
         self._inner = inner
@@ -84,8 +84,8 @@ class FaithfulSerializer(SerializerProtocol):
         value = self._inner.loads_typed(data)
         if self._inner.dumps_typed(value) != (data[0], bytes(data[1])):
             raise ConfigurationError(
-                "The thread holds values of classes that only its graph knows, and they would be lost. "
-                "Serve its graph, or give the langgraph.json that names it with --graphs."
+                "The thread contains values of classes that only its graph knows, and they would be lost. "
+                "Serve its graph, or pass the langgraph.json that names it with --graphs."
             )
         return value
 
@@ -105,7 +105,7 @@ class _SaverAtRest(SqlSaver):
 @dataclass
 class _Plan(Generic[T]):
     fence: int
-    """The thread's, when it was read."""
+    """The thread's fence when it was read."""
     rewrites: list[SqlStatement] = field(default_factory=list)
     goes: list[Key] = field(default_factory=list)
     outcome: T | None = None
@@ -131,7 +131,7 @@ class _HistoryAtRest(DatabaseHistory):
         return await self._database.read(work)
 
     def _plan(self, connection: Connection, steps: Steps[Request, T]) -> _Plan[T]:
-        """Take the steps without writing: what they want written is noted."""
+        """Run the steps without writing; writes are recorded in the plan."""
         plan = _Plan[T](self._fence_at_rest(connection))
         read = executor(connection)
 
@@ -151,7 +151,7 @@ class _HistoryAtRest(DatabaseHistory):
         return plan
 
     def _rewrite_whole(self, connection: Connection, plan: _Plan[Any]) -> int:
-        """Gives the new fence, with which whoever might still hold an older lease cannot write any more."""
+        """Returns the new fence, which stops any holder of an older lease from writing."""
         if self._fence_at_rest(connection) != plan.fence:
             raise _NotAtRestError
         lease = leases.hold(connection, None, self._thread_id, _HOLDER, self._now)
@@ -162,7 +162,7 @@ class _HistoryAtRest(DatabaseHistory):
         return lease.fence
 
     async def _delete(self, goes: Sequence[Key], fence: int) -> None:
-        """As far as nobody begins to work on the thread meanwhile."""
+        """Stops as soon as the thread is not at rest any more."""
         done = 0
         while done < len(goes):
             left = goes[done : done + SLICE_ROWS]

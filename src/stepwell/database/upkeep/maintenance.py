@@ -1,7 +1,7 @@
-"""Keeping the database in shape: what `runs/upkeep` asks for. Each step is one short transaction.
+"""Database maintenance for `runs/upkeep`. Each step is one short transaction.
 
-A second process may use it on the file of a running server: SQLite lets one writer in at a time, and whether a thread is at rest is
-checked again inside the transaction that changes it.
+A second process may use it on the file of a running server: SQLite lets one writer in at a time, and the transaction that changes a thread
+checks again whether it is at rest.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from stepwell.state.compact import CompactReport
 
 @dataclass(frozen=True)
 class Backlog:
-    """Runs that have not ended. `oldest_s`: for how long the first of those that could run now has been waiting."""
+    """Runs that have not ended. `oldest_s`: how long the oldest run that could be driven now has been waiting."""
 
     pending: int
     running: int
     oldest_s: float
     unreadable: int = 0
-    """Runs that were set aside because their row cannot be read. They have ended."""
+    """Runs set aside because their row can't be read. They have ended."""
     workers: int = 0
-    """Processes that are heard of and drive runs."""
+    """Live processes that drive runs."""
     lease_age_s: float = 0.0
-    """How long ago the one was heard of that has been silent for longest, among those that have a thread."""
+    """The age of the oldest heartbeat among workers that have a thread."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What the storage knows without a query. Counters are of this process."""
+    """What the storage knows without a query. Counters are for this process."""
 
     events_written: int
     waiting_writes: int
@@ -84,7 +84,7 @@ WHERE checkpoints > ? ORDER BY thread_id LIMIT ?
 
 
 class Maintenance:
-    """What a database lets its keeper do. `runs/upkeep/retention` decides what to delete."""
+    """Maintenance operations on a database. `runs/upkeep/retention` decides what to delete."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Maintenance:
         self._lease_s = lease_s
 
     def leads(self) -> bool:
-        """Whether this process is the one that keeps the database in shape: among those that have it open, one at a time."""
+        """Whether this process is the one that maintains the database; of all that have it open, one at a time."""
         return self._database.leads()
 
     async def backlog(self) -> Backlog:
@@ -112,7 +112,7 @@ class Maintenance:
         row = await self._database.read(lambda connection: connection.execute(_BACKLOG, {"now": now}).fetchone())
         oldest_s = 0.0 if row["oldest"] is None else max(now - row["oldest"], 0.0)
         lease_age_s = 0.0 if row["alive_until"] is None else max(now - (row["alive_until"] - self._lease_s), 0.0)
-        # Whoever has a file to itself is not written down.
+        # A process with a file to itself is not listed in `processes`.
         workers = row["workers"] if self._database.dialect.name == "postgres" else 1
         return Backlog(row["pending"], row["running"], oldest_s, row["unreadable"], workers, lease_age_s)
 
@@ -120,8 +120,8 @@ class Maintenance:
         return Figures(self._events.written, self._database.waiting, self._database.size_bytes())
 
     async def sweep(self) -> int:
-        # First what a process that is gone has left half done.
-        """Delete what has expired by its own date. Gives how many things."""
+        """Delete what has expired. Returns how many things."""
+        # First finish what a dead process left half done.
         await erasing.finish_erasing(self._database, await self._database.read(erasing.list_unfinished), self._new_id)
         gone = await sweep_expired(self._database, self._clock)
         gone += await trimming.forget_expired_sessions(self._database, self._now())
@@ -131,12 +131,12 @@ class Maintenance:
         return gone
 
     async def old_threads(self, before: datetime, *, after: str = "", limit: int = 100) -> list[str]:
-        """Threads at rest that nobody has touched since, by id, from behind `after`."""
+        """Threads at rest not touched since then, by id, after `after`."""
         wanted = (after, to_time(before), limit)
         return await self._database.read(lambda connection: [row[0] for row in connection.execute(_OLD, wanted)])
 
     async def erase(self, thread_id: str, before: datetime) -> bool:
-        """Erase such a thread whole, unless it has been touched meanwhile."""
+        """Erase such a thread completely, unless it has been touched meanwhile."""
 
         def work(connection: Connection) -> bool:
             if not is_at_rest(connection, thread_id, untouched_since=to_time(before)):
@@ -151,7 +151,7 @@ class Maintenance:
         return gone
 
     async def long_threads(self, keep_last: int, *, after: str = "", limit: int = 100) -> list[LongThread]:
-        """Threads at rest with more checkpoints than that, by id, from behind `after`."""
+        """Threads at rest with more checkpoints than that, by id, after `after`."""
         wanted = (after, keep_last, limit)
         rows = await self._database.read(lambda connection: connection.execute(_LONG, wanted).fetchall())
         return [
@@ -162,22 +162,22 @@ class Maintenance:
     async def compact(
         self, thread_id: str, keep_last: int, *, graph: Graph | None, serde: SerializerProtocol | None
     ) -> CompactReport | None:
-        """Shrink a thread's history, see `stepwell.state.compact`; nothing happens (`None`) when it is not at rest any more.
+        """Shrink a thread's history, see `stepwell.state.compact`; does nothing and returns `None` if it is no longer at rest.
 
-        `ConfigurationError` when that would lose something: a value whose class or channel only an absent graph knows.
+        `ConfigurationError` if that would lose something: a value whose class or channel only an absent graph knows.
         """
         return await compact_at_rest(self._database, self._clock, thread_id, keep_last, graph=graph, serde=serde)
 
     async def trim_events(self, before: datetime, *, dry_run: bool = False) -> int:
-        """Forget what runs said before that time, the newest run of each thread aside. Gives how many events."""
+        """Delete events older than that, except those of each thread's newest run. Returns how many."""
         return await trimming.trim_events(self._database, to_time(before), dry_run=dry_run)
 
     async def forget_settled(self, before: datetime, *, dry_run: bool = False) -> int:
-        """Forget notes that nothing can ask for any more: webhooks that were settled by then, effects without a checkpoint."""
+        """Delete records nothing needs any more: webhooks settled by then, effects without a checkpoint."""
         return await trimming.forget_settled(self._database, to_time(before), dry_run=dry_run)
 
     async def give_back_space(self) -> int:
-        """Return what is free inside the storage to the machine, in small steps. Gives how many bytes."""
+        """Return free space inside the storage to the machine, in small steps. Returns the number of bytes."""
         return await self._database.give_back_space()
 
     def _now(self) -> float:
@@ -185,6 +185,6 @@ class Maintenance:
 
 
 def maintenance_of(database: SqlDatabase, clock: Clock, new_id: Callable[[], str]) -> Maintenance:
-    """For a database without a server around it."""
+    """For a database without a running server."""
     events = EventLog(database, clock)
     return Maintenance(database, Repository(database, clock, new_id=new_id), events, clock, new_id=new_id)

@@ -1,8 +1,8 @@
-"""Deleting what is old, whole threads aside: events, settled effects and webhooks, sessions that are over. And the rule that says which
-threads are at rest and may be tidied up.
+"""Deletes old data other than whole threads: events, settled effects and webhooks, expired sessions. Also defines which threads are at rest
+and may be tidied up.
 
-What goes is looked up by a reader, thread by thread, and deleted by the writer a slice at a time, each slice asking again what could
-have changed in between. So however much there is to look at, nobody who writes waits for it.
+A reader finds what to delete, thread by thread, and the writer deletes it a slice at a time; each slice checks again what may have changed
+in between. So writers never wait, however much there is to look at.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from stepwell.database.records.erasing import SLICE_ROWS, Kept, delete_slice
 from stepwell.sql import Connection
 
 _Lost = dict[str, str | float | None]
-"""An effect that may go, as the names that the statements below use."""
+"""An effect that may be deleted, as parameters of the statements below."""
 
 AT_REST = (
     "threads.status IN ('idle', 'error') AND threads.lease_run IS NULL"
     " AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.thread_id = threads.thread_id AND runs.status IN ('pending', 'running'))"
     " AND NOT EXISTS (SELECT 1 FROM interrupts WHERE interrupts.thread_id = threads.thread_id AND interrupts.state = 'pending')"
 )
-"""A condition on a row of `threads`. A thread that was stopped at a breakpoint is `interrupted`, and is not at rest either."""
+"""A condition on a row of `threads`. A thread stopped at a breakpoint is `interrupted`, so it is not at rest either."""
 
 _AT_ONCE = 50
 _EVENTS = Kept("events", size="length(data)")
 
-# Numbers below this one are older than the limit, of runs that have ended, and not of the thread's newest run: its values answer
-# whoever asks for its result. Events only come in behind, so what was below stays below.
+# Events below this number are older than the limit, belong to ended runs, and not to the thread's newest run, whose values are its result.
+# New events only come at the end, so what was below stays below.
 _FIRST_KEPT = """
 SELECT MIN(e.seq) FROM events AS e LEFT JOIN runs AS r ON r.run_id = e.run_id
 WHERE e.thread_id = :thread AND (e.created_at >= :before OR r.status IN ('pending', 'running')
@@ -43,9 +43,9 @@ SELECT thread_id FROM threads WHERE thread_id > ? AND ? > (
 ORDER BY thread_id LIMIT ?
 """
 _WITH_EFFECTS = "SELECT DISTINCT thread_id FROM effects WHERE thread_id > ? ORDER BY thread_id LIMIT ?"
-# An effect that is older than the oldest checkpoint of its thread belongs to a step nobody can go back to. One whose outcome is
-# unknown, or of which no thread tells, stays: it is a human's to settle. So does one that a copy of the thread may ask for. The
-# thread's oldest checkpoint is looked for once, not for each effect.
+# An effect older than the oldest checkpoint of its thread belongs to a step nobody can return to. One with an unknown outcome, or that no
+# thread mentions, stays: a person has to settle it. So does one that a copy of the thread may ask for. The thread's oldest checkpoint is
+# looked up once, not for each effect.
 _FOR_NOBODY = """
 state <> 'begun' AND (settled_at IS NOT NULL OR taken_back = 0) AND created_at < :before AND NOT EXISTS (
   SELECT 1 FROM threads WHERE threads.origin = effects.origin AND (effects.thread_id IS NULL OR threads.thread_id <> effects.thread_id))
@@ -63,7 +63,7 @@ SELECT run_id FROM webhooks WHERE run_id > ? AND state <> 'due' AND NOT EXISTS (
 
 
 def is_at_rest(connection: Connection, thread_id: str, *, untouched_since: float | None = None) -> bool:
-    """The same, asked inside the transaction that is about to change something."""
+    """Checks `AT_REST` inside the transaction that is about to change something."""
     row = connection.execute(
         f"SELECT 1 FROM threads WHERE thread_id = :id AND (CAST(:since AS DOUBLE PRECISION) IS NULL OR updated_at < :since) AND {AT_REST}",  # noqa: S608 - fixed
         {"id": thread_id, "since": untouched_since},
@@ -89,7 +89,7 @@ async def forget_request_keys(database: SqlDatabase, now: float) -> int:
 
 
 async def trim_events(database: SqlDatabase, before: float, *, dry_run: bool) -> int:
-    """Thread by thread, from the front. Gives how many."""
+    """Thread by thread, from the front. Returns how many."""
     gone, after = 0, ""
     while threads := await database.read(_page(_WITH_OLD_EVENTS, after, before, _AT_ONCE)):
         for thread_id in threads:
@@ -153,7 +153,7 @@ def _deleting(kept: Kept, where: str, bound: Sequence[object]) -> Work[int]:
 
 
 def _lost_effects(thread_id: str | None, before: float) -> Work[list[_Lost]]:
-    """Those of a thread, or with `None` those of threads that are deleted."""
+    """The effects of a thread, or with `None` those of deleted threads."""
     statement = _EFFECTS_OF_DELETED if thread_id is None else _LOST_EFFECTS
 
     def work(connection: Connection) -> list[_Lost]:

@@ -1,3 +1,3 @@
-"""The graphs that are served: where langgraph.json says they come from, how an export becomes a graph, what binds it to a run's
-saver and store, and how it is described to clients.
+"""The graphs that are served: where langgraph.json finds them, how an export becomes a graph, how it is bound to a run's saver and
+store, and how it is described to clients.
 """

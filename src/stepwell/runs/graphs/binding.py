@@ -1,12 +1,12 @@
-"""Binding a graph to the saver and the store it is used with, and the saver to the list of classes that the graph's checkpoints may hold.
+"""Binds a graph to its saver and store, and the saver to the list of classes that the graph's checkpoints may contain.
 
-Checkpoints are read strictly: a class that is not on the list comes back as plain data. LangGraph makes that list for a graph
-only when `LANGGRAPH_STRICT_MSGPACK` was set before it was imported, and forgets it when a graph is copied. So it is made here, by
-the same private function, from the same places: the schemas of the graph and of its nodes, and its channels. Subgraphs write with
-the saver of the root, so their classes are on it too. This is the only module that touches these private names; a test pins them.
+Checkpoints are read strictly: a class that is not on the list comes back as plain data. LangGraph makes that list for a graph only if
+`LANGGRAPH_STRICT_MSGPACK` was set before it was imported, and loses it when a graph is copied. So it is made here, by the same private
+function, from the same sources: the schemas of the graph and of its nodes, and its channels. Subgraphs write with the root's saver, so
+their classes are on it too. Only this module touches these private names; a test pins them.
 
-Not on the list: what is hidden from the schemas (a field of type `Any`, the result of a `@task`). A project names such classes
-in `checkpointer.serde.allowed_msgpack_modules` of its langgraph.json.
+Not on the list: classes the schemas don't show (a field of type `Any`, the result of a `@task`). A project names such classes in
+`checkpointer.serde.allowed_msgpack_modules` of its langgraph.json.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ AnyGraph = Pregel[Any, Any, Any, Any]
 AllowList = frozenset[tuple[str, ...]]
 
 _UNNAMED = "LangGraph"
-"""The name LangGraph gives to a graph that has none."""
+"""LangGraph's name for a graph without one."""
 
 
 def allowed_classes(graph: AnyGraph, extra: Collection[tuple[str, ...]] = ()) -> AllowList:
@@ -51,19 +51,19 @@ def _schemas(graph: AnyGraph) -> list[Any]:
 
 
 def _hints_of_function(runnable: object) -> list[Any]:
-    """What an `@entrypoint` function takes and gives. Its channels have that too, but as text where annotations are postponed."""
+    """The parameter and return types of an `@entrypoint` function. Its channels have them too, but as text if annotations are postponed."""
     function = getattr(runnable, "func", None) or getattr(runnable, "afunc", None)
     try:
         hints = get_type_hints(function) if function else {}
     except (NameError, TypeError, AttributeError):
-        return []  # an annotation that exists only for type checkers; the channels' types have to do
+        return []  # an annotation that exists only for type checkers; the channels' types must be enough
     return [part for hint in hints.values() for part in (get_args(hint) if get_origin(hint) is entrypoint.final else (hint,))]
 
 
 def bind(
     graph: AnyGraph, graph_id: str, allowed: AllowList, saver: BaseCheckpointSaver[Any] | None, store: BaseStore | None
 ) -> AnyGraph:
-    """A copy of the graph that keeps its state with `saver` and its items with `store`, whatever it was compiled with."""
+    """A copy of the graph that stores its state with `saver` and its items with `store`, whatever it was compiled with."""
     return graph.copy(
         update={
             "checkpointer": saver.with_allowlist(allowed) if saver is not None else None,

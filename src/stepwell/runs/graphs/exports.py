@@ -1,16 +1,16 @@
-"""How an export becomes a graph: what LangGraph's own server accepts, and nothing else.
+"""How an export becomes a graph. Accepts exactly what LangGraph's own server accepts.
 
 ```
-a compiled graph, an @entrypoint function        as it is                              kept
+a compiled graph, an @entrypoint function        used unchanged                        kept
 a StateGraph                                     compiled                              kept
-a function without arguments                     called; its graph, or awaited         kept
+a function without arguments                     called, and awaited if necessary      kept
 a function of (config), (runtime) or both        called                                for each use
-a function that gives a context manager          entered, left after the use           for each use
+a function that returns a context manager        entered, left after the use           for each use
 ```
 
-Functions that are not `async` may block, so they are called in a thread; coroutines and async context managers run on the loop
-that uses the graph, so that whatever they open belongs to that loop. `runtime` is `langgraph_sdk.runtime.ServerRuntime`; its two
-variants are private there, and this is the one place that makes them (a test pins their fields).
+Functions that are not `async` may block, so they are called in a thread; coroutines and async context managers run on the loop that uses
+the graph, so that whatever they open belongs to that loop. `runtime` is `langgraph_sdk.runtime.ServerRuntime`; its two variants are
+private there, and only this module creates them (a test pins their fields).
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ _ACCESS: dict[Purpose, AccessContext] = {
 
 @dataclass(frozen=True)
 class Use:
-    """What a graph is wanted for: what a factory may ask about."""
+    """What a graph is needed for; a factory may ask about it."""
 
     purpose: Purpose
     config: RunnableConfig
     store: BaseStore | None = None
     context: Any = None
     owner: str | None = None
-    """For whom; a run's config says it too."""
+    """The user; a run's config names them too."""
 
 
 @dataclass(frozen=True)
 class Factory:
-    """A function that makes a graph, and which of its parameters want what."""
+    """A function that makes a graph, and what its parameters expect."""
 
     function: Callable[..., Any]
     subject: str
-    """How a sentence about it begins."""
+    """The beginning of a sentence about it."""
     wants: dict[str, Literal["config", "runtime"]]
-    """Parameter -> what it gets. Nothing wanted: the same graph for every use, unless a context manager comes out."""
+    """Parameter -> what it gets. If empty: the same graph for every use, unless it returns a context manager."""
 
     def call(self, use: Use) -> Any:
         given = {name: use.config if want == "config" else _runtime(use) for name, want in self.wants.items()}
@@ -71,10 +71,10 @@ class Factory:
 
 
 def understand(export: object, subject: str) -> AnyGraph | StateGraph[Any, Any, Any, Any] | Factory:
-    """What an export is. `subject` begins the sentence of a refusal."""
+    """Classifies an export. `subject` begins the sentence of a refusal."""
     if isinstance(export, Pregel | StateGraph):
         return export
-    # A class and a Runnable can be called too, but calling them does not give a graph.
+    # A class and a Runnable can be called too, but calling them does not return a graph.
     if not inspect.isclass(export) and not hasattr(export, "invoke") and callable(export):
         return Factory(export, subject, _read_parameters(export, subject))
     raise GraphBuildError(
@@ -83,7 +83,7 @@ def understand(export: object, subject: str) -> AnyGraph | StateGraph[Any, Any, 
 
 
 async def enter(factory: Factory, use: Use, stack: AsyncExitStack) -> tuple[AnyGraph, bool]:
-    """The factory's graph, and whether something was entered for it, which `stack` will leave."""
+    """The factory's graph, and whether a context manager was entered for it, which `stack` will leave."""
     with _blaming(factory.subject):
         if inspect.iscoroutinefunction(factory.function):
             made = await factory.call(use)
@@ -106,7 +106,7 @@ async def enter(factory: Factory, use: Use, stack: AsyncExitStack) -> tuple[AnyG
 
 
 async def compile_graph(made: AnyGraph | StateGraph[Any, Any, Any, Any], subject: str) -> AnyGraph:
-    """A graph as it is, or a StateGraph compiled."""
+    """Returns a graph unchanged, and compiles a StateGraph."""
     if isinstance(made, Pregel):
         return made
     with _blaming(subject):
@@ -115,7 +115,7 @@ async def compile_graph(made: AnyGraph | StateGraph[Any, Any, Any, Any], subject
 
 @contextmanager
 def _blaming(subject: str) -> Iterator[None]:
-    """Whatever a user's code raises while a graph is made, also to end the program, becomes a sentence about that graph."""
+    """Turn whatever user code raises while a graph is made, even `SystemExit`, into a sentence about that graph."""
     try:
         yield
     except (Exception, SystemExit) as error:
@@ -128,7 +128,7 @@ def _kind(thing: object) -> str:
 
 
 class _InThread:
-    """A context manager whose entering and leaving may block."""
+    """Runs a context manager's entry and exit in a thread, because they may block."""
 
     def __init__(self, inner: AbstractContextManager[Any]) -> None:
         self._inner = inner
@@ -141,14 +141,14 @@ class _InThread:
 
 
 def _runtime(use: Use) -> Any:
-    # Where a run's config holds its user (`run_config`); whoever only looks at a graph has no such config.
+    # A run's config contains its user (`run_config`); other uses have no such config.
     user = (use.config.get("configurable") or {}).get("langgraph_auth_user") or (RunUser(use.owner) if use.owner else None)
     known: dict[str, Any] = {"access_context": _ACCESS[use.purpose], "user": user, "store": use.store}
     return _ExecutionRuntime(**known, context=use.context) if use.purpose == "run" else _ReadRuntime(**known)
 
 
 def _read_parameters(function: Callable[..., Any], subject: str) -> dict[str, Literal["config", "runtime"]]:
-    """Which parameters want the config and which the runtime: by annotation, else by name; a lone one wants the config."""
+    """Which parameters expect the config and which the runtime: by annotation, otherwise by name; a single one gets the config."""
     parameters = inspect.signature(function).parameters.values()
     needed = [one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
     hints = _hints(function)
@@ -171,7 +171,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     try:
         return get_type_hints(inspect.unwrap(function))
     except (NameError, TypeError, AttributeError):
-        return {}  # an annotation that exists only for type checkers: it is read as text instead
+        return {}  # an annotation that exists only for type checkers: its text is used instead
 
 
 def _read_want(parameter: inspect.Parameter, hint: Any) -> Literal["config", "runtime"] | None:

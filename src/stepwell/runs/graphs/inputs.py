@@ -1,8 +1,8 @@
-"""What a graph takes as its input, as far as that can be known before it runs.
+"""What a graph accepts as input, as far as that is known before it runs.
 
-LangGraph takes an object for a state of named channels and ignores names that it does not know, so that a message under a wrong name
-runs on nothing. It fails on anything else only after it has put the thread's open interrupts aside. Graphs of one unnamed value, and
-functions (`@entrypoint`), take anything.
+For a state of named channels, LangGraph accepts an object and ignores unknown names, so a message under a wrong name runs with no input.
+Anything else fails, but only after LangGraph has dropped the thread's open interrupts. Graphs of one unnamed value, and functions
+(`@entrypoint`), accept anything.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from langgraph.pregel import Pregel
 from stepwell.answers.asking import worded
 
 _ROOT = "__root__"
-_MOST_NAMED = 20
+_MAX_NAMED = 20
 
 
 def input_fields(graph: Pregel[Any, Any, Any, Any]) -> frozenset[str] | None:
-    """The names of what can be given; `None`: anything is taken."""
+    """The names of the input's fields; `None` if anything is accepted."""
     if isinstance(graph, CompiledStateGraph):
         channels = graph.builder.schemas[graph.builder.input_schema]
         names = frozenset(name for name, channel in channels.items() if not is_managed_value(channel))
@@ -31,11 +31,11 @@ def input_fields(graph: Pregel[Any, Any, Any, Any]) -> frozenset[str] | None:
 
 
 def input_fault(graph_id: str, fields: Collection[str] | None, given: Any) -> str | None:
-    """What keeps a graph from taking an input, as a sentence. `fields` is what `input_fields` says."""
+    """Why a graph can't accept an input, as a sentence. `fields` comes from `input_fields`."""
     if given is None or fields is None:
         return None
-    named = ", ".join(sorted(fields)[:_MOST_NAMED])
-    way_out = f"The graph '{graph_id}' takes an object with some of: {named}{', ...' if len(fields) > _MOST_NAMED else ''}."
+    named = ", ".join(sorted(fields)[:_MAX_NAMED])
+    way_out = f"The graph '{graph_id}' takes an object with some of: {named}{', ...' if len(fields) > _MAX_NAMED else ''}."
     if not isinstance(given, Mapping):
         return f"The input is {worded(given)}. {way_out}"
     if given and not any(name in fields for name in given):

@@ -1,11 +1,11 @@
-"""Reading the `langgraph.json` of any project. Reading changes nothing; `LanggraphProject.enter` lets the project's code be run.
+"""Reads the `langgraph.json` of any project. Reading changes nothing; `LanggraphProject.enter` prepares the process to run its code.
 
-Honoured: `graphs`, `dependencies` (local folders become importable, and `src` in them where a project keeps its packages there;
-packages are looked for, not installed), `env` (a mapping, or the path of a dotenv file, which need not be there), and
+Honoured: `graphs`, `dependencies` (local folders become importable, and their `src` if a project has its packages there; packages are
+looked for, not installed), `env` (a mapping, or the path of a dotenv file, which may be missing), and
 `checkpointer.serde.allowed_msgpack_modules` (classes that may be read back from checkpoints).
-Everything else is either about building an image, and means nothing here, or not honoured, and then `notes` says so.
+All other keys either concern building an image and mean nothing here, or are not honoured, and then `notes` says so.
 
-A file or folder that is named and not there is no reason to refuse the rest: it is noted, or shows in the graph that needs it.
+A missing file or folder is no reason to refuse the rest: it is noted, or shows up in the graph that needs it.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _FOR_IMAGES = frozenset(
     | {"dockerfile_lines", "keep_pkg_tools", "source"}
 )
 _NOT_HONOURED = {
-    "auth": "who may call is decided by Stepwell's own keys and tokens",
-    "http": "routes, CORS and mount points are those of Stepwell's own settings",
-    "store": "items are kept without an index and without an end of life",
-    "encryption": "nothing is encrypted by the project's own code",
-    "priority": "runs are taken in the order in which they came",
+    "auth": "Stepwell's own keys and tokens decide who may call",
+    "http": "routes, CORS and mount points come from Stepwell's own settings",
+    "store": "items are stored without an index and without expiry",
+    "encryption": "the project's own code does not encrypt anything",
+    "priority": "runs are driven in the order they arrive",
     "webhooks": "webhooks follow Stepwell's own rules",
-    "ui": "user interfaces of the project are not built",
+    "ui": "the project's user interfaces are not built",
     "node_version": "only Python graphs are served",
 }
 
 
 @dataclass(frozen=True)
 class LanggraphProject:
-    """What a langgraph.json says. `folder` and the paths in it are the host's: they are for opening, not for showing."""
+    """The contents of a langgraph.json. `folder` and the paths in it are the host's: use them for opening, don't show them."""
 
     folder: Path = field(repr=False)
     graphs: Mapping[str, GraphSpec]
@@ -50,21 +50,21 @@ class LanggraphProject:
     dependencies: tuple[str, ...] = ()
     import_folders: tuple[Path, ...] = field(default=(), repr=False)
     allowed_classes: tuple[tuple[str, ...], ...] = ()
-    """(module, name) of classes that the project wants to read back from checkpoints, beside those of its graphs' states."""
+    """(module, name) of classes the project wants to read back from checkpoints, besides those of its graphs' states."""
     notes: tuple[str, ...] = ()
-    """Sentences for whoever starts the server: what the file asks for and does not get."""
+    """Sentences for the operator: what the file asks for and does not get."""
 
     def enter(self) -> None:
-        """Make the project's folders importable and set those of its variables that are not set yet. Once per process."""
+        """Make the project's folders importable, and set those of its variables that are not set yet. Call once per process."""
         fill_environment(self.env)
         for folder in map(str, self.import_folders):
             if folder not in sys.path:
-                # At the end, as LangGraph's own server does: a project's file cannot hide an installed package.
+                # At the end, as LangGraph's own server does, so that a project's file cannot hide an installed package.
                 sys.path.append(folder)
 
 
 def read_langgraph_json(path: Path) -> LanggraphProject:
-    """Read and check the file; `ConfigurationError` says which key is wrong and what to write."""
+    """Read and check the file; `ConfigurationError` names the wrong key and what to write."""
     content = _read(path)
     folder, file = path.resolve().parent, path.name
     dependencies = _texts(content, "dependencies", file)
@@ -88,7 +88,7 @@ def _read(path: Path) -> Mapping[str, Any]:
     try:
         content = json.loads(path.read_bytes())
     except OSError as error:
-        # Its number's own words, without the path that `str(error)` would add.
+        # Only the text of the error number: `str(error)` would add the path.
         reason = os.strerror(error.errno) if error.errno else type(error).__name__
         raise ConfigurationError(
             f"The file '{path.name}' cannot be read: {reason}. Give the path of a langgraph.json."
@@ -99,7 +99,7 @@ def _read(path: Path) -> Mapping[str, Any]:
         place = f" in line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else ""
         raise ConfigurationError(f"The file '{path.name}' is not JSON{place}. Correct it; comments are not allowed.") from error
     if not isinstance(content, dict):
-        raise ConfigurationError(f"The file '{path.name}' must hold a JSON object with the key 'graphs'.")
+        raise ConfigurationError(f"The file '{path.name}' must contain a JSON object with the key 'graphs'.")
     return content
 
 
@@ -139,7 +139,7 @@ def _is_folder(dependency: str, folder: Path) -> bool:
 
 
 def _import_folders(found: Path) -> list[Path]:
-    """A local dependency, and its `src` where that holds packages and is not one itself: what installing the project would do."""
+    """A local dependency, and its `src` if that contains packages and isn't one itself: as installing the project would do."""
     source = found / "src"
     is_project = any((found / name).is_file() for name in ("pyproject.toml", "setup.py", "setup.cfg"))
     holds_packages = is_project and source.is_dir() and not (source / "__init__.py").exists()
@@ -170,16 +170,16 @@ def _notes_on_keys(content: Mapping[str, Any], file: str) -> list[str]:
     for key, value in content.items():
         if not value or key in _FOR_IMAGES or key in ("graphs", "dependencies", "env", "checkpointer"):
             continue
-        reason = _NOT_HONOURED.get(key, "this key is not known")
+        reason = _NOT_HONOURED.get(key, "this key is unknown")
         notes.append(f"'{key}' in '{file}' is not honoured: {reason}.")
     checkpointer = content.get("checkpointer")
     if isinstance(checkpointer, dict) and set(checkpointer) - {"serde"}:
         notes.append(
-            f"'checkpointer' in '{file}' is not honoured: checkpoints are kept in Stepwell's own database, without an end of life."
+            f"'checkpointer' in '{file}' is not honoured: checkpoints are stored in Stepwell's own database, without expiry."
         )
     serde = _serde(content)
     if serde.get("pickle_fallback") or serde.get("allowed_msgpack_modules") is True:
-        notes.append(f"'checkpointer.serde' in '{file}' asks for any class to be read back. Only classes that are listed are.")
+        notes.append(f"'checkpointer.serde' in '{file}' asks to read back any class. Only listed classes are read back.")
     return notes
 
 
@@ -188,7 +188,7 @@ def _notes_on_env(content: Mapping[str, Any], folder: Path, file: str) -> list[s
     if not isinstance(env, str) or not env or (folder / env).is_file():
         return []
     return [
-        f"'env' in '{file}' names the file '{Path(env).name}', which is not there. If a graph needs its variables, make it."
+        f"'env' in '{file}' names the file '{Path(env).name}', which does not exist. If a graph needs its variables, create it."
     ]
 
 
@@ -198,7 +198,7 @@ def _notes_on_packages(dependencies: tuple[str, ...], folder: Path, file: str) -
         if _is_folder(entry, folder):
             if not (folder / entry).is_dir():
                 notes.append(
-                    f"'dependencies' in '{file}' names the folder '{Path(entry).name}', which is not there. Remove it or make it."
+                    f"'dependencies' in '{file}' names the folder '{Path(entry).name}', which does not exist. Remove or create it."
                 )
             continue
         name = re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", entry)

@@ -1,10 +1,10 @@
-"""Threads of execution for nodes that are plain functions: the default executor of a server's event loop.
+"""Threads for nodes that are plain functions: the default executor of a server's event loop.
 
-Python's own executor has a handful of threads and waits for all of them at the end. Here a function that never returns costs one thread
-and nothing else: the next function gets another, and the process can end without it. A function that calls `exit()` ends its run and
-not the server.
+Python's own executor has a handful of threads and waits for all of them at the end. Here, a function that never returns costs one thread
+and nothing else: the next function gets another, and the process can end without it. A function that calls `exit()` ends its run, not the
+server.
 
-It is a `ThreadPoolExecutor` by name only, because an event loop accepts nothing else as its default.
+It is a `ThreadPoolExecutor` in name only, because an event loop accepts nothing else as its default.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _IDLE_S = 30.0
 
 
 class NodeThreads(ThreadPoolExecutor):
-    """A thread for each function under way, up to `most`; one that has nothing to do for a while ends."""
+    """A thread for each running function, up to `most`; idle threads end after a while."""
 
     def __init__(self, most: int = _MOST, *, idle_s: float = _IDLE_S) -> None:
         super().__init__(max_workers=most)
@@ -47,17 +47,17 @@ class NodeThreads(ThreadPoolExecutor):
             if self._waiting_jobs > self._free and self._threads_alive < self._most:
                 self._threads_alive += 1
                 self._free += 1
-                # A daemon: nobody waits for it at the end of the process.
+                # A daemon, so that the process does not wait for it at its end.
                 threading.Thread(target=self._work, name="stepwell-node", daemon=True).start()
         return done
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Waits for nobody: whoever still computes has been told to stop, or cannot hear it. Idle threads end by themselves."""
+        """Does not wait: functions still running have been told to stop, or can't react. Idle threads end by themselves."""
 
     def _work(self) -> None:
         while (job := self._next()) is not None:
             _run(*job)
-            del job  # else an idle thread would keep its last result alive
+            del job  # otherwise an idle thread would keep its last result alive
             with self._counting:
                 self._free += 1
 
@@ -86,7 +86,7 @@ def _run(done: Future[Any], work: Callable[[], Any]) -> None:
     except (SystemExit, KeyboardInterrupt) as error:
         # In an event loop these two would end the process, and every other run with it.
         done.set_exception(_ordinary(error))
-    except BaseException as error:  # handed to whoever waits for it
+    except BaseException as error:  # passed on to the caller
         done.set_exception(error)
     else:
         done.set_result(result)

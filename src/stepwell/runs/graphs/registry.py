@@ -1,9 +1,9 @@
-"""The graphs that are served, by name. A graph is loaded when it is first used (`check` loads all), and kept for the next use unless its
-factory wants to be called for each. One that cannot be built does not affect the others: `problems` says what is wrong with it, and the
-next use tries again.
+"""The served graphs, by name. A graph is loaded when it is first used (`check` loads all), and kept for the next use unless its factory
+must be called for each. One that cannot be built does not affect the others: `problems` says what is wrong with it, and the next use
+tries again.
 
-What an export may be, and when its factory is called again, is in `exports`. Which saver and store the graph then works with is the
-caller's choice on every use (`binding`). What a graph was compiled with in its own code is replaced: a thread has one history, ours.
+`exports` defines what an export may be, and when its factory is called again. The caller chooses the graph's saver and store on every
+use (`binding`). They replace those the graph was compiled with in its own code: a thread has one history, ours.
 
 ```
 name -> GraphSource.load -> understand -> kept graph, or Factory -> enter (for each use) -> bind(saver, store)
@@ -38,21 +38,21 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class _Served:
-    """What is known of one graph so far."""
+    """What is known about one graph so far."""
 
     source: GraphSource
     building: asyncio.Lock = field(default_factory=asyncio.Lock)
     factory: Factory | None = None
     per_use: bool = False
-    """The factory asks about the use, or has turned out to give a context manager."""
+    """The factory asks about the use, or has turned out to return a context manager."""
     kept: _Kept | None = None
     noted: bool = False
     problem: GraphBuildError | None = None
-    """Why it could not be built when that was last tried."""
+    """Why the last attempt to build it failed."""
 
 
 class GraphRegistry:
-    """Name -> graph, ready for a use."""
+    """Name -> graph, ready to use."""
 
     def __init__(
         self,
@@ -67,12 +67,12 @@ class GraphRegistry:
 
     @classmethod
     def from_specs(cls, specs: Mapping[str, str | Mapping[str, Any] | GraphSpec], base: Path) -> Self:
-        """From entries as langgraph.json writes them; paths of files start at `base`."""
+        """From entries as in langgraph.json; file paths are relative to `base`."""
         return cls({name: GraphSource.from_spec(name, GraphSpec.parse(name, spec), base) for name, spec in specs.items()})
 
     @classmethod
     def from_project(cls, project: LanggraphProject) -> Self:
-        """The graphs of a langgraph.json. Call `project.enter()` before the first of them is used."""
+        """The graphs of a langgraph.json. Call `project.enter()` before using any of them."""
         sources = {name: GraphSource.from_spec(name, spec, project.folder) for name, spec in project.graphs.items()}
         return cls(sources, extra_classes=project.allowed_classes)
 
@@ -82,7 +82,7 @@ class GraphRegistry:
 
     @property
     def problems(self) -> dict[str, str]:
-        """Graphs that could not be built when that was last tried, with a sentence about each."""
+        """Graphs whose last build failed, with a sentence about each."""
         return {name: str(served.problem) for name, served in self._served.items() if served.problem}
 
     def description(self, graph_id: str) -> str | None:
@@ -90,11 +90,11 @@ class GraphRegistry:
 
     @property
     def demos(self) -> list[str]:
-        """Graphs that are for a first look: they need no model and no network."""
+        """Demo graphs: they need no model and no network."""
         return [name for name, served in self._served.items() if served.source.demo]
 
     def require(self, graph_id: str) -> None:
-        """Raise `NotFoundError` when no graph of this name is served."""
+        """Raise `NotFoundError` if no graph of this name is served."""
         self._find(graph_id)
 
     @asynccontextmanager
@@ -109,9 +109,9 @@ class GraphRegistry:
         context: Any = None,
         owner: str | None = None,
     ) -> AsyncIterator[AnyGraph]:
-        """The graph for one use. What was opened for it is closed at the end, with the error of the use if there was one."""
+        """The graph for one use. Whatever was opened for it is closed at the end, with the use's error if there was one."""
         served = self._find(graph_id)
-        # Factories read `config["configurable"]` without asking whether it is there.
+        # Factories read `config["configurable"]` without checking that it exists.
         use = Use(purpose, {"configurable": {}, **(config or {})}, store, context, owner)
         async with AsyncExitStack() as stack:
             try:
@@ -123,7 +123,7 @@ class GraphRegistry:
             yield bind(built, graph_id, allowed, saver, store)
 
     async def check(self, owner: str | None = None, store: BaseStore | None = None) -> None:
-        """Build every graph once; afterwards `problems` tells of those that cannot be. `GraphBuildError` if that is all of them."""
+        """Build every graph once; failures are then in `problems`. Raises `GraphBuildError` if no graph can be built."""
         for name in self._served:
             with suppress(GraphBuildError):  # kept in `problems`
                 await self._try_building(name, owner, store)
@@ -132,9 +132,9 @@ class GraphRegistry:
             raise GraphBuildError("\n".join(map(str, hopeless))) from hopeless[0].__cause__
 
     async def require_built(self, graph_id: str, owner: str | None = None, store: BaseStore | None = None) -> None:
-        """Raise `NotFoundError`, or `GraphBuildError` when the graph could not be built and still cannot be.
+        """Raise `NotFoundError`, or `GraphBuildError` if the graph could not be built and still can't.
 
-        A factory that asks about its use is let pass: it may fail for this use and work for another.
+        A factory that asks about its use is accepted: it may fail for one use and work for another.
         """
         served = self._find(graph_id)
         if served.problem and not served.per_use:
@@ -143,17 +143,17 @@ class GraphRegistry:
     async def input_fields(
         self, graph_id: str, owner: str | None = None, store: BaseStore | None = None
     ) -> frozenset[str] | None:
-        """The fields of a graph's input; `None`: it takes anything, or nobody can say, for it is made for each use or cannot be built."""
+        """The fields of a graph's input; `None` if it accepts anything, or if unknown because it is built per use or can't be built."""
         served = self._find(graph_id)
         if not (served.kept or served.per_use or served.problem):
-            with suppress(GraphBuildError):  # the run will tell
+            with suppress(GraphBuildError):  # the run will report it
                 await self._try_building(graph_id, owner, store)
         return input_fields(served.kept[0]) if served.kept else None
 
     async def readiness(self, owner: str | None = None, store: BaseStore | None = None) -> dict[str, str | None]:
-        """Every served graph, with the sentence why it cannot be run here, or `None` if it can. Builds what was not built yet.
+        """Every served graph, with a sentence why it cannot run here, or `None` if it can. Builds graphs that were not built yet.
 
-        A factory that asks about its use counts as ready: whether it is turns out with each run.
+        A factory that asks about its use counts as ready: each run finds out whether it is.
         """
         return {name: await self._find_obstacle(name, served, owner, store) for name, served in self._served.items()}
 
@@ -163,7 +163,7 @@ class GraphRegistry:
         try:
             await self._try_building(graph_id, owner, store)
         except GraphBuildError as error:
-            # Our own errors say in a sentence what is missing and how to get it.
+            # Our own errors already say what is missing and how to get it.
             return str(error.__cause__ if isinstance(error.__cause__, StepwellError) else error)
         return None
 
@@ -190,7 +190,7 @@ class GraphRegistry:
         except TimeoutError as error:
             raise GraphBuildError(
                 f"{_subject(graph_id)} was not built within {self._build_timeout_s:g} s. "
-                "Open slow things when a run needs them, not while the graph is made."
+                "Open slow resources when a run needs them, not while the graph is built."
             ) from error
 
     async def _load(self, graph_id: str, served: _Served) -> Factory | _Kept:
@@ -215,13 +215,13 @@ class GraphRegistry:
         return made
 
     def _add_allowlist(self, served: _Served, graph: AnyGraph) -> _Kept:
-        """The graph with the classes that its checkpoints may hold. Warns once of a checkpointer that will not be used."""
+        """The graph with the classes its checkpoints may contain. Warns once about a checkpointer that will not be used."""
         if isinstance(graph.checkpointer, BaseCheckpointSaver) and not served.noted:
             served.noted = True
-            _log.warning("%s was compiled with a checkpointer of its own; the server's is used instead.", served.source.shown)
+            _log.warning("%s was compiled with its own checkpointer; the server's is used instead.", served.source.shown)
         return graph, allowed_classes(graph, self._extra_classes)
 
 
 def _subject(graph_id: str) -> str:
-    """Its name alone: people read it who do not know our modules, and the entry of that name says where it is made."""
+    """Only its name: readers may not know our modules, and the entry with that name shows where it is made."""
     return f"The graph '{graph_id}'"

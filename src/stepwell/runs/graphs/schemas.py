@@ -1,7 +1,7 @@
-"""A graph described for clients: its JSON schemas, its drawing, its subgraphs, in the shapes LangGraph's SDKs document.
+"""Describes a graph for clients: its JSON schemas, its drawing, its subgraphs, in the shapes documented by LangGraph's SDKs.
 
 Pure functions of a graph; they may take tens of milliseconds, so callers on an event loop use a thread. A schema that cannot be
-generated (a state that holds something without a JSON form) is null: the graph can be run all the same.
+generated (for a state with values that have no JSON form) is null: the graph can still be run.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ _log = logging.getLogger(__name__)
 
 
 def graph_schemas(graph_id: str, graph: AnyGraph) -> dict[str, Any]:
-    """`graph_id` and the schemas of input, output, state, config and context; null where there is none."""
+    """`graph_id` and the schemas of input, output, state, config and context; null if there is none."""
     context = _attempt(graph_id, "context", graph.get_context_jsonschema)
     return {
         "graph_id": graph_id,
         "input_schema": _attempt(graph_id, "input", graph.get_input_jsonschema),
         "output_schema": _attempt(graph_id, "output", graph.get_output_jsonschema),
         "state_schema": _attempt(graph_id, "state", lambda: _state_schema(graph)),
-        # What may stand in `config.configurable` is what may stand in `context`; LangGraph gives {} where nothing is declared.
+        # `config.configurable` accepts the same as `context`; LangGraph returns {} if nothing is declared.
         "config_schema": context if context is not None or graph.context_schema is not None else {},
         "context_schema": context,
     }
 
 
 def graph_drawing(graph: AnyGraph, xray: bool | int = False) -> dict[str, Any]:
-    """Nodes and edges; with `xray` those of subgraphs in place of the node that runs them, to that depth if it is a number."""
+    """Nodes and edges; with `xray`, subgraphs are shown in place of the node that runs them, down to that depth if it is a number."""
     if not isinstance(xray, bool) and xray < 1:
         raise InvalidRequestError(f"xray is {xray}. Give true, false, or a depth of 1 or more.")
     drawn = graph.get_graph(xray=xray).to_json()
-    # LangGraph names the class that runs a node, which is internal and changes between its versions.
+    # LangGraph includes the class that runs a node, which is internal and changes between its versions.
     for node in drawn["nodes"]:
         data = node.get("data")
         if isinstance(data, dict):
@@ -50,7 +50,7 @@ def graph_drawing(graph: AnyGraph, xray: bool | int = False) -> dict[str, Any]:
 
 
 def subgraph_schemas(graph_id: str, graph: AnyGraph, namespace: str | None = None, recurse: bool = False) -> dict[str, Any]:
-    """Namespace -> schemas of the subgraph there. Without `recurse` only those directly below the graph."""
+    """Namespace -> schemas of the subgraph there. Without `recurse`, only those directly below the graph."""
     found = graph.get_subgraphs(namespace=namespace, recurse=recurse)
     return {name: graph_schemas(graph_id, subgraph) for name, subgraph in found if isinstance(subgraph, Pregel)}
 
@@ -64,9 +64,9 @@ def _attempt(graph_id: str, which: str, make: Callable[[], Schema | None]) -> Sc
 
 
 def _state_schema(graph: AnyGraph) -> Schema:
-    """The channels that are streamed, each of which may be absent."""
+    """The streamed channels, each of which may be absent."""
     channels = {name: graph.channels[name] for name in graph.stream_channels_list}
-    # Fields are numbered, for a channel may have a name that pydantic does not allow (`__end__`).
+    # Fields are numbered, because a channel may have a name that pydantic does not allow (`__end__`).
     fields: dict[str, Any] = {
         f"channel_{number}": (channel.UpdateType, Field(default=None, alias=name, title=_title(name)))
         for number, (name, channel) in enumerate(channels.items())

@@ -1,15 +1,15 @@
-"""Where a graph comes from: a file, a module, or an object that is there already. Importing is all that happens here.
+"""Where a graph comes from: a file, a module, or an object in memory. This module only imports.
 
 ```
-"./folder/file.py:name"   a file of the project, by its path from the folder of langgraph.json
+"./folder/file.py:name"   a file of the project, by its path relative to langgraph.json
 "package.module:name"     anything that can be imported
 ```
 
-What the imported object is, and how it becomes a graph, is in `exports`. Importing may block for seconds: callers on an event loop use a
-thread.
+`exports` determines what the imported object is, and how it becomes a graph. Importing may block for seconds: callers on an event loop use
+a thread.
 
-Rule to keep: a checkpoint names the module of every class in it. So the name under which a file is imported follows from its
-path within the project, is the same in every process, and does not change when the project's folder is moved.
+Rule to keep: a checkpoint names the module of every class in it. So the name under which a file is imported depends only on its path
+within the project, is the same in every process, and does not change when the project's folder is moved.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NODE_SUFFIXES = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
 _log = logging.getLogger(__name__)
 _FILE_MODULE = "stepwell_served_"
 _KEY_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9_]*_(?:KEY|TOKEN|SECRET|CREDENTIALS)\b")
-"""Names of variables that providers' errors ask for. Only names: a value beside them may be a secret."""
+"""Names of variables mentioned in providers' errors. Only the names are shown: a value beside them may be a secret."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class GraphSpec:
 
     @classmethod
     def parse(cls, graph_id: str, entry: object) -> GraphSpec:
-        """An entry as it is written: the target alone, or an object with `path` and perhaps `description`."""
+        """An entry as written: the target alone, or an object with `path` and optionally `description`."""
         if isinstance(entry, GraphSpec):
             return entry
         target, description = entry, None
@@ -58,7 +58,7 @@ class GraphSpec:
         place, _, name = target.rpartition(":")
         if not place or not name.isidentifier():
             raise ConfigurationError(
-                f"The graph '{graph_id}' does not say which name in which file it is. "
+                f"The entry of the graph '{graph_id}' does not name a file and an object in it. "
                 'Write it with a colon, as in "./file.py:graph" or "package.module:graph".'
             )
         return cls(target, description)
@@ -84,17 +84,17 @@ class GraphSpec:
 
 @dataclass(frozen=True)
 class GraphSource:
-    """A graph's export, to be fetched when it is first needed. `load` may block; what it raises says what is wrong."""
+    """A graph's export, loaded when first needed. `load` may block; its errors say what is wrong."""
 
     load: Callable[[], object]
     shown: str
     description: str | None = None
     demo: bool = False
-    """It is for a first look, and its assistant says so."""
+    """A demo graph; its assistant says so."""
 
     @classmethod
     def of(cls, export: object, description: str | None = None) -> GraphSource:
-        """An export that is in memory: a graph, or a function that makes one."""
+        """An export in memory: a graph, or a function that makes one."""
         return cls(lambda: export, f"a {type(export).__name__} in memory", description)
 
     @classmethod
@@ -106,7 +106,7 @@ def _load(graph_id: str, spec: GraphSpec, base: Path) -> object:
     if spec.place.endswith(NODE_SUFFIXES):
         raise GraphBuildError(
             f"The graph '{graph_id}' is written in JavaScript or TypeScript; only Python graphs can be served here. "
-            f"Take it out of 'graphs', or serve it with a server that runs Node."
+            f"Remove it from 'graphs', or serve it with a server that runs Node."
         )
     importlib.invalidate_caches()  # a file may have been added since an earlier try
     try:
@@ -115,13 +115,14 @@ def _load(graph_id: str, spec: GraphSpec, base: Path) -> object:
         if error.filename != spec.place:
             raise _not_importable(graph_id, spec, error) from error
         raise GraphBuildError(
-            f"The graph '{graph_id}' names the file '{_file_name(spec)}', which is not there. Paths start at the folder of langgraph.json."
+            f"The graph '{graph_id}' names the file '{_file_name(spec)}', which does not exist. "
+            "Paths start at the folder of langgraph.json."
         ) from error
-    except (Exception, SystemExit) as error:  # whatever a user's file raises, or that it ends the program
+    except (Exception, SystemExit) as error:  # anything a user's file raises, even to end the program
         raise _not_importable(graph_id, spec, error) from error
     if not hasattr(module, spec.name):
         raise GraphBuildError(
-            f"The graph '{graph_id}' is said to be '{spec.name}' in '{_file_name(spec)}', but nothing there has that name. "
+            f"The graph '{graph_id}' should be '{spec.name}' in '{_file_name(spec)}', but nothing there has that name. "
             f"Correct the part after the colon in 'graphs', or define '{spec.name}'."
         )
     return getattr(module, spec.name)
@@ -138,10 +139,10 @@ def _not_importable(graph_id: str, spec: GraphSpec, error: BaseException) -> Gra
 
 
 def describe_error(error: BaseException, subject: str) -> str:
-    """An error of somebody else's code as half a sentence; one of ours as it is. The text of others may hold a path or a secret, and is
+    """An error of other people's code as half a sentence; one of ours unchanged. The text of others may contain a path or a secret, and is
     not repeated.
 
-    What such a sentence cannot tell is written to the log, under `subject`.
+    Details that the sentence leaves out are written to the log, under `subject`.
     """
     kind = type(error).__name__
     if isinstance(error, StepwellError):
@@ -157,17 +158,17 @@ def describe_error(error: BaseException, subject: str) -> str:
             "(pip install -e .), or name its folder in 'dependencies'."
         )
     if isinstance(error, ImportError) and error.name:
-        return f"{kind}: a name that it wants from '{error.name}' is not there."
+        return f"{kind}: a name imported from '{error.name}' does not exist there."
     if isinstance(error, SyntaxError) and error.lineno:
         return f"{kind} in line {error.lineno} of '{Path(error.filename or '').name}'."
     _log.warning("%s", subject, exc_info=error)
     if wanted := sorted(set(_KEY_VARIABLE.findall(str(error)))):
-        return f"{kind}. It speaks of {' and '.join(wanted[:3])}: set what is missing, in the environment or in .env, and start again."
+        return f"{kind}. It mentions {' and '.join(wanted[:3])}: set what is missing, in the environment or in .env, and start again."
     return f"{kind}. The log has the whole error."
 
 
 def _installed_package_of(module: str) -> str | None:
-    """`langchain 1.4.7` for `langchain.agents.react` where langchain itself is there; None where it is not, or is the module's own name."""
+    """`langchain 1.4.7` for `langchain.agents.react` if langchain is installed; None if it is not, or for a top-level module."""
     top, dot, _ = module.partition(".")
     if not dot or importlib.util.find_spec(top) is None:
         return None
@@ -189,7 +190,7 @@ def _import_file(base: Path, place: str) -> ModuleType:
 
 
 def _name_in_package(path: Path) -> str | None:
-    """The dotted name of a file that lies in a package, so that its relative imports work and its classes exist once."""
+    """The dotted name of a file inside a package, so that its relative imports work and its classes exist once."""
     parts = [path.stem] if path.stem != "__init__" else []
     folder = path.parent
     while (folder / "__init__.py").is_file() and folder.name.isidentifier():
@@ -199,7 +200,7 @@ def _name_in_package(path: Path) -> str | None:
 
 
 def _spec_origin(dotted: str) -> Path | None:
-    """The file that importing this name would give. Parents of the module are imported by asking."""
+    """The file that importing this name would load. This imports the module's parents."""
     if not dotted:
         return None
     top = importlib.util.find_spec(dotted.partition(".")[0])
@@ -213,7 +214,7 @@ def _module_name(base: Path, path: Path) -> str:
     taken = sys.modules.get(name)
     if taken is None or _file_of(taken) == path:
         return name
-    # Two projects in one process, each with a file of this name: the second cannot have the stable name.
+    # Two projects in one process, each with a file of this name: the second can't have the stable name.
     return f"{name}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
 
 
@@ -226,7 +227,7 @@ def _execute(name: str, path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError("not a Python file")
     module = importlib.util.module_from_spec(spec)
-    # Before it is executed: dataclasses and type hints look their module up while it is being made.
+    # Before it is executed: dataclasses and type hints look up their module while it is being created.
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)

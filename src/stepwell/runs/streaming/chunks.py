@@ -1,10 +1,10 @@
-"""Reads LangGraph's chunks, one by one, as `Progress`. It drives nothing: that is `graph.stream_graph`.
+"""Reads LangGraph's chunks, one by one, as `Progress`. `graph.stream_graph` drives the graph.
 
-Which mode becomes which event is in `modes`; the payloads are shaped in `messages`, `steps`, `lifecycle` and `protocol`.
+`modes` defines which mode becomes which event; `messages`, `steps`, `lifecycle` and `protocol` shape the payloads.
 
-Rule: no event that shows an interrupt leaves before `Progress.interrupts` has named it, or a client could answer an interrupt that
-nobody knows. LangGraph reports an interrupt in `updates`, `values` and `tasks`, in this order and without a pause; only `tasks`
-names the task, so what comes before is held back until then.
+Rule: no event that shows an interrupt leaves before `Progress.interrupts` has named it, or a client could answer an interrupt that is not
+stored yet. LangGraph reports an interrupt in `updates`, `values` and `tasks`, in this order and without a pause; only `tasks` names the
+task, so what comes before is held back until then.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from stepwell.state.wire import encode, plain
 _INTERRUPT = "__interrupt__"
 
 WatchTask = Callable[[Mapping[str, Any]], None]
-"""Hears of tasks of the root graph, when they begin and when they have ended, as LangGraph's `tasks` mode tells them."""
+"""Called with tasks of the root graph when they begin and when they have ended, as in LangGraph's `tasks` mode."""
 
 _WITH_STATE = frozenset({"values", "checkpoints", "tasks", "debug", "events"})
-"""Modes whose payloads may hold the state, whole or nearly so."""
+"""Modes whose payloads may contain the state, complete or nearly so."""
 
 
 class ChunkReader:
-    """Turns chunks into progress; holds what must be remembered from one chunk to the next."""
+    """Turns chunks into progress; remembers what is needed from one chunk to the next."""
 
     def __init__(self, streams: StreamPlan, documents: DocumentBook | None = None, watch_task: WatchTask | None = None) -> None:
         self._streams = streams
@@ -165,7 +165,7 @@ def _message_form(streams: StreamPlan) -> TupleMessages | WholeMessages | None:
 
 
 def _chain(name: str, mode: str, payload: Any) -> str:
-    """Payloads of one shape have most in common: those of a mode, of a task, of a kind of callback."""
+    """Payloads of one shape have most in common: those of a mode, a task, or a kind of callback."""
     if mode in ("values", "checkpoints"):
         return name
     shown = payload.get("payload", payload) if mode == "debug" else payload
@@ -174,7 +174,7 @@ def _chain(name: str, mode: str, payload: Any) -> str:
 
 
 def _without_interrupts(values: Any) -> Any | None:
-    """A graph with one unnamed value sends interrupts in its place: then there are no values."""
+    """A graph with one unnamed value streams interrupts in its place: then there are no values."""
     if not isinstance(values, dict) or _INTERRUPT not in values:
         return values
     return {name: value for name, value in values.items() if name != _INTERRUPT} or None

@@ -1,15 +1,15 @@
 """Drives a graph and turns what LangGraph streams into what is sent: `stream_graph`.
 
-It knows nothing of threads, leases or the journal: those are the engine's. Chunks are turned into progress by `chunks`. Errors of the
-graph pass through.
+It knows nothing of threads, leases or the journal, which belong to the engine. `chunks` turns chunks into progress. Errors of the graph
+pass through.
 
-**Interrupts.** A task that calls `interrupt()` is reported at the moment it stops, while its siblings go on. An interrupt inside a
-subgraph is seen at once when the caller streams subgraphs, with the subgraph's namespace and the inner task; otherwise when
-the root's task that runs the subgraph stops, with that task and an empty namespace. The id is the same in both cases.
+**Interrupts.** A task that calls `interrupt()` is reported at the moment it stops, while its siblings continue. If the caller streams
+subgraphs, an interrupt inside one is seen at once, with the subgraph's namespace and the inner task; otherwise when the root's task that
+runs the subgraph stops, with that task and an empty namespace. The id is the same in both cases.
 `Progress.interrupts` never comes later than an event that shows the interrupt.
 
-**Stopping.** Whoever drives must close the iterator (`contextlib.aclosing`) or be cancelled itself; either cancels every node
-and model call under way before it returns.
+**Stopping.** The caller must close the iterator (`contextlib.aclosing`) or be cancelled itself; either cancels every running node and
+model call before it returns.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["PartialMessage", "Progress", "stream_graph"]
 Graph = Pregel[Any, Any, Any, Any]
 
 _Chunk = tuple[Namespace, str, Any] | tuple[str, Any]
-"""Mode and payload, behind the namespace where subgraphs are streamed."""
+"""Mode and payload, preceded by the namespace if subgraphs are streamed."""
 _ROOT: Namespace = ()
 
 
@@ -48,7 +48,7 @@ async def stream_graph(
     documents: DocumentBook | None = None,
     watch_task: WatchTask | None = None,
 ) -> AsyncGenerator[Progress, None]:
-    """Drive `graph` to its end, its next interrupt or its error, telling what happens."""
+    """Drive `graph` to its end, its next interrupt or its error, yielding its progress."""
     streams = plan_stream(request.stream_modes, request.stream_subgraphs)
     reading, secrets = ChunkReader(streams, documents, watch_task), request.secrets
     options = _options(graph, streams, request, context)
@@ -80,8 +80,8 @@ def _options(graph: Graph, streams: StreamPlan, request: RunRequest, context: An
 async def _with_callback_events(
     graph: Graph, input: Any, config: RunnableConfig, **options: Any
 ) -> AsyncGenerator[_Chunk, None]:
-    """The same chunks, and between them the callback events of everything that runs inside the graph."""
-    # LangChain fills a config in before it looks at what the graph itself brings, and its own limit is small.
+    """The same chunks, interleaved with the callback events of everything that runs inside the graph."""
+    # LangChain fills in a config before it looks at the graph's own, and its default limit is small.
     if (limit := (graph.config or {}).get("recursion_limit")) and "recursion_limit" not in config:
         config = {**config, "recursion_limit": limit}
     stream = cast("AsyncGenerator[Any, None]", graph.astream_events(input, config, version="v2", **options))

@@ -1,9 +1,9 @@
-"""Writes a run's events to the log while the graph goes on, many at a time, and never out of order: the first of the three stages of
-batching that are drawn in `runs/streaming`.
+"""Writes a run's events to the log while the graph continues, many at a time, and never out of order: the first of the three batching
+stages drawn in `runs/streaming`.
 
-The first event goes at once. While a write is under way, and for a few milliseconds after it, what comes is collected for the
-next, so that a fast stream of tokens becomes batches. A graph that is faster than the log is held back when too much has been
-collected. No task is made for a write: with hundreds of slow runs, there would be one for every word.
+The first event is written at once. While a write is running, and for a few milliseconds after it, events are collected for the next, so
+that a fast stream of tokens becomes batches. A graph that is faster than the log is held back when too much has been collected. No task
+is created per write: with hundreds of slow runs, there would be one for every token.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from stepwell.database.events.log import EventLog
 from stepwell.database.types import Lease, NewEvent, RunEvent
 
 _REST_S = 0.01
-_MOST_EVENTS = 1000
-_MOST_BYTES = 4_000_000
+_MAX_EVENTS = 1000
+_MAX_BYTES = 4_000_000
 
 
 class Journal:
@@ -29,16 +29,16 @@ class Journal:
         self._lease = lease
         self._loop = asyncio.get_running_loop()
         self.newest_document = 0
-        """The highest number among the documents that were added."""
+        """The highest number among the documents added."""
         self._collected: list[NewEvent] = []
         self._bytes = 0
         self._writing: asyncio.Future[list[RunEvent]] | None = None
-        """The newest write: under way, or ended with an error. `None` after one that went well."""
+        """The newest write: running, or ended with an error. `None` after a successful one."""
         self._rest_until = 0.0
         self._rest: asyncio.TimerHandle | None = None
 
     async def add(self, events: Sequence[NewEvent]) -> None:
-        """Collect events. Raises what an earlier write ended with: a lost lease ends the run here."""
+        """Collect events. Raises the error of an earlier write: a lost lease ends the run here."""
         if self._writing and self._writing.done():
             self._writing.result()
         self._collected += events
@@ -46,17 +46,17 @@ class Journal:
             self._bytes += len(event.data)
             if event.stored is not None:
                 self.newest_document = max(self.newest_document, event.stored.document.number)
-        if len(self._collected) > _MOST_EVENTS or self._bytes > _MOST_BYTES:
+        if len(self._collected) > _MAX_EVENTS or self._bytes > _MAX_BYTES:
             await self.flush()
         elif self._writing is None:
             self._write_soon()
 
     async def flush(self) -> None:
-        """Everything that was added is in the log."""
+        """Wait until everything added is in the log."""
         while self._writing or self._collected:
             writing = self._writing or self._write()
-            await asyncio.shield(writing)  # whoever waits may be cancelled; what was handed in is written all the same
-            if self._writing is writing:  # as long as the loop has not told `_written`
+            await asyncio.shield(writing)  # the caller may be cancelled; what was submitted is written all the same
+            if self._writing is writing:  # the loop may not have called `_written` yet
                 self._writing = None
 
     async def __aenter__(self) -> Self:
@@ -72,7 +72,7 @@ class Journal:
             await asyncio.wait({self._writing})
 
     def _write_soon(self) -> None:
-        """At once, or after the rest. A slow stream never needs a timer."""
+        """Now, or after the pause. A slow stream never needs a timer."""
         if self._loop.time() >= self._rest_until:
             self._write()
         elif self._rest is None:
@@ -87,9 +87,9 @@ class Journal:
 
     def _written(self, write: asyncio.Future[list[RunEvent]]) -> None:
         if write.cancelled() or write.exception():
-            return  # it stays, for the next `add` or `flush` to raise
+            return  # `_writing` stays set, for the next `add` or `flush` to raise
         if self._writing is not write:
-            return  # `flush` knew before
+            return  # `flush` was faster
         self._writing = None
         self._rest_until = self._loop.time() + _REST_S
         if self._collected:

@@ -1,4 +1,4 @@
-"""The mode `lifecycle`: one event when a subgraph starts and one when it ends, read off LangGraph's `tasks` mode.
+"""The mode `lifecycle`: one event when a subgraph starts and one when it ends, derived from LangGraph's `tasks` mode.
 
 ```
 first task in a namespace                  -> {event: started, namespace, graph_name, trigger_call_id, cause?}
@@ -6,9 +6,9 @@ result of the task whose id the namespace's
 last part carries (`node:task_id`)         -> {event: completed | interrupted | failed, namespace, error?}
 ```
 
-`cause` is `{type: toolCall, tool_call_id}` when the task that runs the subgraph was made for a tool call. Such a subgraph, a
-subagent, has failed when its call gave an error result, though the task went well. A subgraph whose graph failed as a whole may
-have no ending of its own: the run's `error` event is its end.
+`cause` is `{type: toolCall, tool_call_id}` if the task that runs the subgraph was made for a tool call. Such a subgraph, a subagent, has
+failed if its call returned an error result, even though the task succeeded. A subgraph whose graph failed as a whole may have no ending
+of its own: the run's `error` event is its end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from stepwell.secrets.text import hide_secrets
 
 
 class LifecycleEvents:
-    """The subgraphs of one drive."""
+    """The subgraphs of one attempt."""
 
     def __init__(self) -> None:
         self._open: set[Namespace] = set()
@@ -65,7 +65,7 @@ def _ending(task: Mapping[str, Any], call_id: str | None) -> dict[str, str]:
 
 
 def _error_result(result: Any, call_id: str | None) -> str | None:
-    """What a tool call said of its failure, if it failed."""
+    """The error message of a tool call, if it failed."""
     messages = result.get("messages") if isinstance(result, Mapping) and call_id else None
     for message in messages if isinstance(messages, Sequence) else ():
         if isinstance(message, ToolMessage) and message.tool_call_id == call_id and message.status == "error":
@@ -74,7 +74,7 @@ def _error_result(result: Any, call_id: str | None) -> str | None:
 
 
 def _tool_call_id(task_input: Any) -> str | None:
-    """An agent makes one task for each call: its input is the call with the state around it, or a list of that call alone."""
+    """An agent creates one task per call: its input is the call with the state around it, or a list with only that call."""
     call = task_input.get("tool_call") if isinstance(task_input, Mapping) else None
     if isinstance(task_input, list) and len(task_input) == 1:
         (call,) = task_input

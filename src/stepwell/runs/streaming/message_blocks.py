@@ -1,21 +1,21 @@
-"""An AI message as it is written, as events of content blocks: the form of LangChain's streaming protocol.
+"""An AI message as it is written, as events of content blocks: the format of LangChain's streaming protocol.
 
 ```
 message-start          {id, role, metadata}
 content-block-start    {index, content}          the block, still empty
 content-block-delta    {index, delta}            text-delta | reasoning-delta | tool-call-delta
-content-block-finish   {index, content}          the block, whole; a call of a tool with its arguments parsed
+content-block-finish   {index, content}          the complete block; a tool call with its arguments parsed
 message-finish         {usage, metadata}
 ```
 
-Every event after the first names its message twice, because clients tell messages that are written at the same time apart by
-different fields: `message_id` (Python) and `run_id` (JavaScript). A piece of a tool call comes twice for the same reason: as
-`delta`, and as `content`, which is all that JavaScript's SDK 1.12 reads. Both add to what came before, so the cost stays linear.
+Every event after the first names its message twice, because clients use different fields to tell concurrent messages apart:
+`message_id` (Python) and `run_id` (JavaScript). A piece of a tool call comes twice for the same reason: as `delta`, and as `content`,
+which is all that JavaScript's SDK 1.12 reads. Both are increments, so the cost stays linear.
 
-It knows nothing of graphs, namespaces or journals: those are `protocol`'s. An answer that was broken off has no finish.
+It knows nothing of graphs, namespaces or journals, which `protocol` handles. An answer that was cut off has no finish.
 
-Before that, `CallIds` gives all chunks of a model call the id that their sum has: in a provider's stream some chunks carry the
-provider's id and others, the closing one among them, LangChain's own.
+Before that, `CallIds` gives all chunks of a model call the id that their sum has: in a provider's stream some chunks carry the provider's
+id, and others, including the last one, LangChain's own.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ Block = dict[str, Any]
 
 _CALLS = ("tool_call", "tool_call_chunk", "invalid_tool_call")
 _GROWING = {"text": "text", "reasoning": "reasoning", "tool_call_chunk": "args", "server_tool_call_chunk": "args"}
-"""Blocks that come in pieces, and the field that grows."""
+"""Blocks that arrive in pieces, and the field that grows."""
 
 
 @dataclass
 class _Call:
-    """A model call whose answer is coming."""
+    """A model call whose answer is arriving."""
 
     metadata: Mapping[str, Any]
-    """Kept so that nothing else can take its place in memory, which is what the call is known by."""
+    """Held so that no other object can get its memory address, by which the call is identified."""
     message_id: str | None = None
     waiting: list[AIMessageChunk] = field(default_factory=list)
 
 
 class CallIds:
-    """One id for all chunks of a model call. LangGraph gives every chunk of a call the same metadata object, and nothing else tells
-    which call it belongs to."""
+    """One id for all chunks of a model call. LangGraph gives every chunk of a call the same metadata object; nothing else shows which
+    call it belongs to."""
 
     def __init__(self) -> None:
         self._calls: dict[int, _Call] = {}
 
     def settle(self, message: Any, metadata: Mapping[str, Any]) -> list[Any]:
-        """The messages that can go out, each with its id. Empty chunks wait until one comes that decides about the id."""
+        """The messages that can be sent, each with its id. Empty chunks wait until a chunk decides the id."""
         if not isinstance(message, AIMessageChunk):
             return [message]
         call = self._calls.setdefault(id(metadata), _Call(metadata))
@@ -73,18 +73,18 @@ class CallIds:
 
 
 def _decides(chunk: AIMessageChunk) -> bool:
-    """A provider's id goes before one of LangChain's. Content cannot wait for one, so it is taken as it comes."""
+    """A provider's id takes precedence over one of LangChain's. Content cannot wait for one, so its id is used as it is."""
     return bool(chunk.content or chunk.tool_call_chunks or not (chunk.id or "").startswith("lc_"))
 
 
 class MessageBlocks:
-    """The AI messages of one drive."""
+    """The AI messages of one attempt."""
 
     def __init__(self) -> None:
         self._open: dict[str, _Writing] = {}
 
     def events(self, message: Any, metadata: Mapping[str, Any]) -> list[Event]:
-        """What a chunk, or a message that came whole, adds. Other messages than a model's have no blocks."""
+        """The events for a chunk or a complete message. Only a model's messages have blocks."""
         if not isinstance(message, AIMessage) or not message.id:
             return []
         return list(self._events(message, message.id, metadata))
@@ -131,14 +131,14 @@ class _Writing:
 
 
 def _about(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """What is worth knowing of the model call: where it was made, and with which model."""
+    """The relevant facts about the model call: its node and its model."""
     known = {"langgraph_node": "langgraph_node", "ls_provider": "provider", "ls_model_name": "model"}
     return {ours: metadata[theirs] for theirs, ours in known.items() if isinstance(metadata.get(theirs), str)}
 
 
 def _blocks(message: AIMessage) -> list[Block]:
-    """Standard blocks. Tool calls are read from their own field: a last chunk holds only a piece of one, and LangChain would
-    take it for a whole."""
+    """Standard blocks. Tool calls are read from their own field: a last chunk contains only a piece of one, which LangChain would
+    mistake for a complete call."""
     if isinstance(message.content, str) and not message.additional_kwargs:
         found: list[Block] = [{"type": "text", "text": message.content}] if message.content else []
     else:
@@ -150,8 +150,8 @@ def _blocks(message: AIMessage) -> list[Block]:
 
 
 def _add_keys(blocks: list[Block]) -> Iterator[tuple[tuple[str, Any], Block]]:
-    """Each block with what it has in common with its other pieces: its index where the provider gives one, a call's id, or its
-    place among those of its type."""
+    """Each block with a key shared by all of its pieces: the provider's index if there is one, a call's id, or its position among
+    blocks of its type."""
     counts: dict[str, int] = {}
     for block in blocks:
         kind = block["type"]

@@ -1,16 +1,16 @@
-"""Messages while they are being written: both forms of the wire, and the text of the answer under way.
+"""Messages while they are being written: both wire formats, and the text of the unfinished answer.
 
-LangGraph gives `(message, metadata)`: chunks of a model's answer as they come, and whole messages that a node returned.
+LangGraph yields `(message, metadata)`: chunks of a model's answer as they arrive, and complete messages that a node returned.
 
 ```
 messages-tuple   messages            [message or chunk, metadata]
-messages         messages/metadata   {id: {metadata}}      before the first of a message
+messages         messages/metadata   {id: {metadata}}      before the first event of a message
                  messages/partial    [message so far]      for a chunk
-                 messages/complete   [message]             for a whole message
+                 messages/complete   [message]             for a complete message
 ```
 
-The older form sends a growing message again and again: on the wire its cost is the square of the answer's length. That is its
-contract; what is stored of it is what each adds (`documents`).
+The older format sends a growing message again and again: on the wire its cost is the square of the answer's length. That is its
+contract; only what each event adds is stored (`documents`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PARTIAL = "messages/partial"
 
 
 class TupleMessages:
-    """The newer form: each chunk once, with its metadata."""
+    """The newer format: each chunk once, with its metadata."""
 
     def __init__(self) -> None:
         self._metadata: Mapping[str, Any] = {}
@@ -41,7 +41,7 @@ class TupleMessages:
         return [NewEvent(event_name("messages", namespace), data)]
 
     def _encode(self, metadata: Mapping[str, Any]) -> bytes:
-        # All chunks of one model call have the same metadata: compared with a copy, so that a change is seen.
+        # All chunks of one model call have the same metadata. Compared with a copy, so that a change is noticed.
         if metadata != self._metadata:
             self._metadata = dict(metadata)
             self._encoded = encode(public_metadata(metadata))
@@ -49,7 +49,7 @@ class TupleMessages:
 
 
 class WholeMessages:
-    """The older form: a message's metadata once, then the message as far as it is written."""
+    """The older format: a message's metadata once, then the message as far as it is written."""
 
     def __init__(self) -> None:
         self._so_far: dict[str, BaseMessageChunk | None] = {}
@@ -71,7 +71,7 @@ class WholeMessages:
 
 
 class RootAnswer:
-    """The text of the answers at the root graph's level, so that a cancelled one can be kept."""
+    """The text of the root graph's answers, so that a cancelled one can be kept."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}

@@ -1,20 +1,20 @@
-"""Stream modes: what a caller may ask for, what LangGraph must be asked for, and what the events are called.
+"""Stream modes: what a caller may request, what to request from LangGraph, and what the events are called.
 
 | caller's mode | LangGraph's mode | event |
 |---|---|---|
 | `values`, `updates`, `custom`, `debug`, `tasks`, `checkpoints` | the same | the same |
 | `messages-tuple` | `messages` | `messages`: `[message, metadata]` |
-| `messages` (older form) | `messages` | `messages/metadata`, `messages/partial`, `messages/complete` |
+| `messages` (older format) | `messages` | `messages/metadata`, `messages/partial`, `messages/complete` |
 | `tools` | `tools` | `tools` |
 | `lifecycle` | `tasks`, of subgraphs too | `lifecycle` |
-| `events` | `astream_events` around it all | `events` |
-| `protocol` (the server's own, no caller's) | `messages`, and what is always asked for | see `protocol` |
+| `events` | `astream_events` around everything | `events` |
+| `protocol` (for the server only, not for callers) | `messages`, and the modes always requested | see `protocol` |
 
-`values` and `tasks` are always asked for, because the engine needs the newest values, and each interrupt with its task: `updates` has
+`values` and `tasks` are always requested, because the engine needs the newest values, and each interrupt with its task: `updates` reports
 the interrupt at the same moment, but not the task. Both cost less than can be measured.
 
-An event of a subgraph is named `mode|ns1|ns2`, except for the older form of `messages`, `events` and `lifecycle`. When both
-forms of messages are asked for, only the newer is sent, as LangGraph's server does.
+An event of a subgraph is named `mode|ns1|ns2`, except for `events`, `lifecycle` and the older format of `messages`. If both formats of
+messages are requested, only the newer is sent, as LangGraph's server does.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _SAME = frozenset({"values", "updates", "custom", "debug", "tasks", "checkpoints
 
 @dataclass(frozen=True)
 class StreamPlan:
-    """What is asked of LangGraph for the sake of the modes a caller wants."""
+    """What to request from LangGraph for the modes a caller wants."""
 
     wanted: frozenset[str]
     langgraph_modes: tuple[str, ...]
@@ -57,7 +57,7 @@ class StreamPlan:
 
     @property
     def langgraph_subgraphs(self) -> bool:
-        """`lifecycle` is about subgraphs and needs to see them, also where the caller does not want their other events."""
+        """`lifecycle` is about subgraphs and needs to see them, even if the caller does not want their other events."""
         return self.caller_subgraphs or "lifecycle" in self.wanted
 
     @property
@@ -71,11 +71,11 @@ class StreamPlan:
 
 
 def plan_stream(modes: Iterable[str], subgraphs: bool) -> StreamPlan:
-    """Refuses a mode that nobody knows, naming those there are."""
+    """Refuses an unknown mode, and lists the known ones."""
     wanted = frozenset(modes)
     unknown = sorted(wanted.difference(STREAM_MODES, (PROTOCOL,)))
     if unknown:
-        raise InvalidRequestError(f"No stream mode '{unknown[0]}'. There are: {', '.join(STREAM_MODES)}.")
+        raise InvalidRequestError(f"Unknown stream mode '{unknown[0]}'. Use one of: {', '.join(STREAM_MODES)}.")
     asked = [*_ALWAYS, *sorted((wanted & _SAME).difference(_ALWAYS))]
     if wanted & {"messages", "messages-tuple", PROTOCOL}:
         asked.append("messages")

@@ -1,4 +1,4 @@
-"""What driving a graph brings, step by step: the type that `graph.stream_graph` yields and an attempt records."""
+"""The progress of driving a graph, step by step: the type that `graph.stream_graph` yields and an attempt records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stepwell.database.types import NewEvent, PendingInterrupt
 
 @dataclass(frozen=True)
 class PartialMessage:
-    """An answer under way at the root graph's level: all of its text so far. `done` says that nothing will be added."""
+    """An unfinished answer of the root graph, with all of its text so far. `done`: nothing will be added."""
 
     message_id: str
     node: str
@@ -19,12 +19,12 @@ class PartialMessage:
 
 
 class Progress(NamedTuple):
-    """What one chunk of LangGraph's stream brought."""
+    """The result of one chunk of LangGraph's stream."""
 
     events: tuple[NewEvent, ...] = ()
-    """What the caller asked for, encoded, to be journaled in this order."""
+    """The events the caller requested, encoded, to be journaled in this order."""
     values: Any | None = None
     """The root graph's newest values, as Python objects and without `__interrupt__`."""
     interrupts: tuple[PendingInterrupt, ...] = ()
-    """Interrupts seen for the first time in this drive, with plain values."""
+    """Interrupts seen for the first time in this attempt, with plain values."""
     partial: PartialMessage | None = None

@@ -6,9 +6,9 @@
 | `protocol/input` | an interrupt: `{interrupt_id, value, payload}` |
 | `protocol/tasks` | how a task ended: `{id, name, result, error, interrupts}` |
 
-A mode of our own and no caller's: the server asks for it when a run is started by a thread's command. Each event becomes one of
-the protocol's, so that a place in the journal is a place in the stream. `value` and `payload` are the same: Python's SDK reads
-the one, JavaScript's the other.
+A mode of our own, not available to callers: the server requests it when a thread's command starts a run. Each event becomes one of the
+protocol's, so that a position in the journal is a position in the stream. `value` and `payload` are the same: Python's SDK reads one,
+JavaScript's the other.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TASKS = "protocol/tasks"
 
 
 class ProtocolEvents:
-    """The events of one drive."""
+    """The events of one attempt."""
 
     def __init__(self) -> None:
         self._blocks = MessageBlocks()

@@ -6,10 +6,10 @@ tasks        {id, name, input, triggers, metadata}  then  {id, name, error, resu
 debug        {step, timestamp, type: checkpoint | task | task_result, payload: one of the above}
 ```
 
-In `debug` a checkpoint also has `checkpoint` and `parent_checkpoint`, and a task with a subgraph has `checkpoint` in place of
-`state`: the forms that the state of a thread has too.
+In `debug` a checkpoint also has `checkpoint` and `parent_checkpoint`, and a task with a subgraph has `checkpoint` in place of `state`:
+the same forms as in the state of a thread.
 
-In `tools`, LangGraph's notes about tool calls become what the SDKs describe (`ToolEvents`):
+In `tools`, LangGraph's notes about tool calls are converted to what the SDKs describe (`ToolEvents`):
 
 ```
 tool-started       -> {event: on_tool_start, toolCallId, name, input}
@@ -39,7 +39,7 @@ _TOOL_ENDINGS = ("tool-finished", "tool-error")
 
 
 def hide_in_errors(mode: str, payload: Any, secrets: Collection[str]) -> Any:
-    """A chunk of any mode; where it tells the error of a node or of a tool, no secret of the run's caller stands in it."""
+    """A chunk of any mode. If it contains the error of a node or tool, the secrets of the run's caller are removed from it."""
     match mode:
         case "tasks" if payload.get("error"):
             return {**payload, "error": hide_in_error(payload["error"], secrets)}
@@ -109,7 +109,7 @@ def _public_state(state: Any) -> Any:
 
 
 class ToolEvents:
-    """The tool calls of one drive. LangGraph says a tool's name only when it starts, so names are kept for as long as the call runs."""
+    """The tool calls of one attempt. LangGraph names a tool only when it starts, so names are remembered while the call runs."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}

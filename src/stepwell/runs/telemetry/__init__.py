@@ -1,4 +1,4 @@
-"""Traces of runs, for an operator's collector: a seam that is empty unless it is asked for.
+"""Traces of runs, for an operator's collector: a seam that does nothing unless configured.
 
 A `Telemetry` is one of the engine's watchers. OpenTelemetry is imported only when an address is configured. Whatever happens to the
 collector, no run waits for it or fails because of it.
@@ -17,14 +17,14 @@ from stepwell.settings import TelemetrySettings
 
 
 class Telemetry(Protocol):
-    """Hears what runs do; what `RunWatcher` of the engine asks for, and an end."""
+    """Observes what runs do: the engine's `RunWatcher`, plus `close`."""
 
     def began(self, run: Run) -> Sequence[BaseCallbackHandler]:
-        """An attempt begins: the handlers for the callbacks of its config."""
+        """An attempt begins: returns the handlers for the callbacks of its config."""
         ...
 
     def ended(self, run: Run, outcome: RunOutcome | None) -> None:
-        """The attempt is over; `None` if it was given up."""
+        """The attempt is over; `None` if it was abandoned."""
         ...
 
     async def close(self) -> None:
@@ -33,7 +33,7 @@ class Telemetry(Protocol):
 
 
 class NoTelemetry:
-    """Hears nothing."""
+    """Does nothing."""
 
     def began(self, run: Run) -> Sequence[BaseCallbackHandler]:
         return ()
@@ -46,7 +46,7 @@ class NoTelemetry:
 
 
 def open_telemetry(settings: TelemetrySettings | None) -> Telemetry:
-    """Traces as the settings say; nothing where they say nothing."""
+    """Telemetry according to the settings; none without settings."""
     if settings is None:
         return NoTelemetry()
     with needs_extra("Sending traces", "otel"):

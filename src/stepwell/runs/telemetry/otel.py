@@ -1,7 +1,7 @@
-"""Sends spans to an OTLP collector, from a bounded queue and in a thread of its own.
+"""Sends spans to an OTLP collector, from a bounded queue and in a separate thread.
 
-When the collector is slow or gone the queue fills, then the oldest spans are dropped: nothing waits. The tracer provider is our
-own and not the process's global one, so a program that embeds Stepwell keeps its traces to itself, and we ours.
+If the collector is slow or unreachable, the queue fills up and the oldest spans are dropped: nothing waits. The tracer provider is our own,
+not the process's global one, so the traces of a program that embeds Stepwell stay separate from ours.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ PATH = "/v1/traces"
 
 
 def otlp_exporter(settings: TelemetrySettings) -> SpanExporter:
-    """Sends spans to the collector. Nothing is sent yet, and whether anybody is there is not asked."""
+    """Sends spans to the collector. Nothing is sent yet, and it does not check whether the collector is there."""
     headers = parse_headers(settings.headers.reveal()) if settings.headers else {}
     return OTLPSpanExporter(traces_address(settings.endpoint), headers=headers, timeout=EXPORT_TIMEOUT_S)
 
 
 class OtelTelemetry:
-    """Makes spans of what runs do. `content` lets messages, arguments and results into them."""
+    """Makes spans of what runs do. `content` includes messages, arguments and results."""
 
     def __init__(self, exporter: SpanExporter, *, content: bool = False, close_timeout_s: float = CLOSE_TIMEOUT_S) -> None:
         self._content = content
         self._close_timeout_s = close_timeout_s
         self._open: dict[str, RunSpans] = {}
         resource = Resource.create({"service.name": "stepwell", "service.version": version("stepwell")})
-        # Not closed by the process's exit handlers: a dead collector would hold the exit up for half a minute.
+        # Not closed by the process's exit handlers: a dead collector would delay the exit by half a minute.
         self._provider = TracerProvider(resource=resource, shutdown_on_exit=False)
         self._provider.add_span_processor(
             BatchSpanProcessor(
@@ -67,14 +67,14 @@ class OtelTelemetry:
             spans.finish(outcome)
 
     async def close(self) -> None:
-        # The SDK's own limit is half a minute. A daemon thread goes with the process, however long the collector takes.
+        # The SDK's own limit is half a minute. A daemon thread ends with the process, however long the collector takes.
         closing = threading.Thread(target=self._provider.shutdown, name="stepwell-telemetry-close", daemon=True)
         closing.start()
         await asyncio.to_thread(closing.join, self._close_timeout_s)
 
 
 def traces_address(endpoint: str) -> str:
-    """The full address of the traces, from a collector's base address or from that address itself."""
+    """The full address for traces, from a collector's base address or the full address itself."""
     parts = urlsplit(endpoint)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise ConfigurationError(

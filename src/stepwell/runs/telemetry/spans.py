@@ -1,4 +1,4 @@
-"""One attempt of a run as a trace: a span for the run, and within it for each node, model call and tool.
+"""One attempt at a run as a trace: a span for the run, and within it one for each node, model call and tool.
 
 ```
 invoke_agent <graph>
@@ -6,13 +6,13 @@ invoke_agent <graph>
 │   └── chat <model>
 └── node tools
     └── execute_tool <tool>
-        └── node ...             a subagent's own
+        └── node ...             a subagent's
 ```
-Names and attributes follow OpenTelemetry's conventions for generative AI (`gen_ai.*`); what is ours is `stepwell.*`. Messages,
-arguments, results and the texts of errors are content: they are left out unless the operator asks for them, since spans leave the
-house; and then they are cut to a size that collectors take, without keys and tokens of a known form. A pause or a cancel is no error.
+Names and attributes follow OpenTelemetry's conventions for generative AI (`gen_ai.*`); our own are `stepwell.*`. Messages, arguments,
+results and the texts of errors are content: they are left out unless the operator asks for them, since spans leave the machine; and then
+they are cut to a size that collectors accept, and keys and tokens of a known form are removed. A pause or a cancel is not an error.
 
-LangChain swallows and logs what a handler raises, so nothing here can fail a run.
+LangChain catches and logs what a handler raises, so nothing here can fail a run.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from stepwell.models.usage import reported_tokens
 from stepwell.secrets.text import hide_secrets
 
 _NODE_TAG = "graph:step:"
-"""LangGraph's mark on the callbacks of a node, and of nothing inside it."""
+"""LangGraph's tag on the callbacks of a node itself, but not of what runs inside it."""
 
 Attributes = dict[str, Any]
 
 MAX_CHARS = 16_000
-"""Of the text of one attribute: more than that collectors cut or refuse."""
+"""Maximum length of an attribute's text: collectors cut or refuse longer ones."""
 _ROLES = {"human": "user", "ai": "assistant"}
 
 
 class RunSpans(BaseCallbackHandler):
-    """Hears one attempt of a run and makes its spans. The run's own begins here and ends with `finish`."""
+    """Observes one attempt at a run and makes its spans. The run's own span begins here and ends with `finish`."""
 
-    run_inline = True  # else LangChain calls it in a thread, for every event
+    run_inline = True  # otherwise LangChain calls it in a thread, for every event
     ignore_retriever = True
     ignore_retry = True
     ignore_custom_event = True
@@ -56,16 +56,16 @@ class RunSpans(BaseCallbackHandler):
         self._tracer = tracer
         self._content = content
         self._everywhere: Attributes = {"stepwell.run_id": run.run_id, "stepwell.thread_id": run.thread_id}
-        # What LangChain calls a run, by its id -> its span, or its parent's where it has none of its own.
+        # LangChain's run id -> its span, or its parent's if it has none of its own.
         self._spans: dict[UUID, Span] = {}
         self._owners: set[UUID] = set()
-        # An empty context, not the current one: a run is a trace of its own, whoever happens to drive it.
+        # An empty context, not the current one: each run is a separate trace, whatever code drives it.
         self._run_span = tracer.start_span(
             f"invoke_agent {run.request.graph_id}", Context(), attributes={**self._everywhere, **_of_run(run)}
         )
 
     def finish(self, outcome: RunOutcome | None) -> None:
-        """End the run's span, and what is left open within: calls in threads that nobody waits for any more."""
+        """End the run's span, and any spans left open: calls in threads that nobody waits for any more."""
         for left in list(self._owners):
             self._end(left)
         self._spans.clear()
@@ -220,7 +220,7 @@ def _of_run(run: Run) -> Attributes:
 
 def _of_answer(message: BaseMessage) -> Attributes:
     attributes: Attributes = {}
-    if tokens := reported_tokens(message):  # a span tells no estimates
+    if tokens := reported_tokens(message):  # no estimates in spans
         attributes["gen_ai.usage.input_tokens"] = tokens.input
         attributes["gen_ai.usage.output_tokens"] = tokens.output
     facts = message.response_metadata
@@ -251,5 +251,5 @@ def text_of(value: Any) -> str:
 
 
 def _name_of(value: Any) -> str:
-    # A runtime or a store among a tool's inputs: its kind, not its inside.
+    # A runtime or a store among a tool's inputs: show its type, not its contents.
     return f"<{type(value).__name__}>"

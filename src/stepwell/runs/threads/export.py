@@ -1,17 +1,17 @@
-"""Everything that belongs to one user, as JSON lines that are produced while they are sent: nothing is gathered first.
+"""Everything that belongs to one user, as JSON lines that are produced while they are sent: nothing is collected first.
 
 ```
-export                     who, when, which form
-assistant                  each followed by its earlier ones: assistant_version
+export                     user, time, format version
+assistant                  each followed by its earlier versions: assistant_version
 thread                     each followed by its state (newest, with subgraphs), a checkpoint for each step, its runs: run,
-                           what ran in them: step,
-                           and what a research on it rests on: a trail line for each entry, evidence with the bytes in base64
+                           their steps: step,
+                           and its research evidence: a trail line for each entry, evidence with the bytes in base64
 item                       of the store
 usage                      by run
 ```
 
-Each line is an object whose `kind` is one of those words. A reader that meets a kind it does not know skips the line.
-The events of runs are left out, since they only repeat it. So are keys that were given to a run.
+Each line is an object whose `kind` is one of those words. A reader skips lines of an unknown kind.
+The events of runs are left out, since they only repeat this data. So are secrets that were passed to a run.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ T = TypeVar("T")
 
 
 async def export_owner(owner: str, persistence: Persistence, states: ThreadStates, clock: Clock) -> AsyncIterator[bytes]:
-    """The lines, each with its line break."""
+    """Yields the lines, each with its line break."""
     records = persistence.records
     yield _line("export", form=FORM, owner=owner, created_at=timestamp(clock))
     async for assistant in _pages(lambda page: records.search_assistants(owner, AssistantFilter(), page)):
-        if assistant.owner == owner:  # everybody sees the server's own
+        if assistant.owner == owner:  # leaves out the server's own, which everybody sees
             async for line in _assistant(assistant, records):
                 yield line
     async for thread in _pages(lambda page: records.search_threads(owner, ThreadFilter(), page)):
@@ -92,7 +92,7 @@ async def _evidence(thread_id: str, vault: EvidenceVault) -> AsyncIterator[bytes
         try:
             content = await vault.get(name)
         except EvidenceMissingError:
-            continue  # the hash of something that was never kept
+            continue  # the hash of something that was never stored
         except EvidenceDamagedError as error:
             yield _line("evidence", thread_id=thread_id, sha256=name, content=None, missing_because=str(error))
         else:
@@ -117,7 +117,7 @@ async def _items(owner: str, persistence: Persistence) -> AsyncIterator[bytes]:
 
 
 async def _pages(search: Callable[[Page], Awaitable[Sequence[T]]]) -> AsyncIterator[T]:
-    """Oldest first, so that what is made meanwhile comes at the end and moves nothing. What is deleted meanwhile just ends it."""
+    """Oldest first, so that records created meanwhile come at the end and shift nothing. If the parent is deleted meanwhile, it ends."""
     offset = 0
     try:
         while found := await search(Page(limit=_AT_ONCE, offset=offset, sort_by="created_at", descending=False)):
@@ -134,7 +134,7 @@ async def _state(owner: str, thread_id: str, states: ThreadStates) -> AsyncItera
         async for line in _checkpoints(owner, thread_id, states):
             yield line
     except (NotFoundError, ConfigurationError) as error:
-        # Deleted meanwhile, or its graph is no longer served: the thread's own line has the values as they last stood.
+        # Deleted meanwhile, or its graph is no longer served: the thread's own line has its last values.
         yield _line("state", thread_id=thread_id, state=None, missing_because=str(error))
 
 

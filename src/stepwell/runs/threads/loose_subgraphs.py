@@ -1,12 +1,12 @@
-"""The state of a subgraph that LangGraph itself cannot find: one that a tool called, a subagent above all.
+"""The state of a subgraph that LangGraph itself cannot find: one that was called by a tool, usually a subagent.
 
-LangGraph finds subgraphs that are nodes, or that a node's function names. One inside a tool has checkpoints under the tool's
-namespace all the same, so they are read as they are stored: values, interrupts and errors, but no `next` and no names of tasks,
-which only the graph knows.
+LangGraph finds subgraphs that are nodes, or that a node's function names. One inside a tool still has checkpoints under the tool's
+namespace, so we read those as they are stored: values, interrupts and errors, but no `next` and no task names, which only the graph
+knows.
 
-Incremental channels have to be rebuilt from what was written to them, and only the graph knows how. As in retention
-(`stepwell.state.compact`), `messages`, `files` and `summary` are assumed to be a deep agent's. Other incremental channels are named in
-the metadata under `incomplete_values`, rather than left out without a word.
+Incremental channels must be rebuilt from their writes, and only the graph knows how. As in retention (`stepwell.state.compact`),
+`messages`, `files` and `summary` are assumed to be a deep agent's. Other incremental channels are listed in the metadata under
+`incomplete_values`, rather than silently left out.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _INTERRUPT = "__interrupt__"
 
 
 def subgraph_at(graph: Pregel[Any, Any, Any, Any], namespace: str) -> PregelProtocol[Any, Any, Any, Any] | None:
-    """The graph that LangGraph finds under a namespace; the graph itself at the root."""
+    """The graph that LangGraph finds under a namespace; at the root, the graph itself."""
     if not namespace:
         return graph
-    # A namespace is `node:task|node:task|2`: the ids and counters are of one run, the names are the graph's.
+    # A namespace is `node:task|node:task|2`: the ids and counters belong to one run, the names to the graph.
     path = "|".join(part.split(":")[0] for part in namespace.split("|") if not part.isdigit())
     return next((found for _, found in graph.get_subgraphs(namespace=path, recurse=True)), None)
 
@@ -44,7 +44,7 @@ def is_known(graph: Pregel[Any, Any, Any, Any], namespace: str) -> bool:
 
 
 async def loose_snapshot(saver: BaseCheckpointSaver[Any], saved: CheckpointTuple) -> StateSnapshot:
-    """What a checkpoint says without the graph that wrote it."""
+    """What a checkpoint shows without the graph that wrote it."""
     values, incomplete = await _values(saver, saved)
     tasks = _tasks(saved.pending_writes or [])
     metadata: Any = {**saved.metadata, **({"incomplete_values": incomplete} if incomplete else {})}
@@ -61,7 +61,7 @@ async def loose_snapshot(saver: BaseCheckpointSaver[Any], saved: CheckpointTuple
 
 
 async def _values(saver: BaseCheckpointSaver[Any], saved: CheckpointTuple) -> tuple[dict[str, Any], list[str]]:
-    """The values, and the names of those that cannot be put together."""
+    """The values, and the names of those that cannot be rebuilt."""
     stored = saved.checkpoint["channel_values"]
     values = {name: _whole(value) for name, value in stored.items() if not name.startswith(("__", "branch:", "join:"))}
     missing = channels.left_to_ancestors(saved.checkpoint, saved.metadata)
@@ -75,7 +75,7 @@ async def _values(saver: BaseCheckpointSaver[Any], saved: CheckpointTuple) -> tu
 
 @cache
 def _deep_agent_channels() -> Mapping[str, BaseChannel[Any, Any, Any]]:
-    from stepwell.state.schema import DeepAgentState  # when it is needed: it brings LangChain's agents
+    from stepwell.state.schema import DeepAgentState  # only when needed: it imports LangChain's agents
 
     return {name: channel for name, channel in StateGraph(DeepAgentState).channels.items() if channels.is_incremental(channel)}
 
@@ -85,7 +85,7 @@ def _whole(value: Any) -> Any:
 
 
 def _with_map(config: RunnableConfig, saved: CheckpointTuple) -> RunnableConfig:
-    """With the checkpoints above this one, by which a client can come back to it."""
+    """With the checkpoints above this one, which a client needs to return to it."""
     named = config["configurable"]
     above = saved.metadata.get("parents") or {}
     if not above:
@@ -94,7 +94,7 @@ def _with_map(config: RunnableConfig, saved: CheckpointTuple) -> RunnableConfig:
 
 
 def _tasks(writes: Sequence[tuple[str, str, Any]]) -> tuple[PregelTask, ...]:
-    """Tasks that asked or failed. Their names are not stored; their ids are what a resume needs."""
+    """Tasks that asked or failed. Their names are not stored, but a resume only needs their ids."""
     asked: dict[str, tuple[Interrupt[Any], ...]] = {}
     failed: dict[str, Any] = {}
     for task_id, channel, value in writes:

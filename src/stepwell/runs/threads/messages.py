@@ -1,7 +1,7 @@
 """A page of a thread's messages, newest first, without the rest of its state.
 
-Only the channel of the messages is put together: files, plans and whatever else a state holds stay where they are. Of these messages
-only a page is turned into JSON, which is where most of the time goes.
+Only the messages channel is rebuilt, not files, plans and the rest of the state. Only one page of the messages is turned into JSON, which
+is where most of the time goes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MESSAGES = "messages"
 
 @dataclass(frozen=True)
 class MessagePage:
-    """`messages` are newest first; `before` is where the next page, of older ones, begins."""
+    """`messages` are newest first; `before` is where the next page, with older ones, begins."""
 
     messages: Sequence[Any] = ()
     total: int = 0
@@ -38,7 +38,7 @@ async def read_messages(
     before: int | None,
     limit: int,
 ) -> MessagePage | None:
-    """The page at the config's checkpoint, or at the newest; `None` where there is no such checkpoint."""
+    """The page at the config's checkpoint, or at the newest; `None` if there is no such checkpoint."""
     saved = await saver.aget_tuple(config)
     if saved is None:
         return None
@@ -65,6 +65,6 @@ async def _value(channel: BaseChannel[Any, Any, Any], saver: BaseCheckpointSaver
 
 
 def _with_unfinished(channel: BaseChannel[Any, Any, Any], found: Any, saved: CheckpointTuple) -> Any:
-    """With what tasks of the step under way have written: one waits for an answer while its siblings are done."""
+    """Includes what tasks of the current step have written: one may wait for an answer while its siblings are done."""
     written = [value for _, name, value in saved.pending_writes or () if name == MESSAGES]
     return channels.rebuild(channel, [channels.snapshot(found) if channels.is_incremental(channel) else found], written)

@@ -1,7 +1,7 @@
-"""What a caller can do with threads: their records here, their state by `state`, a user's whole data by `export`.
+"""What a caller can do with threads: records are handled here, state by `state`, a user's whole data by `export`.
 
-Every call names an owner (`None` is the program itself). Whether the thread is the owner's is looked up before anything else is done;
-what belongs to somebody else is not found. A thread with a run under way is neither written to nor deleted: `ThreadBusyError`.
+Every call names an owner (`None` is the program itself). Each first checks that the thread belongs to the owner; another owner's threads
+are reported as not found. A thread with a run under way is neither written to nor deleted: `ThreadBusyError`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PruneStrategy = Literal["delete", "keep_latest"]
 
 
 class Threads:
-    """Conversations: made, found, read, changed, copied, forgotten."""
+    """Conversations: created, found, read, changed, copied, deleted."""
 
     def __init__(self, persistence: Persistence, registry: GraphRegistry, clock: Clock, new_id: Callable[[], str]) -> None:
         self._persistence = persistence
@@ -50,7 +50,7 @@ class Threads:
         graph_id: str | None = None,
         key: RequestKey | None = None,
     ) -> Thread:
-        """A new thread, with a past when `supersteps` gives one. A thread that is there already gets no second past."""
+        """Create a thread, with a history if `supersteps` contains one. An existing thread gets no second history."""
         steps = steps_from_wire(supersteps or ())
         thread = self._new(owner, thread_id, metadata, graph_id)
         if graph_id is not None:
@@ -67,7 +67,7 @@ class Threads:
         return await self._with_past(created, steps) if steps and not made_before else created
 
     async def get(self, owner: str | None, thread_id: str, *, with_values: bool = True) -> Thread:
-        """Whoever does not show the values leaves them out: they may be large."""
+        """Values may be large: leave them out if they are not shown."""
         return await self._persistence.records.get_thread(owner, thread_id, with_values=with_values)
 
     async def update(self, owner: str | None, thread_id: str, metadata: Mapping[str, Any]) -> Thread:
@@ -101,7 +101,7 @@ class Threads:
     async def messages(
         self, owner: str | None, thread_id: str, *, checkpoint_id: str | None = None, before: int | None = None, limit: int = 50
     ) -> MessagePage:
-        """A page of the thread's messages, newest first, now or at a checkpoint; `before` is where the page before it ended."""
+        """A page of the thread's messages, newest first, now or at a checkpoint; `before` is where the previous page ended."""
         checkpoint = {"checkpoint_id": checkpoint_id} if checkpoint_id else None
         return await self._states.messages(owner, thread_id, checkpoint, before=before, limit=limit)
 
@@ -114,9 +114,9 @@ class Threads:
         as_node: str | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> dict[str, Any]:
-        """Write values as if a node had. Gives the new checkpoint, under `checkpoint` and `configurable`.
+        """Write values as if a node had. Returns the new checkpoint, under `checkpoint` and `configurable`.
 
-        From an earlier checkpoint that is a new branch.
+        From an earlier checkpoint, this starts a new branch.
         """
         return await self._states.update(owner, thread_id, [[StateUpdate(values, as_node)]], checkpoint)
 
@@ -143,9 +143,9 @@ class Threads:
         )
 
     async def prune(self, owner: str | None, thread_ids: Sequence[str], strategy: PruneStrategy = "delete") -> int:
-        """Delete threads, or all of their past but the newest state. Gives how many; unknown ones are left out.
+        """Delete threads, or all of their history except the newest state. Returns how many; unknown ones are skipped.
 
-        Those that are busy are named in a `ThreadBusyError` after the others are done: asking again does no harm.
+        Busy ones are named in a `ThreadBusyError` after the others are done; repeating the request is safe.
         """
         busy, done = [], 0
         for thread_id in dict.fromkeys(thread_ids):
@@ -160,7 +160,7 @@ class Threads:
         if busy:
             raise ThreadBusyError(
                 f"{done} threads were pruned, but these have a run under way: {', '.join(busy)}. "
-                "Wait for the runs to end, or cancel them, then ask again."
+                "Wait for the runs to end, or cancel them, then try again."
             )
         return done
 
@@ -181,7 +181,7 @@ class Threads:
         try:
             await self._states.update(thread.owner, thread.thread_id, steps, None)
         except BaseException:
-            # All or nothing: whoever is told that it failed can send it again.
+            # All or nothing: after a failure, the caller can send it again.
             await self._persistence.records.delete_thread(thread.owner, thread.thread_id)
             raise
         return await self._persistence.records.get_thread(thread.owner, thread.thread_id)

@@ -1,9 +1,9 @@
-"""A thread's state as clients get it: from LangGraph's `StateSnapshot` to the `ThreadState` of its SDK.
+"""A thread's state as clients receive it: from LangGraph's `StateSnapshot` to the `ThreadState` of its SDK.
 
 Pure: a `StateSnapshot` goes in, JSON-able values come out. It reads no checkpoint and knows no database.
 
-Rule to keep: what leaves here goes to a client. A config may carry savers, callbacks and leases, and metadata whatever a run was given:
-what of them may be seen is decided in `run_config`.
+Rule to keep: what leaves here goes to a client. A config may contain savers, callbacks and leases, and metadata may contain anything a run
+was given: `run_config` decides what may be seen of them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from stepwell.runs.run_config import checkpoint_place, public_metadata
 from stepwell.state.wire import plain
 
 ShowValues = Callable[[Any], Any]
-"""How the values of a state become JSON: as Python values, as text that is encoded already, or not at all."""
+"""How the values of a state become JSON: as Python values, as already encoded text, or not at all."""
 
 
 def empty_state() -> dict[str, Any]:
-    """The state of a thread that nothing was ever written to."""
+    """The state of a thread without any writes."""
     return {
         "values": {},
         "next": [],
@@ -39,7 +39,7 @@ def empty_state() -> dict[str, Any]:
 
 
 def thread_state(snapshot: StateSnapshot, show_values: ShowValues = plain) -> dict[str, Any]:
-    """A snapshot as the SDK reads it; the states of subgraphs are nested where LangGraph has looked them up."""
+    """A snapshot in the SDK's format; states of subgraphs are nested where LangGraph has looked them up."""
     if snapshot.created_at is None and not snapshot.config.get("configurable", {}).get("checkpoint_ns"):
         return empty_state()
     checkpoint = checkpoint_of(snapshot.config)
@@ -53,19 +53,19 @@ def thread_state(snapshot: StateSnapshot, show_values: ShowValues = plain) -> di
         "checkpoint": checkpoint,
         "parent_checkpoint": parent,
         "interrupts": [_interrupt(interrupt) for interrupt in snapshot.interrupts],
-        # Older clients look for the two ids here.
+        # Older clients expect the two ids here.
         "checkpoint_id": checkpoint.get("checkpoint_id"),
         "parent_checkpoint_id": parent and parent.get("checkpoint_id"),
     }
 
 
 def checkpoint_of(config: RunnableConfig) -> dict[str, Any]:
-    """The checkpoint that a config names; the root graph's where it names no namespace."""
+    """The checkpoint that a config names; the root graph's if it names no namespace."""
     return {"checkpoint_ns": "", **checkpoint_place(config)}
 
 
 def status_of(snapshot: StateSnapshot) -> ThreadStatus:
-    """What the thread's status is when nothing drives it: a thread with steps left is `interrupted`, as on LangGraph's server."""
+    """The thread's status when nothing drives it: a thread with steps left is `interrupted`, as on LangGraph's server."""
     if any(task.error for task in snapshot.tasks):
         return "error"
     return "interrupted" if snapshot.next or snapshot.interrupts else "idle"
@@ -79,7 +79,7 @@ def _task(task: PregelTask) -> dict[str, Any]:
         "path": plain(_lists(task.path)),
         "error": _error(task.error),
         "interrupts": [_interrupt(interrupt) for interrupt in task.interrupts],
-        # Without `subgraphs` LangGraph only says where the subgraph's checkpoints are.
+        # Without `subgraphs`, LangGraph only says where the subgraph's checkpoints are.
         "checkpoint": None if state is None or isinstance(state, StateSnapshot) else checkpoint_of(state),
         "state": thread_state(state) if isinstance(state, StateSnapshot) else None,
         "result": plain(task.result),
@@ -91,7 +91,7 @@ def _lists(path: Iterable[Any]) -> list[Any]:
 
 
 def _error(error: Any) -> str | None:
-    # A saver that may not restore exceptions gives the text it kept instead.
+    # A saver that may not restore exceptions returns the stored text instead.
     if error is None or isinstance(error, str):
         return error
     return repr(error)

@@ -1,11 +1,11 @@
-"""Reading and writing a thread's state: LangGraph does the work, this says which graph, which checkpoint and under which lease.
+"""Reading and writing a thread's state: LangGraph does the work; this module chooses the graph, the checkpoint and the lease.
 
 Rules to keep:
-- The thread's record is read first, with its owner as the filter: nothing of the checkpoints is touched for anybody else.
+- The thread's record is read first, filtered by its owner, so that other users never reach the checkpoints.
 - Writing happens while the queue keeps runs off the thread, and through a saver that is bound to that hold.
 - Afterwards the record shows the new values, interrupts and status, as if a run had left them.
-- Of a checkpoint that a caller names, nothing is taken over but its place *within* the thread (`checkpoint_config`). The thread is the one
-  the server has checked, so a checkpoint of another thread cannot be reached, whatever a caller writes.
+- Of a checkpoint that a caller names, only its place *within* the thread is used (`checkpoint_config`). The thread is the one the server
+  has checked, so a caller can never reach a checkpoint of another thread.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Graph: TypeAlias = Pregel[Any, Any, Any, Any]
 Checkpoint: TypeAlias = Mapping[str, Any]
 
 LONGEST_NAME = 4_096
-"""A namespace grows with the depth of subgraphs; this is far beyond any, and keeps nonsense out of the database."""
+"""A namespace grows with the depth of subgraphs; this is far more than any needs, and keeps nonsense out of the database."""
 _LONGEST_REASON = 500
 _LONGEST_UPDATE_S = 60
 
@@ -51,7 +51,7 @@ def graph_of(thread: Thread) -> str | None:
 
 
 class ThreadStates:
-    """State of threads, by whom they belong to."""
+    """The states of threads. Every call names the owner."""
 
     def __init__(self, persistence: Persistence, registry: GraphRegistry) -> None:
         self._persistence = persistence
@@ -125,7 +125,7 @@ class ThreadStates:
     async def update(
         self, owner: str | None, thread_id: str, steps: Sequence[Sequence[StateUpdate]], checkpoint: Checkpoint | None
     ) -> dict[str, Any]:
-        """Apply updates, each list in one step. Gives the checkpoint that holds them."""
+        """Apply updates, each list in one step. Returns the checkpoint that contains them."""
         thread = await self._persistence.records.get_thread(owner, thread_id, with_values=False)
         config = checkpoint_config(thread_id, checkpoint)
         graph_id = graph_of(thread)
@@ -141,8 +141,8 @@ class ThreadStates:
                     written = await _apply(graph, config, steps)
                     now = await graph.aget_state(checkpoint_config(thread_id))
                 except BaseException:
-                    # LangGraph stores an update's writes before it knows whether they fit; left there, they would count as
-                    # the outcome of the task they were written for.
+                    # LangGraph stores an update's writes before it knows whether they fit; left there, they would count as the
+                    # result of the task they were written for.
                     await _saver_of(graph).adelete_for_runs([lease.run_id])
                     raise
             documents = await self._persistence.events.documents(thread_id)
@@ -157,7 +157,7 @@ class ThreadStates:
         return {"checkpoint": checkpoint, "configurable": checkpoint, "checkpoint_id": checkpoint["checkpoint_id"]}
 
     async def forget_past(self, owner: str | None, thread_id: str) -> None:
-        """Keep the newest checkpoint only, with whole values on its incremental channels."""
+        """Keep only the newest checkpoint, with complete values on its incremental channels."""
         thread = await self._persistence.records.get_thread(owner, thread_id, with_values=False)
         graph_id = graph_of(thread)
         if graph_id is None:
@@ -198,7 +198,7 @@ class ThreadStates:
 
 
 def _saver_of(graph: Graph) -> BaseCheckpointSaver[Any]:
-    # Not `persistence.saver()`: the graph's own knows the classes that its state may hold.
+    # Not `persistence.saver()`: the graph's own saver knows the classes that its state may contain.
     if not isinstance(graph.checkpointer, BaseCheckpointSaver):
         raise TypeError(f"The registry bound graph '{graph.name}' to no saver")
     return graph.checkpointer
@@ -207,18 +207,18 @@ def _saver_of(graph: Graph) -> BaseCheckpointSaver[Any]:
 async def _apply(graph: Graph, config: RunnableConfig, steps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
     require_known_channels(graph, config["configurable"]["checkpoint_ns"], steps)
     try:
-        # Reducers and edges are the graph's own code: one that hangs must not hold the thread for ever.
+        # Reducers and edges are the graph's own code: one that hangs must not hold the thread forever.
         async with asyncio.timeout(_LONGEST_UPDATE_S):
             return await graph.abulk_update_state(config, steps)
     except StepwellError:
         raise
     except TimeoutError as error:
         raise InvalidRequestError(
-            f"The state was not changed: the graph took more than {_LONGEST_UPDATE_S} s over it."
+            f"The state was not changed: the graph took more than {_LONGEST_UPDATE_S} s for it."
         ) from error
     except Exception as error:  # whatever reducers and schemas raise, the values do not fit
         let_pass(error)
-        # LangGraph adds a link to its handbook on further lines.
+        # LangGraph adds a link to its documentation on further lines.
         reason = words_of(error).split("\n", 1)[0][:_LONGEST_REASON] or type(error).__name__
         raise InvalidRequestError(f"The state was not changed, because the update does not fit the graph: {reason}") from error
 
@@ -246,7 +246,7 @@ def checkpoint_config(thread_id: str, checkpoint: Mapping[str, Any] | None = Non
 
 
 def before_config(thread_id: str, before: Mapping[str, Any] | str | None, namespace: str) -> RunnableConfig | None:
-    """The config that history ends before. Clients send an id, a checkpoint, or a config that holds one."""
+    """The config before which a history ends. Clients send an id, a checkpoint, or a config that contains one."""
     if before is None:
         return None
     if isinstance(before, str):
@@ -261,11 +261,11 @@ def before_config(thread_id: str, before: Mapping[str, Any] | str | None, namesp
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str) or len(value) > LONGEST_NAME or "\x00" in value:
-        raise InvalidRequestError(f"'{name}' has to be a text as it stands in a thread's state. Take it over unchanged.")
+        raise InvalidRequestError(f"'{name}' must be a text from a thread's state. Copy it unchanged.")
     return value
 
 
 def _map(value: Any) -> dict[str, str]:
     if not isinstance(value, Mapping):
-        raise InvalidRequestError("'checkpoint_map' has to be an object of checkpoint ids. Take it over from a thread's state.")
+        raise InvalidRequestError("'checkpoint_map' must be an object of checkpoint ids. Copy it from a thread's state.")
     return {_text("checkpoint_map", namespace): _text("checkpoint_map", found) for namespace, found in value.items()}

@@ -1,7 +1,7 @@
-"""What a caller wants to write into a thread's state: from the wire's form to LangGraph's, and checked against the graph.
+"""What a caller wants to write into a thread's state: converted from the wire format to LangGraph's, and checked against the graph.
 
-Messages stay as they were sent: a graph's reducer turns `{"role": ...}` into a message where it expects one, and a graph without
-such a reducer gets what was sent.
+Messages stay as sent: a graph's reducer turns `{"role": ...}` into a message where it expects one, and a graph without such a reducer gets
+what was sent.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Step = Sequence[StateUpdate]
 
 
 def steps_from_wire(supersteps: Sequence[Mapping[str, Any]]) -> list[list[StateUpdate]]:
-    """`[{"updates": [{"values" | "command", "as_node"}]}]`, as a client sends it when it copies a thread's past."""
+    """`[{"updates": [{"values" | "command", "as_node"}]}]`, as a client sends it to copy a thread's history."""
     return [
         [_update(update, f"{n}.updates.{m}") for m, update in enumerate(_updates(step, n))] for n, step in enumerate(supersteps)
     ]
@@ -37,18 +37,18 @@ def _updates(step: Any, n: int) -> Sequence[Mapping[str, Any]]:
 
 def _update(update: Any, place: str) -> StateUpdate:
     if not isinstance(update, Mapping):
-        raise InvalidRequestError(f"supersteps.{place} has to be an object with 'values' or 'command', and 'as_node'.")
+        raise InvalidRequestError(f"supersteps.{place} must be an object with 'values' or 'command', and 'as_node'.")
     as_node = update.get("as_node")
     if not isinstance(as_node, str) or not as_node:
         raise InvalidRequestError(f"supersteps.{place} names no node. Say in 'as_node' which node's update it is.")
     command = update.get("command")
     values = update.get("values") if command is None else _command(command, place)
-    return StateUpdate(values, as_node)  # type: ignore[arg-type]  # LangGraph takes a Command here; its annotation knows dicts only
+    return StateUpdate(values, as_node)  # type: ignore[arg-type]  # LangGraph accepts a Command here; its annotation only allows dicts
 
 
 def _command(command: Any, place: str) -> Command[Any]:
     if not isinstance(command, Mapping) or command.get("resume") is not None:
-        raise InvalidRequestError(f"supersteps.{place}.command may hold 'update' and 'goto'; a question is answered by a run.")
+        raise InvalidRequestError(f"supersteps.{place}.command may contain 'update' and 'goto'; answer a question with a run.")
     goto = command.get("goto") or ()
     targets = [goto] if isinstance(goto, (str, Mapping)) else goto
     return Command(update=command.get("update"), goto=[_target(target, place) for target in targets])
@@ -59,11 +59,11 @@ def _target(target: Any, place: str) -> str | Send:
         return target
     if isinstance(target, Mapping) and isinstance(target.get("node"), str):
         return Send(target["node"], target.get("input"))
-    raise InvalidRequestError(f"supersteps.{place}.command.goto names a node, or is an object with 'node' and 'input'.")
+    raise InvalidRequestError(f"supersteps.{place}.command.goto must be a node's name, or an object with 'node' and 'input'.")
 
 
 def require_known_channels(graph: Pregel[Any, Any, Any, Any], namespace: str, steps: Sequence[Step]) -> None:
-    """Refuse names that the state does not have: LangGraph would drop them without a word."""
+    """Refuse names that the state does not have: LangGraph would silently drop them."""
     target = subgraph_at(graph, namespace)
     if not isinstance(target, CompiledStateGraph) or "__root__" in target.channels:
         return

@@ -1,8 +1,8 @@
-"""The loop that keeps a database in shape while a server uses it.
+"""The loop that maintains a database while a server uses it.
 
-What has expired by its own date (threads of stateless runs, items with a time to live, sessions) is swept every minute. What an
-operator no longer wants (`RetentionRules`) goes every hour, if there are rules. Both work in small steps, so that runs hardly
-notice, and never touch a thread that is *not at rest*: one with a run waiting or under way, or with an interrupt open.
+Data that has expired (threads of stateless runs, items with a time to live, sessions) is deleted every minute. Data that an operator no
+longer wants (`RetentionRules`) is deleted every hour, if there are rules. Both work in small steps, so that runs hardly notice, and never
+touch a thread that is *not at rest*: one with a run waiting or under way, or with an open interrupt.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ RETAIN_S = 3600.0
 
 @dataclass(frozen=True)
 class RetentionRules:
-    """What need not be kept. `None` keeps."""
+    """What may be deleted. `None` keeps everything."""
 
     older_than: timedelta | None = None
-    """Threads that nobody has touched for so long; of threads that stay, what earlier runs said."""
+    """Delete threads that were not touched for this long, and, in threads that stay, the events of earlier runs."""
     keep_last: int | None = None
-    """Checkpoints of a thread beyond so many."""
+    """How many checkpoints to keep per thread."""
 
     @property
     def empty(self) -> bool:
@@ -36,7 +36,7 @@ class RetentionRules:
 
 
 class Housekeeping:
-    """`async with Housekeeping(...)`: sweeps, and applies `retain` if there is one, until left."""
+    """`async with Housekeeping(...)`: sweeps, and applies `retain` if given, until the block is left."""
 
     def __init__(
         self,

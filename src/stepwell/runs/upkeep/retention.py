@@ -1,13 +1,13 @@
-"""Which threads, events and checkpoints go, by an operator's rules. What a database must be able to do for it is in `maintenance`.
+"""Which threads, events and checkpoints are deleted, by an operator's rules. `maintenance` provides the database operations.
 
 ```
-older_than   threads at rest and untouched for so long: erased whole
-             what earlier runs of other threads said; the newest run's events stay
-             notes nothing can ask for any more
-keep_last    checkpoints beyond the newest so many, put together so that the thread goes on with exactly the same state
+older_than   threads at rest and untouched for that long: erased completely
+             events of earlier runs of other threads; the newest run's events stay
+             records nothing needs any more
+keep_last    checkpoints beyond that many, merged so that the thread continues with exactly the same state
 ```
 
-A thread that cannot be shrunk without losing something is left as it is and named, with the reason.
+A thread that cannot be shrunk without losing something stays unchanged and is reported, with the reason.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PAGE = 100
 
 @dataclass
 class RetentionReport:
-    """What went, or what would go."""
+    """What was deleted, or would be."""
 
     threads_erased: int = 0
     threads_shrunk: int = 0
@@ -48,7 +48,7 @@ class RetentionReport:
 
 
 class Retention:
-    """Applies rules. Without a `registry`, or for a graph it does not have, threads are shrunk as far as no graph is needed."""
+    """Applies rules. Without a `registry`, or if it lacks the graph, threads are shrunk as far as possible without the graph."""
 
     def __init__(
         self, maintenance: Maintenance, registry: GraphRegistry | None, saver: BaseCheckpointSaver[Any], clock: Clock
@@ -66,7 +66,7 @@ class Retention:
             await self._shrink_long(rules.keep_last, report, dry_run)
         if not dry_run and report.threads_erased + report.threads_shrunk + report.events_deleted:
             fields = {"threads": report.threads_erased, "shrunk": report.threads_shrunk, "events": report.events_deleted}
-            logger.info("old things were deleted, as the retention rules say", extra=fields)
+            logger.info("deleted old data according to the retention rules", extra=fields)
         return report
 
     async def _forget_old(self, before: datetime, report: RetentionReport, dry_run: bool) -> None:
@@ -105,8 +105,8 @@ class Retention:
                         self._registry.graph(thread.graph_id, saver=self._saver, store=None, purpose="read")
                     )
                 except (NotFoundError, ConfigurationError) as error:
-                    # No longer served, or not to be built now (a model without its key): tried without it, which is safe.
-                    logger.info("a thread is shrunk without its graph: %s", error, extra={"thread_id": thread.thread_id})
+                    # No longer served, or it can't be built now (a model without its key): shrinking without it is safe.
+                    logger.info("shrinking a thread without its graph: %s", error, extra={"thread_id": thread.thread_id})
             saver = graph.checkpointer if graph else None
             serde = saver.serde if isinstance(saver, BaseCheckpointSaver) else None
             return await self._maintenance.compact(thread.thread_id, keep_last, graph=graph, serde=serde)

@@ -1,8 +1,8 @@
-"""Where a webhook may go. A run's owner names an address and *we* call it from inside the network, so it has to be guarded.
+"""Where a webhook may go. A run's owner chooses an address and *we* call it from inside the network, so it must be guarded.
 
-An address is checked twice. `check_webhook_url` checks what the text shows, when the run is admitted, so that the caller hears of it at
-once. `resolve` looks up the name's addresses just before a call and gives those to connect to: every one of them must be allowed, and
-the sender must connect to one of them and not look up the name again, because it may lead elsewhere the second time.
+An address is checked twice. `check_webhook_url` checks the text when the run is admitted, so that the caller learns of a problem at once.
+`resolve` looks up the name's addresses just before a call and returns those to connect to: every one of them must be allowed, and the
+sender must connect to one of them without looking up the name again, because it may lead elsewhere the second time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 _LONGEST_URL = 2048
 _NOWHERE = frozenset({"invalid", "onion"})
-"""Ends of names that no resolver knows (RFC 6761, RFC 7686)."""
+"""Top-level names that no resolver knows (RFC 6761, RFC 7686)."""
 _NO_SUCH_HOST = "The webhook names a host that cannot exist. Check its spelling: 'https://host/path'."
 _RESOLVE_TIMEOUT_S = 5.0
 
@@ -36,13 +36,13 @@ async def _ask_resolver(host: str, port: int) -> list[str]:
 
 @dataclass(frozen=True)
 class WebhookRules:
-    """What is allowed beyond `https` to public addresses. An allowed host or network may also be called by plain `http`."""
+    """What is allowed besides `https` to public addresses. Allowed hosts and networks may also be called by plain `http`."""
 
     allow_http: bool = False
     allowed_hosts: frozenset[str] = frozenset()
     allowed_networks: tuple[IPv4Network | IPv6Network, ...] = ()
     secret: Secret | None = None
-    """Signs what is sent, so that the receiver can tell that it is from here."""
+    """Signs messages, so that the receiver can verify that they come from here."""
     resolve: Resolve = field(default=_ask_resolver, repr=False)
 
     @classmethod
@@ -62,7 +62,7 @@ class WebhookRules:
 
 
 def check_webhook_url(url: str, rules: WebhookRules) -> SplitResult:
-    """Raise `InvalidRequestError` for an address that is wrong by its text alone."""
+    """Raise `InvalidRequestError` for an address whose text alone is invalid."""
     parts = _split(url)
     host = (parts.hostname or "").lower()
     literal = literal_address(host)
@@ -79,12 +79,12 @@ def check_webhook_url(url: str, rules: WebhookRules) -> SplitResult:
             "The webhook leads to the server itself. An operator can allow it with STEPWELL_WEBHOOK_ALLOW."
         )
     if parts.scheme == "http" and not (rules.allow_http or listed or local_name):
-        raise InvalidRequestError("The webhook must begin with 'https://': what a run gives is not sent in the open.")
+        raise InvalidRequestError("The webhook must begin with 'https://': a run's results are not sent unencrypted.")
     return parts
 
 
 async def resolve(parts: SplitResult, rules: WebhookRules) -> list[str]:
-    """The addresses to connect to. `InvalidRequestError` when one of them is not allowed; `OSError` when there is none."""
+    """The addresses to connect to. `InvalidRequestError` if one of them is not allowed; `OSError` if there is none."""
     host = (parts.hostname or "").lower()
     port = parts.port or (443 if parts.scheme == "https" else 80)
     literal = literal_address(host)
@@ -101,8 +101,8 @@ async def resolve(parts: SplitResult, rules: WebhookRules) -> list[str]:
 
 
 def _split(url: str) -> SplitResult:
-    """The address as it will be called: its name in ASCII, the rest percent-encoded. What can never be reached is refused here, and not
-    by the resolver or the client at every attempt."""
+    """The address as it will be called: its name in ASCII, the rest percent-encoded. Addresses that can never be reached are refused here,
+    rather than by the resolver or the client at every attempt."""
     if url.startswith("/"):
         raise InvalidRequestError("The webhook is a path without a host. Give the whole address: 'https://host/path'.")
     if len(url) > _LONGEST_URL or any(ord(letter) <= 32 or ord(letter) == 127 for letter in url):
@@ -117,14 +117,14 @@ def _split(url: str) -> SplitResult:
             ) from error
         raise InvalidRequestError("The webhook must be an address like 'https://host/path'.") from error
     except ValueError as error:
-        raise InvalidRequestError("The webhook is not an address that can be read: 'https://host/path' is one.") from error
+        raise InvalidRequestError("The webhook is not a valid address. Write it like 'https://host/path'.") from error
     if not _is_host(given.netloc, parts.hostname or ""):
         raise InvalidRequestError(_NO_SUCH_HOST)
     return parts
 
 
 def _is_host(netloc: str, host: str) -> bool:
-    if "[" in netloc:  # only IPv6 stands in brackets, and a zone means something on one machine only
+    if "[" in netloc:  # only IPv6 addresses have brackets, and a zone is only valid on one machine
         return ":" in host and re.fullmatch(r"\[[^%\]]*\](:[0-9]*)?", netloc) is not None
     if literal_address(host) is not None:
         return True

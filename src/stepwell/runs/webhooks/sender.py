@@ -1,4 +1,4 @@
-"""Tells the caller's own server that a run has ended: at least once, and never at an address that `rules` forbids.
+"""Notifies the caller's own server that a run has ended: at least once, and never at an address that `rules` forbids.
 
 ```
 due ──claim──> attempted ──> delivered        2xx
@@ -8,7 +8,7 @@ due ──claim──> attempted ──> delivered        2xx
 ```
 
 The message is written in the transaction that ends the run, so it cannot be lost. An attempt is counted *before* it is made: after a
-crash in the middle, the message is due again when `HOLD_S` have passed. The receiver recognises repetitions by `Idempotency-Key`.
+crash in the middle, the message becomes due again after `HOLD_S`. The receiver recognises repeats by `Idempotency-Key`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _AT_ONCE = 16
 
 
 class WebhookSender:
-    """`async with WebhookSender(...)`: delivers until left. What is not delivered then is delivered after the next start."""
+    """`async with WebhookSender(...)`: delivers until the block is left. The rest is delivered after the next start."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class WebhookSender:
         supervisor: Supervisor | None = None,
         tried: Callable[[str], None] = lambda outcome: None,
     ) -> None:
-        """`tried` is called with what became of each attempt: delivered, refused, given_up, or failed (it is due again)."""
+        """`tried` is called with the outcome of each attempt: delivered, refused, given_up, or failed (it is due again)."""
         self._outbox = outbox
         self._clock = clock
         self._rules = rules
@@ -63,7 +63,7 @@ class WebhookSender:
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        # Made here and not per call: reading the machine's certificates takes a while.
+        # Created here and not per call: reading the machine's certificates takes a while.
         self._tls = await asyncio.to_thread(httpx.create_ssl_context)
         self._task = self._supervisor.start("webhooks", self._work)
         return self
@@ -75,7 +75,7 @@ class WebhookSender:
             await stop([self._task])
 
     def wake(self) -> None:
-        """There is something new; look for it now."""
+        """There is a new message; look for it now."""
         self._woken.set()
 
     async def _work(self, duty: Duty) -> None:
@@ -85,7 +85,7 @@ class WebhookSender:
                 room = _AT_ONCE - self._under_way
                 try:
                     claimed = await self._outbox.claim(self._now(), HOLD_S, room) if room else []
-                except Exception as error:  # left to the supervisor, it would break off the deliveries under way
+                except Exception as error:  # if the supervisor handled it, current deliveries would be cancelled
                     await asyncio.sleep(duty.failed(error))
                     continue
                 duty.succeeded()
@@ -106,8 +106,8 @@ class WebhookSender:
         try:
             await self._deliver(webhook)
         except Exception:
-            # One message that cannot be handled must not stop the others. It is claimed again, and counted, after HOLD_S.
-            _log.exception("attempt %d to deliver the webhook of run %s broke off", webhook.attempts, webhook.run_id)
+            # A message that cannot be handled must not stop the others. It is claimed again, and counted, after HOLD_S.
+            _log.exception("attempt %d to deliver the webhook of run %s failed", webhook.attempts, webhook.run_id)
         finally:
             self._under_way -= 1
             self.wake()
@@ -122,7 +122,7 @@ class WebhookSender:
             async with asyncio.timeout(_ATTEMPT_TIMEOUT_S):
                 status = await self._post(webhook, parts, addresses[(webhook.attempts - 1) % len(addresses)])
         except InvalidRequestError as error:
-            _log.warning("the webhook of run %s is refused: %s", webhook.run_id, error)
+            _log.warning("the webhook of run %s was refused: %s", webhook.run_id, error)
             await self._settle(webhook.run_id, "refused")
             return
         except (OSError, TimeoutError, httpx.HTTPError, httpx.InvalidURL) as error:
@@ -137,7 +137,7 @@ class WebhookSender:
     async def _deliver_later(self, webhook: Webhook, outcome: str) -> None:
         _log.info("attempt %d to deliver the webhook of run %s: %s", webhook.attempts, webhook.run_id, outcome)
         if webhook.attempts >= MAX_DELIVERY_ATTEMPTS:
-            _log.warning("the webhook of run %s is given up after %d attempts: %s", webhook.run_id, webhook.attempts, outcome)
+            _log.warning("gave up the webhook of run %s after %d attempts: %s", webhook.run_id, webhook.attempts, outcome)
             await self._settle(webhook.run_id, "given_up")
             return
         await self._settle(webhook.run_id, "due", self._now() + DELAYS_S[webhook.attempts - 1])
@@ -147,7 +147,7 @@ class WebhookSender:
         self._tried("failed" if state == "due" else state)
 
     async def _post(self, webhook: Webhook, parts: SplitResult, address: str) -> int:
-        """Connect to exactly this address, under the name that was asked for. The response's body is not read."""
+        """Connect to exactly this address, under the requested host name. The response's body is not read."""
         host = parts.hostname or ""
         target = httpx.URL(parts.geturl()).copy_with(host=address)
         headers = {
@@ -158,7 +158,7 @@ class WebhookSender:
             **({SIGNATURE_HEADER: sign(webhook.body, secret.reveal(), self._now())} if (secret := self._rules.secret) else {}),
         }
         async with (
-            # No redirects: they would lead past the rules. No proxies of the environment: they would resolve the name again.
+            # No redirects: they would bypass the rules. No proxies from the environment: they would resolve the name again.
             httpx.AsyncClient(verify=self._tls, timeout=10.0, follow_redirects=False, trust_env=False) as client,
             client.stream("POST", target, content=webhook.body, headers=headers, extensions={"sni_hostname": host}) as response,
         ):

@@ -82,7 +82,7 @@ class Person:
             )
             said = said._replace(run_id=run["run_id"])
         except APIStatusError as error:
-            said = said._replace(refused="Nothing was kept of this" in str(error.body))
+            said = said._replace(refused="Nothing was stored" in str(error.body))
         except _LOST:
             pass  # taken or not, nobody has said
         self._book.say(said)

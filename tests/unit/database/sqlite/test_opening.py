@@ -38,7 +38,7 @@ def something_else(folder: Path) -> Path:
     [
         (a_file_where_the_folder_should_be, "'stepwell.db' cannot be opened: File exists. Fix that, or choose another folder"),
         (a_folder_where_the_file_should_be, "'stepwell.db' cannot be opened: unable to open database file. Fix that"),
-        (something_else, "'stepwell.db' cannot be read: file is not a database. Put a backup in its place"),
+        (something_else, "'stepwell.db' cannot be read: file is not a database. Restore a backup"),
     ],
 )
 async def test_a_server_and_a_command_get_the_same_sentence(tmp_path: Path, make: Callable[[Path], Path], said: str) -> None:

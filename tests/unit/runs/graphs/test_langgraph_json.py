@@ -102,8 +102,8 @@ def test_files_and_folders_that_are_not_there_are_noted(tmp_path: Path) -> None:
     project = read(tmp_path, env="settings/.env", dependencies=[".", "./gone"])
 
     assert project.notes == (
-        "'env' in 'langgraph.json' names the file '.env', which is not there. If a graph needs its variables, make it.",
-        "'dependencies' in 'langgraph.json' names the folder 'gone', which is not there. Remove it or make it.",
+        "'env' in 'langgraph.json' names the file '.env', which does not exist. If a graph needs its variables, create it.",
+        "'dependencies' in 'langgraph.json' names the folder 'gone', which does not exist. Remove or create it.",
     )
     assert (project.env, project.import_folders) == ({}, (tmp_path,))
 
@@ -133,7 +133,7 @@ def test_classes_that_may_be_read_back_are_taken_over_but_not_all_of_them(tmp_pa
 
     assert (listed.allowed_classes, listed.notes) == ((("my.state", "Plan"),), ())
     assert everything.allowed_classes == ()
-    assert "Only classes that are listed are" in everything.notes[0]
+    assert "Only listed classes are read back" in everything.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -142,14 +142,14 @@ def test_classes_that_may_be_read_back_are_taken_over_but_not_all_of_them(tmp_pa
         ("{not json", "is not JSON in line 1"),
         ('{"graphs": "\udcff"}'.encode("utf-8", "surrogateescape").decode("latin-1"), "does not say|no 'graphs'"),
         ("[" * 100_000, "nested too deeply|is not JSON"),
-        ([1], "must hold a JSON object"),
+        ([1], "must contain a JSON object"),
         ({}, "has no 'graphs'"),
         ({"graphs": []}, "has no 'graphs'"),
         ({"graphs": {" ": "./agent.py:graph"}}, "without a name"),
         ({"graphs": {"a": 3}}, "entry of the graph 'a' cannot be read"),
         ({"graphs": {"a": {"description": "x"}}}, "entry of the graph 'a' cannot be read"),
-        ({"graphs": {"a": "./agent.py"}}, "graph 'a' does not say which name"),
-        ({"graphs": {"a": "./agent.py:"}}, "graph 'a' does not say which name"),
+        ({"graphs": {"a": "./agent.py"}}, "graph 'a' does not name a file"),
+        ({"graphs": {"a": "./agent.py:"}}, "graph 'a' does not name a file"),
         ({"graphs": GRAPHS, "dependencies": "."}, "'dependencies' in 'langgraph.json' must be a list"),
         ({"graphs": GRAPHS, "env": [1]}, "'env' in 'langgraph.json' must be"),
         ({"graphs": GRAPHS, "env": {"A=B": "c"}}, "'env' in 'langgraph.json' must be"),

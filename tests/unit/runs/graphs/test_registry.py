@@ -444,18 +444,18 @@ async def test_siblings_and_relative_imports_of_a_project_are_found(tmp_path: Pa
     ("content", "said"),
     [
         ("import no_such_module_here", "ModuleNotFoundError: 'no_such_module_here' is not installed"),
-        ("from json import no_such_name", "ImportError: a name that it wants from 'json' is not there"),
+        ("from json import no_such_name", "ImportError: a name imported from 'json' does not exist there"),
         ("graph = (", "SyntaxError in line 1 of 'agent.py'"),
         ("from . import sibling", "ImportError. The log has the whole error."),
         ("import langchain.agents.gone", "has no module 'langchain.agents.gone'. It was renamed or removed"),
         (
             "raise ValueError('Pass api_key sk-123 or set the OPENAI_API_KEY environment variable.')",
-            "ValueError. It speaks of OPENAI_API_KEY: set what is missing, in the environment or in .env, and start again.",
+            "ValueError. It mentions OPENAI_API_KEY: set what is missing, in the environment or in .env, and start again.",
         ),
         ("raise ValueError('sk-123')", "ValueError. The log has the whole error."),
         ("open('/no/such/file')", "FileNotFoundError. The log has the whole error."),
         ("raise SystemExit(3)", "SystemExit. The log has the whole error."),
-        ("other = 1", "said to be 'graph' in 'agent.py', but nothing there has that name"),
+        ("other = 1", "should be 'graph' in 'agent.py', but nothing there has that name"),
     ],
 )
 async def test_a_file_that_cannot_be_used_is_named_with_the_graph(
@@ -471,12 +471,12 @@ async def test_a_file_that_cannot_be_used_is_named_with_the_graph(
     assert str(tmp_path) not in str(refused.value)
     assert "sk-123" not in str(refused.value)
     assert (refused.value.__cause__ is None) == ("nothing there" in said)
-    assert any(record.exc_info for record in caplog.records) == ("The log has" in said or "It speaks of" in said)
+    assert any(record.exc_info for record in caplog.records) == ("The log has" in said or "It mentions" in said)
 
 
 async def test_a_file_that_was_mended_can_be_loaded_without_a_restart(tmp_path: Path) -> None:
     registry = GraphRegistry.from_specs({"g": "./agent.py:graph"}, tmp_path)
-    with pytest.raises(ConfigurationError, match=r"names the file 'agent\.py', which is not there"):
+    with pytest.raises(ConfigurationError, match=r"names the file 'agent\.py', which does not exist"):
         await registry.check()
 
     (tmp_path / "agent.py").write_text(FILE.format(imports="", value=1))

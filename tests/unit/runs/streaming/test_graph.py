@@ -296,7 +296,7 @@ async def test_no_mode_shows_secrets_or_internals(mode: str) -> None:
 
 
 async def test_an_unknown_mode_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(InvalidRequestError, match=r"No stream mode 'valeus'. There are: values, "):
+    with pytest.raises(InvalidRequestError, match=r"Unknown stream mode 'valeus'. Use one of: values, "):
         await watch(two_nodes(), "valeus")
 
 

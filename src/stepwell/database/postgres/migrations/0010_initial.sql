@@ -1,14 +1,14 @@
--- The tables of the SQLite file in its form 10, column for column; a test compares the two. From here on both have the same numbers.
+-- The tables of the SQLite file at form 10, column for column; a test compares the two. From here on both have the same numbers.
 -- Text is ordered by its bytes everywhere (COLLATE "C"), whole numbers have 64 bits, flags are 0 and 1, times are seconds since 1970.
 
--- Functions that SQLite has by itself, under the same names.
+-- SQLite's built-in functions, under the same names.
 CREATE FUNCTION max(one DOUBLE PRECISION, other DOUBLE PRECISION) RETURNS DOUBLE PRECISION
   LANGUAGE SQL IMMUTABLE PARALLEL SAFE AS 'SELECT CASE WHEN one >= other THEN one ELSE other END';
 CREATE FUNCTION max(one BIGINT, other BIGINT) RETURNS BIGINT
   LANGUAGE SQL IMMUTABLE PARALLEL SAFE AS 'SELECT CASE WHEN one >= other THEN one ELSE other END';
 CREATE FUNCTION json_each(list TEXT) RETURNS TABLE (value TEXT)
   LANGUAGE SQL IMMUTABLE PARALLEL SAFE AS 'SELECT json_array_elements_text(CAST(list AS JSON))';
--- JSON that can be asked for its members. Postgres cannot hold the character zero there, so it is read as the sign for what is unreadable.
+-- JSON whose members can be queried. Postgres cannot store NUL characters there, so they become the replacement character.
 CREATE FUNCTION json_of(document TEXT) RETURNS JSONB LANGUAGE SQL IMMUTABLE PARALLEL SAFE AS $$
   SELECT CAST(CASE WHEN position('\u0000' IN document) = 0 THEN document
     ELSE regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u0000', '\1\uFFFD', 'g') END AS JSONB)
@@ -466,7 +466,7 @@ CREATE TABLE payment_counters (
 CREATE INDEX runs_of_tenant ON runs (tenant) WHERE status IN ('pending', 'running');
 CREATE INDEX threads_waiting_by_tenant ON threads (tenant, next_run) WHERE next_run IS NOT NULL AND lease_run IS NULL;
 
--- `next_run` of a thread: its oldest run that waits and is due, kept here so that whoever changes a run's status cannot forget it.
+-- `next_run` of a thread: its oldest run that is waiting and due, maintained here so that code that changes a run's status cannot forget it.
 CREATE FUNCTION find_next_run(thread TEXT) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN -- not LANGUAGE SQL, which would be planned at every call
   UPDATE threads SET next_run = (
@@ -518,8 +518,8 @@ BEGIN
 END $$;
 CREATE TRIGGER run_goes AFTER DELETE ON runs FOR EACH ROW EXECUTE FUNCTION run_goes();
 
--- Other servers are told what they may be waiting for. A notification is no more than a hint to look, and all of one kind in a
--- transaction are one. Ids are their users' choice; one that is too long for a notification has everybody look.
+-- Notifies other servers of what they may be waiting for. A notification is only a hint to look, and several of one kind in a
+-- transaction become one. Users choose ids; if one is too long for a notification, everybody looks.
 CREATE FUNCTION tell_thread(thread TEXT) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_notify('stepwell', CASE WHEN length(thread) < 1000 THEN 'thread ' || thread ELSE 'all' END);

@@ -1,4 +1,4 @@
--- What the servers of one installation share beside threads and runs. Each function is one journey to the database, and is committed by
+-- What the servers of one installation share besides threads and runs. Each function is one round trip to the database, and commits by
 -- itself: under SERIALIZABLE, in a group with other work, servers that count would make each other's groups run again.
 CREATE TABLE processes (
   process TEXT COLLATE "C" PRIMARY KEY,
@@ -12,7 +12,7 @@ CREATE TABLE open_streams (
   streams BIGINT NOT NULL,
   PRIMARY KEY (owner, process)
 );
--- What may happen so many times in a while: wrong keys from an address, requests about a tenant's files.
+-- What is limited per time window: wrong keys from an address, requests about a tenant's files.
 CREATE TABLE occurrences (
   name TEXT COLLATE "C" PRIMARY KEY,
   ends DOUBLE PRECISION NOT NULL, -- when it is counted anew
@@ -25,8 +25,8 @@ CREATE TABLE installation (
   value TEXT COLLATE "C" NOT NULL
 );
 
--- A process lives. Gives whether it was not known: then it has to say again how many streams it has; and whether some process hears of
--- events only by Postgres. Forgets those that are gone.
+-- A process's heartbeat. Returns whether the process was unknown (then it must report its streams again), and whether some process learns
+-- of events only through Postgres. Deletes dead processes.
 CREATE FUNCTION process_lives(
   this TEXT, drives BIGINT, listens TEXT, now DOUBLE PRECISION, until DOUBLE PRECISION, OUT fresh BOOLEAN, OUT notify BOOLEAN)
 LANGUAGE plpgsql AS $$
@@ -44,7 +44,7 @@ BEGIN
   DELETE FROM occurrences WHERE ends <= now;
   notify := EXISTS (SELECT 1 FROM processes WHERE hears = 'postgres');
 END $$;
--- A process has so many streams of an owner open, if that leaves all of them together within `most`. Gives whether it does.
+-- Records a process's open streams for an owner, if all of them together stay within `most`. Returns whether they do.
 CREATE FUNCTION take_stream(whose TEXT, this TEXT, mine BIGINT, most BIGINT, now DOUBLE PRECISION) RETURNS BOOLEAN
 LANGUAGE plpgsql AS $$
 DECLARE others BIGINT;
@@ -68,7 +68,7 @@ BEGIN
   END IF;
 END $$;
 
--- Whoever tells of its events by other means says so in its session, and is then the one who tells.
+-- A process that announces its events by other means says so in its session, and then does all announcing itself.
 DROP TRIGGER thread_says ON threads;
 CREATE TRIGGER thread_says AFTER UPDATE OF last_seq ON threads FOR EACH ROW
 WHEN (OLD.last_seq <> NEW.last_seq AND current_setting('stepwell.quiet', true) IS DISTINCT FROM 'on') EXECUTE FUNCTION thread_says();

@@ -1,5 +1,5 @@
 -- Times are seconds since 1970 (REAL). JSON is text, except where it is only passed through (BLOB).
--- `owner` stands in every table that a user's request can reach, so that the filter is part of the query.
+-- `owner` is in every table that a user's request can reach, so that the filter is part of the query.
 
 CREATE TABLE assistants (
   assistant_id TEXT PRIMARY KEY,
@@ -45,7 +45,7 @@ CREATE TABLE threads (
   temporary        INTEGER NOT NULL DEFAULT 0, -- the thread of a stateless run: not listed
   expires_at       REAL                        -- to be erased from then on
 );
--- JSON, as the last run left it. Apart from the thread's row, which is written with every event: it may be large.
+-- JSON, as the last run left it. Separate from the thread's row, which is written with every event, because it may be large.
 CREATE TABLE thread_values (
   thread_id TEXT PRIMARY KEY,
   "values"  BLOB NOT NULL
@@ -175,7 +175,7 @@ CREATE TABLE trail (
   UNIQUE (thread_id, key)
 );
 
--- Without the thread in the key: the sums outlive the thread, its id does not.
+-- Without the thread in the key: the totals outlive the thread, its id does not.
 CREATE TABLE usage (
   run_id        TEXT NOT NULL,
   thread_id     TEXT,
@@ -211,7 +211,7 @@ CREATE TABLE api_keys (
   expires_at   REAL,
   revoked_at   REAL
 ) WITHOUT ROWID;
--- A browser that is signed in. Only the hash of what its cookie holds.
+-- A signed-in browser. Only the hash of its cookie's value.
 CREATE TABLE sessions (
   hash        TEXT PRIMARY KEY,
   owner       TEXT NOT NULL,
@@ -219,7 +219,7 @@ CREATE TABLE sessions (
   key_id      TEXT,                           -- the key it was opened with; it ends with that
   expires_at  REAL NOT NULL
 ) WITHOUT ROWID;
--- Somebody on the way to an identity provider and back.
+-- A user on the way to an identity provider and back.
 CREATE TABLE sign_ins (
   hash       TEXT PRIMARY KEY,
   state      TEXT NOT NULL,

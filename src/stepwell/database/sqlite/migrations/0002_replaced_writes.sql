@@ -1,5 +1,5 @@
--- A task's question, answer and error are replaced when it asks, takes or fails again. Until the run that did so has ended, what stood
--- there before is kept here, so that rolling the run back brings it back.
+-- A task's question, answer and error are replaced when it asks, receives or fails again. Until the run that did so has ended, the
+-- previous rows are kept here, so that rolling the run back restores them.
 CREATE TABLE replaced_writes (
   thread_id     TEXT NOT NULL,
   checkpoint_ns TEXT NOT NULL,

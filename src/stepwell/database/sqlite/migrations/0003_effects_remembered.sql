@@ -1,7 +1,7 @@
--- What was begun is remembered when a run is rolled back, when a thread is copied, and when it is deleted.
+-- Begun effects are remembered when a run is rolled back, when a thread is copied, and when it is deleted.
 
--- What a thread's effect keys begin with: made up when the thread is first driven, and the same for its copies. It names nobody, so that
--- a key may go to a service outside, and may outlive the thread.
+-- Prefix of a thread's effect keys: generated when the thread is first driven, and shared with its copies. It identifies nobody, so a key
+-- may be sent to an external service, and may outlive the thread.
 ALTER TABLE threads ADD COLUMN origin TEXT;
 UPDATE threads SET origin = lower(hex(randomblob(16)));
 CREATE INDEX threads_of_origin ON threads (origin);

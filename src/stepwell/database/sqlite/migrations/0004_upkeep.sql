@@ -1,19 +1,19 @@
--- What runs per run, per step and per event finds its rows by an index, however much is kept.
+-- Whatever happens per run, per step or per event finds its rows by an index, however much is stored.
 
--- Taken by earlier versions when they closed a file. Plans follow from the schema alone now; those of a file that was nearly empty at
--- the time would read whole tables.
+-- Statistics gathered by earlier versions when they closed a file. Plans follow from the schema alone now; statistics of a nearly empty
+-- file would lead to reading whole tables.
 DROP TABLE IF EXISTS sqlite_stat1;
 DROP TABLE IF EXISTS sqlite_stat4;
 
--- Not due yet. Taken back by the first claim after its time has come, so that nobody compares times with all that wait.
+-- Not due yet. Reset by the first claim after its time has come, so that claims need not compare times with all waiting runs.
 ALTER TABLE runs ADD COLUMN later INTEGER NOT NULL DEFAULT 0;
 UPDATE runs SET later = 1 WHERE status = 'pending' AND due_at > 0;
--- The oldest run of the thread that waits and is due, by its number. A claim reads these and not all runs that wait: ten thousand
--- of them behind one busy thread are one row.
+-- The thread's oldest run that is waiting and due, by its number. A claim reads these and not all waiting runs: ten thousand of them
+-- behind one busy thread are one row.
 ALTER TABLE threads ADD COLUMN next_run INTEGER;
 
 DROP INDEX runs_open;
--- SQLite uses a partial index only where the query says the index's own condition, word for word.
+-- SQLite uses a partial index only if the query repeats the index's own condition, word for word.
 CREATE INDEX runs_open ON runs (thread_id, status, later, number) WHERE status IN ('pending', 'running');
 CREATE INDEX runs_under_way ON runs (number) WHERE status = 'running';
 CREATE INDEX runs_later ON runs (due_at) WHERE status = 'pending' AND later = 1;
@@ -26,7 +26,7 @@ CREATE INDEX usage_of_thread ON usage (thread_id) WHERE thread_id IS NOT NULL;
 CREATE INDEX sessions_expiring ON sessions (expires_at);
 CREATE INDEX sign_ins_expiring ON sign_ins (expires_at);
 
--- `next_run` is kept here and not in the code: whoever changes a run's status cannot forget it.
+-- `next_run` is maintained here and not in the code, so that code that changes a run's status cannot forget it.
 CREATE TRIGGER run_comes_in AFTER INSERT ON runs WHEN NEW.status = 'pending' AND NEW.later = 0
 BEGIN
   UPDATE threads SET next_run = MIN(COALESCE(next_run, NEW.number), NEW.number) WHERE thread_id = NEW.thread_id;
@@ -47,12 +47,12 @@ BEGIN
   WHERE thread_id = OLD.thread_id;
 END;
 
--- Threads that are gone for everybody and whose rows are still being deleted, a few at a time.
+-- Deleted threads whose rows are still being removed, a few at a time.
 CREATE TABLE erasing (
   thread_id TEXT PRIMARY KEY,
   temporary INTEGER NOT NULL                   -- the thread of a stateless run: what is to be told of it is still told
 ) WITHOUT ROWID;
--- Runs whose row could not be read: as they stood, for whoever looks into it. The run itself has ended with an error.
+-- Runs whose row could not be read: the original row, for inspection. The run itself has ended with an error.
 CREATE TABLE unreadable_runs (
   run_id    TEXT PRIMARY KEY,
   thread_id TEXT NOT NULL,

@@ -1,4 +1,4 @@
--- JSON that a thread writes again and again, as what changes: see stepwell.database.documents.book.
+-- JSON that a thread writes again and again, stored as its changes: see stepwell.database.documents.book.
 CREATE TABLE documents (
   thread_id TEXT NOT NULL,
   number    INTEGER NOT NULL,
@@ -6,8 +6,8 @@ CREATE TABLE documents (
   changes   BLOB NOT NULL,
   PRIMARY KEY (thread_id, number)
 );
--- Where one of these names a document, `data`, `values` and `result` are not the text: events.data is empty, or says which part of
--- the document is kept and what stands in the place of the rest.
+-- If one of these names a document, `data`, `values` and `result` are not the text: events.data is empty, or says which part of the
+-- document is used and what replaces the rest.
 ALTER TABLE events ADD COLUMN document INTEGER;
 ALTER TABLE thread_values ADD COLUMN document INTEGER;
 ALTER TABLE runs ADD COLUMN result_document INTEGER;

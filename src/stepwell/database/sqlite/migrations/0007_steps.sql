@@ -27,5 +27,5 @@ ALTER TABLE interrupts ADD COLUMN created_at REAL; -- null: asked before this wa
 UPDATE interrupts SET owner = (SELECT owner FROM threads WHERE threads.thread_id = interrupts.thread_id);
 CREATE INDEX interrupts_waiting ON interrupts (owner, created_at, thread_id, ordinal) WHERE state = 'pending';
 
--- Which runs went on after an answer.
+-- Which runs continued after an answer.
 CREATE INDEX runs_resuming ON runs (resumes) WHERE resumes IS NOT NULL;

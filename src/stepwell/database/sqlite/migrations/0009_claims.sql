@@ -1,4 +1,4 @@
--- Which device is about to carry out what an interrupt asks, so that two never both do.
+-- Which device is about to carry out what an interrupt asks, so that never two do.
 
 ALTER TABLE interrupts ADD COLUMN claim_id TEXT;          -- null: nobody's
 ALTER TABLE interrupts ADD COLUMN claim_device TEXT;

@@ -1,4 +1,4 @@
--- Whose workspaces a key opens, and whose turn it is when more waits than can be driven.
+-- Which workspaces a key gives access to, and whose turn it is when more runs wait than can be driven.
 
 -- JSON arrays of roots, `/company/workspace/`.
 ALTER TABLE api_keys ADD COLUMN roots TEXT NOT NULL DEFAULT '[]';
@@ -6,7 +6,7 @@ ALTER TABLE api_keys ADD COLUMN read_roots TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE sessions ADD COLUMN roots TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE sessions ADD COLUMN read_roots TEXT NOT NULL DEFAULT '[]';
 
--- The first part of the root that a run works below; for one without a root, its owner. A thread has that of its newest run.
+-- The first part of a run's root; for a run without a root, its owner. A thread has that of its newest run.
 ALTER TABLE runs ADD COLUMN tenant TEXT NOT NULL DEFAULT '';
 ALTER TABLE threads ADD COLUMN tenant TEXT NOT NULL DEFAULT '';
 UPDATE runs SET tenant = 'owner:' || owner WHERE status IN ('pending', 'running');

@@ -1,5 +1,5 @@
--- What the servers of one installation share beside threads and runs. Where one process has the file to itself, as here, all but
--- `installation` stay empty: it counts in memory.
+-- What the servers of one installation share besides threads and runs. Here one process has the file to itself and counts in memory,
+-- so all but `installation` stay empty.
 CREATE TABLE processes (
   process     TEXT PRIMARY KEY,
   capacity    INTEGER NOT NULL,                -- how many runs it drives at once; 0: it takes none
@@ -12,7 +12,7 @@ CREATE TABLE open_streams (
   streams INTEGER NOT NULL,
   PRIMARY KEY (owner, process)
 ) WITHOUT ROWID;
--- What may happen so many times in a while: wrong keys from an address, requests about a tenant's files.
+-- What is limited per time window: wrong keys from an address, requests about a tenant's files.
 CREATE TABLE occurrences (
   name   TEXT PRIMARY KEY,
   ends   REAL NOT NULL,                        -- when it is counted anew

@@ -1,4 +1,4 @@
--- Who is to blame when workers die: what each run has lived through at its present step.
+-- Which run is to blame when workers die: the crashes of each run at its current step.
 ALTER TABLE runs ADD COLUMN crash_log TEXT;                          -- JSON: worker, time and circumstances of each crash
 ALTER TABLE runs ADD COLUMN suspect_group TEXT;                      -- suspects that are driven together
 ALTER TABLE runs ADD COLUMN wait_s REAL NOT NULL DEFAULT 0.0;        -- how long a worker lives before it takes this suspect

@@ -1,4 +1,4 @@
--- What a caller's own key for a request (`Idempotency-Key`) has started, so that a repetition gives the same and starts nothing.
+-- What a caller's own key for a request (`Idempotency-Key`) has started, so that a repeat returns the same and starts nothing.
 CREATE TABLE request_keys (
   owner       TEXT NOT NULL,
   key         TEXT NOT NULL,
