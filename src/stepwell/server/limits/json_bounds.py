@@ -85,5 +85,15 @@ def _walk(value: Any) -> Iterator[tuple[str, Any]]:
     while waiting:
         place, one = waiting.pop()
         yield place, one
-        parts = one.items() if isinstance(one, dict) else enumerate(one) if isinstance(one, list) else ()
-        waiting += [(f"{place}.{name}"[-_PLACE_CHARS:], part) for name, part in reversed(list(parts))]
+        waiting += [(f"{place}.{name}"[-_PLACE_CHARS:], part) for name, part in reversed(_parts(one))]
+
+
+def _parts(value: Any) -> list[tuple[str | int, Any]]:
+    """What stands in a value, by name. LangGraph takes a list of pairs for an object: a pair's first names its second."""
+    if isinstance(value, dict):
+        return list(value.items())
+    if not isinstance(value, list):
+        return []
+    if len(value) == 2 and isinstance(value[0], str):
+        return [(0, value[0]), (value[0], value[1])]
+    return list(enumerate(value))

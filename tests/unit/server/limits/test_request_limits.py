@@ -71,6 +71,12 @@ def test_a_long_key_is_not_copied_for_each_value_below_it(value):
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("body", [{"update": [["messages", [1, 2, 3]]]}, {"input": [["a", 1], ["messages", [1, 2, 3]]]}])
+def test_messages_in_a_list_of_pairs_are_counted(body):
+    assert place_of_many_messages(json.dumps(body).encode(), 2).endswith(".messages")
+    assert place_of_many_messages(json.dumps(body).encode(), 3) is None
+
+
 @given(st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**63), 2**64).map(str))
 def test_an_integer_is_too_long_when_64_bits_do_not_hold_it(value):
     too_long = isinstance(value, int) and not -(2**63) <= value < 2**64
