@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 import pytest
@@ -197,8 +197,11 @@ def test_the_sync_client_streams_asks_and_goes_on(url: str) -> None:
             assert thread.output["log"] == ["heard", "told blue", "answered"]
 
 
+@pytest.mark.parametrize("action", ["interrupt", "rollback"])
 @pytest.mark.parametrize("events", [0, 1, 5])
-async def test_values_end_when_the_run_is_cancelled(client: LangGraphClient, events: int) -> None:
+async def test_values_end_when_the_run_is_cancelled(
+    client: LangGraphClient, events: int, action: Literal["interrupt", "rollback"]
+) -> None:
     async with client.threads.stream(assistant_id="ticks") as thread:
         started = await thread.run.start(input={"count": 10_000, "seconds": 0.01})
 
@@ -208,14 +211,15 @@ async def test_values_end_when_the_run_is_cancelled(client: LangGraphClient, eve
                 if seen >= events:
                     break
                 seen += 1
-            await client.runs.cancel(thread.thread_id, started["run_id"])
+            await client.runs.cancel(thread.thread_id, started["run_id"], action=action)
 
         cancelling = asyncio.ensure_future(cancel())
         async with asyncio.timeout(120):  # it would never end
             async for _ in thread.values:
                 pass
         await cancelling
-    assert (await client.runs.get(thread.thread_id, started["run_id"]))["status"] == "interrupted"
+    left = [run["status"] for run in await client.runs.list(thread.thread_id)]
+    assert left == (["interrupted"] if action == "interrupt" else [])
 
 
 async def test_an_extension_gives_the_event_as_it_was_sent(client: LangGraphClient) -> None:

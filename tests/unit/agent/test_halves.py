@@ -8,6 +8,7 @@ import threading
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
 from langchain.agents.middleware.types import AgentMiddleware
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
@@ -188,6 +189,15 @@ async def test_a_programming_error_in_a_subagents_middleware_fails_the_run():
     }
     agent = create_deep_agent(ScriptedModel.by_agent(script), [add], subagents=[worker], name="boss")
     with pytest.raises(MiddlewareError, match="Broken"):
+        await agent.ainvoke(GO)
+
+
+@pytest.mark.parametrize("around", [AroundTools, AroundModels])
+async def test_a_half_that_a_subagent_of_the_callers_own_lacks_fails_the_run(around: type[AgentMiddleware]):
+    worker = create_agent(the_script(), [add], middleware=[around()])
+    boss = ScriptedModel([call("task", description="add", subagent_type="worker"), say("Done.")])
+    agent = create_deep_agent(boss, subagents=[{"name": "worker", "description": "adds", "runnable": worker}])
+    with pytest.raises(MiddlewareError, match=r"'worker'.*Asynchronous implementation of awrap_"):
         await agent.ainvoke(GO)
 
 

@@ -36,7 +36,7 @@ def finish(connection: Connection, lease: Lease, outcome: RunOutcome, now: float
     if outcome.rolled_back:
         _roll_back(connection, lease, run, outcome, now)
         forget_unneeded(connection, lease.thread_id)
-        return run, []
+        return run, _tell_gone(connection, run, now)
     if outcome.nothing_ran:
         statements.delete_runs(connection, lease.thread_id, [lease.run_id])
     keep_steps(connection, lease, outcome.steps)
@@ -57,7 +57,7 @@ def end_pending(connection: Connection, run_id: str, action: CancelAction, reaso
         _forget(connection, run, keeps_steps=keeps_steps)
         _free_thread(connection, run.thread_id, run_id, now, interrupted=keeps_steps)
         forget_unneeded(connection, run.thread_id)
-        return []
+        return _tell_gone(connection, run, now)
     connection.execute("UPDATE runs SET cancel_action = ?, cancel_reason = ? WHERE run_id = ?", (action, reason, run_id))
     _, events = _end_run(connection, run, "interrupted", None, (), now)
     _free_thread(connection, run.thread_id, run_id, now, interrupted=run.attempt > 0)
@@ -224,3 +224,8 @@ def _forget(connection: Connection, run: Run, *, keeps_steps: bool) -> None:
     connection.execute("DELETE FROM events WHERE thread_id = ? AND run_id = ?", (run.thread_id, run.run_id))
     connection.execute("DELETE FROM steps WHERE run_id = ?", (run.run_id,))
     connection.execute("DELETE FROM runs WHERE run_id = ?", (run.run_id,))
+
+
+def _tell_gone(connection: Connection, run: Run, now: float) -> list[RunEvent]:
+    """All that is left of a run that was rolled back: who follows the thread was told that it began, and waits for its end."""
+    return insert_events(connection, run.thread_id, run.run_id, [end_event(run.run_id, "interrupted")], now)

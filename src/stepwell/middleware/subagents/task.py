@@ -158,6 +158,8 @@ def _result(call: SubAgentCall, final: Any) -> Command[Any]:
 def _failure(runtime: ToolRuntime, name: str, error: Exception) -> ToolMessage:
     if isinstance(error, MiddlewareError):
         raise error
+    if isinstance(error, NotImplementedError) and "wrap_" in str(error):  # LangChain's words for a half that middleware lacks
+        raise MiddlewareError(f"Middleware of the subagent '{name}' cannot run here: {words_of(error)}") from error
     said = words_of(error)
     text = (
         said if isinstance(error, ToolUseError) else f"Error: the subagent {name} failed: {type(error).__name__}: {said}"[:4000]

@@ -128,10 +128,10 @@ class BodyLimits:
     async def _check_values(self, body: bytes) -> None:
         most = self._settings.json_messages_limit
         if body.count(b",") >= most and (place := await _off_the_loop(place_of_many_messages, body, most)):
-            detail = f"'{place[-200:]}' holds more than {most} messages. Send fewer, or ask for a higher STEPWELL_JSON_MESSAGES_LIMIT."
+            detail = f"'{place}' holds more than {most} messages. Send fewer, or ask for a higher STEPWELL_JSON_MESSAGES_LIMIT."
             raise Refused(413, "too-many-messages", "Too many messages at once", detail)
         if may_hold_long_integer(body) and (place := await _off_the_loop(place_of_long_integer, body)):
-            detail = f"The integer at '{place[-200:]}' does not fit into 64 bits. Send it as text."
+            detail = f"The integer at '{place}' does not fit into 64 bits. Send it as text."
             raise Refused(422, "too-long-integer", "An integer is too long", detail)
 
 

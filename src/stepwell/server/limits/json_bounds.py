@@ -19,6 +19,7 @@ _DIGITS_AS_ZEROS = bytes(ord("0") if byte in b"0123456789" else ord(" ") for byt
 _MANY_DIGITS = b"0" * 19
 """As many as the first integer has that is too long."""
 _MOST_DIGITS = 20
+_PLACE_CHARS = 200
 _MESSAGES = ("messages", "input")
 """What lists are called that become messages; `input` itself is one in a graph that has nothing else."""
 
@@ -79,10 +80,20 @@ def _look(digits: str) -> int | _Long:
 
 
 def _walk(value: Any) -> Iterator[tuple[str, Any]]:
-    """Every value with its place, in order."""
+    """Every value with the end of its place, in order. Not the whole place: a key may be as long as a body, with many values below it."""
     waiting: list[tuple[str, Any]] = [("body", value)]
     while waiting:
         place, one = waiting.pop()
         yield place, one
-        parts = one.items() if isinstance(one, dict) else enumerate(one) if isinstance(one, list) else ()
-        waiting += [(f"{place}.{name}", part) for name, part in reversed(list(parts))]
+        waiting += [(f"{place}.{name}"[-_PLACE_CHARS:], part) for name, part in reversed(_parts(one))]
+
+
+def _parts(value: Any) -> list[tuple[str | int, Any]]:
+    """What stands in a value, by name. LangGraph takes a list of pairs for an object: a pair's first names its second."""
+    if isinstance(value, dict):
+        return list(value.items())
+    if not isinstance(value, list):
+        return []
+    if len(value) == 2 and isinstance(value[0], str):
+        return [(0, value[0]), (value[0], value[1])]
+    return list(enumerate(value))

@@ -144,6 +144,7 @@ async def delete_file(
     checked = check_path(path)
     if not await workspace.files.delete(opened.root, checked, _base_of(if_match, None)):
         raise _missing(checked)
+    workspace.shares.note_deletion(opened.tenant)
     return nothing()
 
 

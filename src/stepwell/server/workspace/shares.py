@@ -161,6 +161,11 @@ class Shares:
         if tenant in self._stored_meanwhile:
             self._stored_meanwhile[tenant] += more
 
+    def note_deletion(self, tenant: str) -> None:
+        """Something went, however large it was: what the tenant holds is measured anew when it is needed."""
+        if used := self._bytes.get(tenant):
+            used.since = float("-inf")
+
     async def _measured(self, tenant: str, measure: Measure, lasts_s: float) -> _Used:
         """What the tenant holds, no older than `lasts_s`. However many ask, it is measured once."""
         async with self._measuring.setdefault(tenant, asyncio.Lock()):

@@ -37,7 +37,7 @@ class UnfinishedCases(QueueCase):
             assert await worker.idle()
         assert ended == ("finished" if action == "interrupt" else "gone")
         events = await persistence.events.read(thread_id, run_id=admitted.run.run_id)
-        assert [event.event for event in events] == (["last", "end"] if action == "interrupt" else [])
+        assert [event.event for event in events] == (["last", "end"] if action == "interrupt" else ["end"])
         thread = await persistence.records.get_thread(OWNER, thread_id)
         assert thread.status == ("interrupted" if action == "interrupt" else "idle")
 

@@ -347,6 +347,13 @@ async def test_room_for_what_was_not_stored_is_given_back(shared: Space):
     assert (await shared.ask("tom", "PUT", f"{FILES}/b", content=b"x" * 1000)).status_code == 200
 
 
+async def test_a_deleted_file_makes_room_at_once(shared: Space):
+    assert (await shared.ask("tom", "PUT", f"{FILES}/a", content=b"x" * 1400)).status_code == 200
+    assert (await shared.ask("tom", "PUT", f"{FILES}/b", content=b"x" * 200)).status_code == 507
+    assert (await shared.ask("tom", "DELETE", f"{FILES}/a")).status_code == 204
+    assert (await shared.ask("tom", "PUT", f"{FILES}/b", content=b"x" * 200)).status_code == 200
+
+
 async def test_a_full_share_tells_no_member_what_the_others_hold(shared: Space):
     await shared.ask("tim", "PUT", f"{FILES}/a", content=b"x" * 1234)
     full = await shared.ask("tom", "PUT", f"{FILES}/b", content=b"x" * 900)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tracemalloc
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,12 @@ from hypothesis import strategies as st
 from stepwell.clock import SystemClock
 from stepwell.database.shared_counts import ProcessCounts
 from stepwell.errors import LimitReachedError
-from stepwell.server.limits.json_bounds import may_hold_long_integer, measure_json, place_of_long_integer
+from stepwell.server.limits.json_bounds import (
+    may_hold_long_integer,
+    measure_json,
+    place_of_long_integer,
+    place_of_many_messages,
+)
 from stepwell.server.limits.receiving import Pace
 from stepwell.server.limits.streams import OpenStreams
 
@@ -52,6 +58,23 @@ def test_depth_is_measured_as_a_parser_would(value, ascii_only):
 @pytest.mark.parametrize("body", [b"]" * 50 + b"[" * 20, b'"' + b"[" * 90, b'["\\', b"{" * 20, b'"\\"[[[[[[[[[[[[['])
 def test_what_is_no_json_is_measured_without_failing(body):
     assert min(measure_json(body)) >= -50
+
+
+@pytest.mark.parametrize("value", ["0", "18446744073709551616"], ids=["messages", "integers"])
+def test_a_long_key_is_not_copied_for_each_value_below_it(value):
+    body = b'{"%s": [%s]}' % (b"k" * 100_000, b",".join([b"0"] * 1_000 + [value.encode()]))
+    tracemalloc.start()
+    try:
+        place_of_many_messages(body, 1_000), place_of_long_integer(body)
+        assert tracemalloc.get_traced_memory()[1] < 20 * len(body)
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("body", [{"update": [["messages", [1, 2, 3]]]}, {"input": [["a", 1], ["messages", [1, 2, 3]]]}])
+def test_messages_in_a_list_of_pairs_are_counted(body):
+    assert place_of_many_messages(json.dumps(body).encode(), 2).endswith(".messages")
+    assert place_of_many_messages(json.dumps(body).encode(), 3) is None
 
 
 @given(st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**63), 2**64).map(str))
