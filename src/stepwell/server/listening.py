@@ -182,7 +182,7 @@ class _Listener(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:
             # Not `print`: the signal may have come in the middle of one.
-            os.write(2, b"Ended at once. Runs that were under way go on at the next start.\n")
+            os.write(2, b"Stopped immediately. Active runs resume at the next start.\n")
             os._exit(128 + sig)
         self.should_exit = True
 

@@ -149,7 +149,7 @@ def test_what_cannot_be_reached_or_used_is_said_in_a_sentence_without_the_passwo
         f"mysql://{with_password}@localhost/x": "must name a file or a Postgres database",
         f"postgresql://{with_password}@no-such-host.invalid/x": "cannot be reached: failed to resolve host",
         f"postgresql://{with_password}@127.0.0.1:{free_port()}/x": "cannot be reached: ",
-        f"postgresql://{with_password}@ssword@localhost/x": "cannot be read. Write it as",
+        f"postgresql://{with_password}@ssword@localhost/x": "is invalid. Write it as",
         careful.replace(PASSWORD, "wrong-" + PASSWORD): "the user or the password is wrong",
         careful.replace(f":{PASSWORD}", ""): "it wants a password",
         careful.replace("/bad-", "/other-"): "there is no such database. Make one with `createdb`",

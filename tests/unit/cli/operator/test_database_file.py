@@ -78,7 +78,7 @@ def test_addresses_as_libpq_reads_them_are_taken(url: str):
     ],
 )
 def test_a_password_that_breaks_the_address_is_not_repeated(url: str):
-    with pytest.raises(ConfigurationError, match="are written as %40") as refused:
+    with pytest.raises(ConfigurationError, match="as %40") as refused:
         database_place(url, SETTINGS)
     assert "hunter" not in str(refused.value)
 
