@@ -171,8 +171,8 @@ def _add_serve(commands: Any) -> None:
     serve.add_argument(
         "--database-url",
         metavar="URL",
-        help="sqlite:///path/to/file.db, or postgresql://user@host/name, which several servers can share (default: a file in the data "
-        "folder)",
+        help="sqlite:///path/to/file.db, or postgresql://user@host/name, which several servers can share (default: "
+        "STEPWELL_DATABASE_URL, DATABASE_URL, or a file in the data folder)",
     )
     serve.add_argument(
         "--concurrency",
@@ -282,7 +282,7 @@ def _add_keys(commands: Any) -> None:
         action.add_argument(
             "--database-url",
             metavar="URL",
-            help="sqlite:///path/to/file.db or postgresql://user@host/name (default: a file in the data folder)",
+            help="sqlite:///path/to/file.db or postgresql://user@host/name (default: the database the server uses)",
         )
 
 

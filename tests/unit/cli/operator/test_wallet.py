@@ -126,7 +126,7 @@ def test_sessions_are_a_table_of_sats(run: Run, story: Story):
     assert rows[story.carol] == ["carol", "authorized", "0", "0", "0", "0", "0"]
     assert [line["owner"] for line in json.loads(run("sessions", "--owner", "bob", "--json").out)] == ["bob"]
     assert [line["owner"] for line in json.loads(run("sessions", "--state", "active", "--json").out)] == ["alice"]
-    assert "touched last" in run("sessions", "--limit", "1").err
+    assert "most recently used" in run("sessions", "--limit", "1").err
     assert run("sessions", "--owner", "nobody").out == "No payment sessions.\n"
 
 
