@@ -27,5 +27,5 @@ def run(bundle: Path) -> int:
         print("The report is not the same.", file=sys.stderr)
         return 1
     size = len(replayed.report.encode())
-    print(f"The same report, byte for byte ({size} bytes), from {replayed.answers_used} recorded answers; nothing was sent.")
+    print(f"The same report, byte by byte ({size} bytes), from {replayed.answers_used} recorded answers; nothing was sent.")
     return 0
