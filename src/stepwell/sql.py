@@ -1,19 +1,19 @@
-"""What SQL is written against, whichever database runs it: a connection, and the few points where SQLite and Postgres differ.
+"""The interface for SQL on either database: a connection, and the few points where SQLite and Postgres differ.
 
-Work on a database is a function of a `Connection`. It is written once, in SQL that both understand:
+Work on a database is a function that takes a `Connection`. It is written once, in SQL that both understand:
 
 | instead of | write |
 |---|---|
 | `INSERT OR IGNORE`, `INSERT OR REPLACE` | `ON CONFLICT DO NOTHING`, `ON CONFLICT (key) DO UPDATE SET column = excluded.column` |
-| `a IS b` for two values | `COALESCE(a, '') = COALESCE(b, '')`, or the case of null by itself |
+| `a IS b` for two values | `COALESCE(a, '') = COALESCE(b, '')`, or handle null separately |
 | a flag as a condition (`NOT temporary`) | a comparison (`temporary = 0`): flags are whole numbers |
-| `:owner IS NULL OR owner = :owner` | `CAST(:owner AS TEXT) IS NULL OR owner = :owner`: Postgres wants to know the type |
+| `:owner IS NULL OR owner = :owner` | `CAST(:owner AS TEXT) IS NULL OR owner = :owner`: Postgres needs the type |
 | a name of the SELECT list in its own WHERE; `CROSS JOIN ... ON` | the expression again; `CROSS JOIN ... WHERE` |
-| an order that puts nulls somewhere | `NULLS FIRST` or `NULLS LAST` |
+| an order with nulls | `NULLS FIRST` or `NULLS LAST` |
 | `calls = calls + excluded.calls` | `calls = usage.calls + excluded.calls` |
 
 Parameters are `?` or `:name`. Text is ordered by its bytes, numbers are 64 bits, times are seconds since 1970. `max(a, b)` and
-`json_each(list)` are SQLite's; the Postgres schema has functions of these names. What is left is the `Dialect` of a connection.
+`json_each(list)` are SQLite's; the Postgres schema has functions of these names. The `Dialect` of a connection covers the rest.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Parameters = Sequence[Any] | Mapping[str, Any]
 
 
 class Row(Protocol):
-    """Values by name and by place."""
+    """Values by name and by index."""
 
     def __getitem__(self, key: Any, /) -> Any: ...
     def __iter__(self) -> Iterator[Any]: ...
 
 
 class Cursor(Protocol):
-    """What a statement gave."""
+    """The result of a statement."""
 
     @property
     def rowcount(self) -> int: ...
@@ -54,43 +54,43 @@ class Cursor(Protocol):
 
 
 class Connection(Protocol):
-    """Runs statements inside somebody's transaction."""
+    """Runs statements inside the caller's transaction."""
 
     @property
     def dialect(self) -> Dialect: ...
     def execute(self, sql: str, parameters: Parameters = ..., /) -> Cursor: ...
     def execute_all(self, statements: Sequence[tuple[str, Parameters]], /) -> list[Cursor]:
-        """One after the other. None of them needs what another gives, so they may go to the database together."""
+        """Run statements in order. None depends on the result of another, so they may be sent together."""
         ...
 
     def executemany(self, sql: str, parameters: Any, /) -> Cursor: ...
 
 
 class Clause(NamedTuple):
-    """A condition, and what is bound to its question marks."""
+    """A condition, and the values for its question marks."""
 
     sql: str
     bound: tuple[Any, ...] = ()
 
 
 class Dialect(Protocol):
-    """What cannot be said in a way that both databases understand."""
+    """Expressions that differ between the databases."""
 
     @property
     def name(self) -> Literal["sqlite", "postgres"]: ...
     @property
     def row_address(self) -> str:
-        """Where a row lies, which is good for as long as a transaction: an expression of a SELECT list."""
+        """An expression for a row's physical address, valid within a transaction."""
         ...
 
     @property
     def row_is(self) -> str:
-        """The condition that a row lies there."""
+        """The condition that a row has this address."""
         ...
 
     @property
     def random_text(self) -> str:
-        """An expression for 32 random hexadecimal digits, other ones for each row."""
+        """An expression for 32 random hexadecimal digits, different for each row."""
         ...
 
     def day(self, column: str) -> str:
@@ -98,11 +98,11 @@ class Dialect(Protocol):
         ...
 
     def has_member(self, column: str, path: Sequence[str], value: Any) -> Clause:
-        """The JSON object in `column` has this value at this path of keys. Lists are compared whole; an empty object stands for any."""
+        """The JSON object in `column` has this value at this path of keys. Lists are compared whole; an empty object matches any object."""
         ...
 
     def member_is(self, column: str, key: str, value: Any) -> Clause:
-        """The JSON object in `column` has this value under this key; `None` also where there is no such key."""
+        """The JSON object in `column` has this value under this key; `None` also matches a missing key."""
         ...
 
 
@@ -116,7 +116,7 @@ class SqliteDialect:
         return f"date({column}, 'unixepoch')"
 
     def has_member(self, column: str, path: Sequence[str], value: Any) -> Clause:
-        # e0 are the members of the whole, e1 those of the member of e0 that the path names, and so on. What is no object has none.
+        # e0 are the members of the whole, e1 those of the member of e0 that the path names, and so on. Non-objects have no members.
         levels = [f"json_each({column}) AS e0"]
         for depth in range(1, len(path)):
             above = f"e{depth - 1}"
@@ -179,7 +179,7 @@ POSTGRES: Dialect = PostgresDialect()
 
 
 class SqliteConnection(sqlite3.Connection):
-    """`sqlite3.connect(..., factory=SqliteConnection)`: SQLite's own connection is a `Connection` but for the dialect."""
+    """`sqlite3.connect(..., factory=SqliteConnection)`: SQLite's own connection lacks only the dialect and `execute_all`."""
 
     dialect: Dialect = SQLITE
 

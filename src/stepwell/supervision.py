@@ -1,13 +1,13 @@
-"""Loops that have to go on for as long as the process lives, watched in one place: driving runs, delivering webhooks, housekeeping.
+"""Supervises loops that must run as long as the process: executing runs, delivering webhooks, housekeeping.
 
 ```
-start ─> loop ──raises──> logged, counted, a pause that grows ─> loop again
-           └─ returns: it was told to end
-a loop of many steps tells its `Duty` of each one: succeeded, or failed and how long to rest
+start ─> loop ──raises──> log, count, a growing pause ─> loop again
+           └─ returns: it has finished
+a loop of many steps reports each one to its `Duty`: succeeded, or failed (which returns the pause)
 ```
 
-A failure never ends a duty. As long as its last step failed it is *failing*: `/metrics` shows that, and a failing duty that is vital
-makes the server not ready.
+A failure never ends a duty. While its last step failed, it is *failing*: `/metrics` shows that, and a failing vital duty makes the server
+not ready.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ class Duty:
         self.vital = vital
         self.failures = 0
         self.failing: str | None = None
-        """Why its last step failed; `None` while all is well."""
+        """Why its last step failed; `None` if it succeeded."""
         self._shortest_s = shortest_s
         self._in_a_row = 0
 
     def succeeded(self) -> None:
         if self.failing is not None:
-            logger.info("%s goes on", self.name)
+            logger.info("%s recovered", self.name)
         self.failing, self._in_a_row = None, 0
 
     def failed(self, error: Exception) -> float:
-        """Tell the operator. Gives how many seconds to rest before the next try."""
+        """Log the failure. Returns how many seconds to wait before the next attempt."""
         self.failures += 1
         self.failing = f"{type(error).__name__}: {error}"
         if isinstance(error, StorageUnavailableError):
-            # Expected, and over when somebody has made room: tried again soon, and no reason for a traceback.
-            logger.warning("%s: waits for the database: %s", self.name, error)
+            # Expected, and over once the database is usable again: retry soon, and without a traceback.
+            logger.warning("%s: waiting for the database: %s", self.name, error)
             return self._shortest_s
         self._in_a_row = min(self._in_a_row + 1, _MOST_DOUBLINGS)
         pause_s = min(self._shortest_s * 2.0 ** (self._in_a_row - 1), LONGEST_S)
-        logger.error("%s failed; it is tried again in %g s", self.name, pause_s, exc_info=error)
+        logger.error("%s failed; retrying in %g s", self.name, pause_s, exc_info=error)
         return pause_s
 
 
@@ -60,7 +60,7 @@ Loop = Callable[[Duty], Awaitable[None]]
 
 
 class Supervisor:
-    """Starts duties and keeps them going. Belongs to the event loop it is used in."""
+    """Starts duties and keeps them running. Belongs to the event loop it is used in."""
 
     def __init__(self, *, shortest_s: float = SHORTEST_S) -> None:
         self._shortest_s = shortest_s
@@ -71,7 +71,7 @@ class Supervisor:
         return tuple(self._duties.values())
 
     def failing(self, *, vital: bool) -> Sequence[Duty]:
-        """Duties whose last step failed; with `vital` only those without which the server is of no use."""
+        """Duties whose last step failed; with `vital` only those that the server cannot work without."""
         return [duty for duty in self.duties if duty.failing is not None and (duty.vital or not vital)]
 
     def start(self, name: str, loop: Loop, *, vital: bool = False) -> asyncio.Task[None]:
@@ -80,7 +80,7 @@ class Supervisor:
         return asyncio.create_task(_keep_going(duty, loop), name=name)
 
     def repeat(self, name: str, step: Callable[[], Awaitable[object]], every_s: float) -> asyncio.Task[None]:
-        """One step, and again every so many seconds, or sooner after a failure."""
+        """Run a step every `every_s` seconds, or sooner after a failure."""
 
         async def loop(duty: Duty) -> None:
             while True:
@@ -100,7 +100,7 @@ async def _keep_going(duty: Duty, loop: Loop) -> None:
 
 
 async def stop(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """End duties that would go on for ever, and wait until they have."""
+    """Cancel duties that would run forever, and wait until they have ended."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
