@@ -83,7 +83,7 @@ async def play(visitor: Visitor, reader: str, *decisions: dict[str, Any]) -> dic
 async def test_the_assistants_say_that_they_are_demonstrations(http: httpx.AsyncClient):
     found = (await http.post("/assistants/search", json={"metadata": {"demo": True}})).json()
     assert {assistant["graph_id"] for assistant in found} == {"research_demo", "demo_agent"}
-    assert all("ours" in each["description"] or "script" in each["description"] for each in found)
+    assert all("invented" in each["description"] or "script" in each["description"] for each in found)
     assert (await http.get("/api/me")).json()["server"]["demo"] is True
 
 

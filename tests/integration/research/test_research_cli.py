@@ -335,10 +335,10 @@ def test_notes_and_pages_of_the_user_are_sources(world: OfflineWorld, command: C
     ("asked", "sentence"),
     [
         (ResearchOptions("  "), "The question is missing"),
-        (ResearchOptions("why " * 2000), "at most 4,000 are taken"),
+        (ResearchOptions("why " * 2000), "the limit is 4,000"),
         (
             ResearchOptions("q", context=[Path("nowhere.txt")]),
-            "There is no file or folder 'nowhere.txt', which --context names",
+            "There is no file or folder 'nowhere.txt', named by --context",
         ),
         (ResearchOptions("q", form="pdf"), "Name one with --out"),
         (ResearchOptions("q", out=Path("a.xls")), "no format 'xls'"),
@@ -621,4 +621,4 @@ def test_past_researches_are_listed_and_found(
     assert first.thread in found
     assert second.thread not in found
     assert listing.run("zebra", settings=settings) == 1
-    assert "None of 2 researches asks about 'zebra'." in capsys.readouterr().out
+    assert "None of the 2 researches matches 'zebra'." in capsys.readouterr().out
