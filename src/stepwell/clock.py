@@ -1,4 +1,4 @@
-"""Time as an object that is passed in, so that tests can hold it still."""
+"""Time as an object that is passed in, so that tests can control it."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ class SystemClock:
 
 
 def timestamp(clock: Clock) -> str:
-    """The clock's moment as ISO 8601, the form files carry."""
+    """The current time as ISO 8601, the format used in files."""
     return clock.now().isoformat()

@@ -1,21 +1,21 @@
-"""Which exceptions never become a result: of a tool, a subagent, a node, a backend, or a retry.
+"""Which exceptions must never become the result of a tool, a subagent, a node, a backend, or a retry.
 
 | what | recognised | what happens instead |
 |---|---|---|
-| a lost database or lease (`InfrastructureError`) | wrapped in anything | the run is driven again from its last checkpoint |
+| a lost database or lease (`InfrastructureError`) | wrapped in anything | the run is executed again from its last checkpoint |
 | LangGraph's signals: a pause, a command to a parent, draining | wrapped in anything | LangGraph acts on it |
 | an answer that does not fit its interrupt | wrapped in anything | the person answers again |
-| a cancellation | as it is, or in a group | what was cancelled ends |
+| a cancellation | as it is, or in a group | the cancelled task ends |
 
-A model that reads "the database is away" as a result tries again in its own way: it repeats the call, and pays twice. So every place that
-turns an exception into a result calls `let_pass` first:
+A model that gets "the database is away" as a result retries in its own way: it repeats the call, and pays twice. So all code that turns
+an exception into a result calls `let_pass` first:
 
 ```python
 except Exception as error:
     let_pass(error)
     return as_result(error)
 ```
-A cancellation is not looked for among the causes: Python's own time-outs are made of one, and a tool that was too slow has a result.
+We do not look for a cancellation among the causes: Python's own time-outs are caused by one, and a tool that was too slow has a result.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ _CANCELLED = (asyncio.CancelledError, FutureCancelledError, NodeCancelledError)
 
 
 def let_pass(error: BaseException) -> None:
-    """Raise what must not become a result; return if the error may."""
+    """Raise an error that must not become a result; return if it may."""
     found = find_passing(error)
     if found is not None:
         raise found from found.__cause__
 
 
 def find_passing(error: BaseException) -> BaseException | None:
-    """What within an error must not become a result. A lost database or lease comes first: a pause comes again when the run does."""
+    """The exception within an error that must not become a result. A lost database or lease comes first: a pause will recur when the run
+    is executed again."""
     return find_infrastructure(error) or _find_signal(error) or _find_cancellation(error)
 
 

@@ -1,4 +1,4 @@
-"""Every exception Stepwell raises. Who can act on it decides its class.
+"""Every exception Stepwell raises. Its class says who can act on it.
 
 ```
 StepwellError
@@ -8,66 +8,66 @@ StepwellError
 │   ├── MissingExtraError       an optional dependency is not installed
 │   ├── GraphBuildError         a graph that is served cannot be imported or built
 │   └── ModelUnavailableError   no usable model, or an unknown provider
-│       ├── ModelDownloadError      a model's file could not be fetched; asking again starts or goes on
-│       │   ├── ModelChecksumError  what came is not the file that was asked for
+│       ├── ModelDownloadError      a model's file could not be downloaded; a retry restarts or resumes it
+│       │   ├── ModelChecksumError  the downloaded file is not the requested one
 │       │   └── ModelDiskFullError  no room for it
-│       └── ModelLoadError          the file is missing, no model, or too big for this machine's memory
-├── ModelAnswerError            who called a model: the answer does not have the form that was asked for
-│   └── AnswerCutError          it was cut at the limit of tokens
+│       └── ModelLoadError          the file is missing, not a model, or too big for this machine's memory
+├── ModelAnswerError            the caller of a model: the answer does not have the requested form
+│   └── AnswerCutError          it was cut at the token limit
 ├── MiddlewareError             the programmer, while running: a mistake in middleware; never a tool's result
 ├── ToolUseError                the model: becomes a ToolMessage(status="error")
-├── BackendError                storage; `retryable` says whether trying again can help
-│   └── VersionConflictError    somebody else changed the file in between
-├── ModelCallError              the caller of a run: the model gave no answer; `retryable` says whether asking later can help
+├── BackendError                storage; `retryable` says whether a retry can help
+│   └── VersionConflictError    the file was changed in between
+├── ModelCallError              the caller of a run: the model gave no answer; `retryable` says whether a later retry can help
 │   ├── ModelAccessError        the provider refuses: key, model name, credit
 │   ├── ModelBusyError          rate limited or overloaded
 │   ├── ModelUnreachableError   no connection
 │   ├── ModelDeadlineError      too slow; `deadline` says which time was up
 │   └── ModelStreamCutError     an answer that broke off
 ├── RunError                    the caller of a run
-│   ├── InvalidRequestError         the request contradicts itself or names what the graph does not have
-│   │   ├── AnswerShapeError            an answer that does not fit its question, which stays open
-│   │   └── RequestKeyError             a caller's key for a request that came before, with another request
+│   ├── InvalidRequestError         the request contradicts itself or names something the graph does not have
+│   │   ├── AnswerShapeError            an answer that does not fit its interrupt, which stays open
+│   │   └── RequestKeyError             an idempotency key was already used with another request
 │   ├── NotFoundError               no such assistant, thread, run, checkpoint or item, or not the caller's
 │   ├── AlreadyExistsError          the id is taken
-│   ├── ThreadBusyError             another run is at work on the thread
-│   ├── InterruptAnsweredError      the question has another answer already, or is no longer asked
-│   │   └── InterruptGoneError          a device wants to carry out what waits no longer
-│   ├── InterruptClaimedError       another device is about to carry out what is asked
-│   ├── ResumeError                 a resume that does not say which question it answers, or answers none
+│   ├── ThreadBusyError             another run is active on the thread
+│   ├── InterruptAnsweredError      the interrupt already has another answer, or is no longer open
+│   │   └── InterruptGoneError          a device wants to carry out an interrupt that is no longer open
+│   ├── InterruptClaimedError       another device is about to carry out the interrupt
+│   ├── ResumeError                 a resume that does not match exactly one open interrupt
 │   ├── LimitReachedError           the caller has as many runs or streams as allowed
-│   ├── InfrastructureError         nobody in the graph: what the run stands on is gone, and the run is driven again
-│   │   ├── LeaseLostError              this worker no longer drives the thread; nothing of it is written any more
+│   ├── InfrastructureError         nobody in the graph: the run lost its database or lease, and is executed again
+│   │   ├── LeaseLostError              this worker no longer owns the thread and must write nothing more
 │   │   └── StorageUnavailableError     the database is full, locked or gone; nothing was acknowledged
-│   │       └── OutcomeUnknownError         it may have been stored, or may be yet
-│   └── NotReadyError               the server answers, but something it needs to drive runs is failing
-├── WebError                    whoever asked for a page; `reason` is one word for records
-│   ├── FetchRefusedError           we do not ask for it: its address, robots.txt, its type
-│   └── FetchFailedError            it was asked for and nothing usable came
-├── EvidenceError               who keeps or reads evidence: it cannot be stored, or does not say what it should
+│   │       └── OutcomeUnknownError         the write may have been stored, or may still be
+│   └── NotReadyError               the server answers, but something it needs to execute runs is failing
+├── WebError                    the caller that requested a page; `reason` is one word for records
+│   ├── FetchRefusedError           we do not request it because of its address, robots.txt or its type
+│   └── FetchFailedError            we requested it and got nothing usable
+├── EvidenceError               the code that stores or reads evidence: it cannot be stored, or is not as it should be
 │   ├── EvidenceMissingError        nothing is stored under this hash
-│   ├── EvidenceDamagedError        what is stored is not what was stored
+│   ├── EvidenceDamagedError        the stored data has changed
 │   ├── EntryConflictError          the trail has another entry under this key
-│   ├── BundleError                 no bundle, or one that must not be opened
-│   ├── SigningKeyError             the key that signs bundles cannot be made or read
-│   ├── NotRecordedError            a replay was asked for an answer that its bundle does not hold
-│   └── RequestCeilingError         as many requests as allowed have been sent
-├── PaymentError                the payer; `code` is one word for programs, `retryable` says whether trying again can help
-│   ├── TokenInvalidError           no token, or one that is not taken: its form, its mint, its unit, its worth
+│   ├── BundleError                 not a bundle, or one that must not be opened
+│   ├── SigningKeyError             the key that signs bundles cannot be created or read
+│   ├── NotRecordedError            a replay needs an answer that its bundle does not contain
+│   └── RequestCeilingError         the limit of requests is reached
+├── PaymentError                the payer; `code` is one word for programs, `retryable` says whether a retry can help
+│   ├── TokenInvalidError           not a token, or not acceptable: its form, mint, unit or value
 │   ├── TokenSpentError             the mint says that it was spent before
-│   ├── TokenInUseError             it was handed in before, by somebody else or for something else
-│   ├── MintUnavailableError        the mint gives no answer that can be used; nothing is decided, nothing is lost
-│   │   └── MintAnswerError             it answers, but not with what it should
-│   ├── MintRejectedError           the mint has looked at a request and refuses it; `mint_code` is its number for why
+│   ├── TokenInUseError             it was already submitted, by another user or for another purpose
+│   ├── MintUnavailableError        the mint gives no usable answer; the outcome is open, nothing is lost
+│   │   └── MintAnswerError             its answer is malformed or inconsistent
+│   ├── MintRejectedError           the mint rejects a request; `mint_code` is its reason as a number
 │   ├── PaymentRequiredError        the balance is smaller than the price
-│   ├── SessionClosedError          the payment session takes and gives nothing more
-│   └── RefundUnavailableError      nothing can be paid back now, or it has been fetched already
+│   ├── SessionClosedError          the payment session is closed
+│   └── RefundUnavailableError      there is no refund now, or it has been fetched already
 └── AccessError                 the visitor
-    ├── NotSignedInError            nobody knows who asks; signing in helps
-    └── SignInUnavailableError      who vouches for the visitor cannot be asked now
+    ├── NotSignedInError            the visitor has to sign in
+    └── SignInUnavailableError      the identity provider cannot be reached now
 ```
 
-A message names the thing, the fact and the way out, and never holds a secret or a path of the host. Pausing is not an error:
+A message names the thing, the fact and the way out, and never contains a secret or a path of the host. Pausing is not an error:
 LangGraph's bubble-up exceptions are never caught. Code that turns an exception into a result first calls `control_flow.let_pass`.
 """
 
@@ -83,11 +83,11 @@ class StepwellError(Exception):
 
 
 class ConfigurationError(StepwellError):
-    """The agent cannot be built as asked; the message says what to change."""
+    """The configuration is invalid; the message says what to change."""
 
 
 class ToolNameConflictError(ConfigurationError):
-    """Two tools of one name would silently hide one another."""
+    """Two tools have the same name, and one would silently hide the other."""
 
     def __init__(self, name: str, first_owner: str, second_owner: str, way_out: str = "") -> None:
         self.name = name
@@ -103,7 +103,7 @@ class SubAgentSpecError(ConfigurationError):
 
 
 class MissingExtraError(ConfigurationError):
-    """Something optional was asked for that is not installed."""
+    """An optional feature is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
         self.what = what
@@ -138,15 +138,14 @@ _EXTRA_MODULES = {
         "opentelemetry.exporter.otlp.proto.http",
     },
 }
-"""What each extra brings that our own code imports."""
+"""Extra -> its packages that our own code imports."""
 
 
 @contextmanager
 def needs_extra(what: str, extra: str) -> Iterator[None]:
-    """Around the imports of an extra's packages: `MissingExtraError` if one of them is not there.
+    """Wraps the imports of an extra's packages: `MissingExtraError` if one of them is missing.
 
-    A package that is there and fails when it is loaded is another matter. Installing the extra again would not help, so what
-    really failed is said instead.
+    If a package is installed but fails to load, installing the extra again would not help, so the error names the real cause.
     """
     try:
         yield
@@ -161,24 +160,24 @@ def needs_extra(what: str, extra: str) -> Iterator[None]:
 def _broken(what: str, extra: str, error: ImportError) -> ConfigurationError:
     return ConfigurationError(
         f"{what} does not work: the packages of 'stepwell[{extra}]' are installed, but one of them cannot be loaded: {error.msg} "
-        "Mend or reinstall that package."
+        "Repair or reinstall that package."
     )
 
 
 class GraphBuildError(ConfigurationError):
-    """A graph that is served cannot be imported or built. Once its cause is mended, asking again tries again."""
+    """A served graph cannot be imported or built. Each request tries again, so it works once the cause is fixed."""
 
 
 class ModelUnavailableError(ConfigurationError):
-    """No model can be had: none configured, or a provider nobody knows."""
+    """No usable model: none is configured, or the provider is unknown."""
 
 
 class ModelDownloadError(ModelUnavailableError):
-    """A model's file could not be fetched. What was fetched is kept where the source can go on from it."""
+    """A model's file could not be downloaded. A partial download is kept if the source can resume it."""
 
 
 class ModelChecksumError(ModelDownloadError):
-    """The bytes are not those that were asked for; they have been thrown away."""
+    """The downloaded bytes are not the requested file; they have been deleted."""
 
 
 class ModelDiskFullError(ModelDownloadError):
@@ -186,15 +185,15 @@ class ModelDiskFullError(ModelDownloadError):
 
 
 class ModelLoadError(ModelUnavailableError):
-    """A model's file is there but cannot be run, or is not there."""
+    """A model's file is missing, or cannot be run."""
 
 
 class ModelAnswerError(StepwellError):
-    """A model answered, but not in the form that was asked for, also when asked again."""
+    """A model answered, but not in the requested form, even after a retry."""
 
 
 class AnswerCutError(ModelAnswerError):
-    """An answer that ended at the limit of tokens is not an answer; `partial` holds what there was."""
+    """The answer was cut at the token limit, so it is unusable; `partial` holds what arrived."""
 
     def __init__(self, message: str, partial: str = "") -> None:
         self.partial = partial
@@ -202,11 +201,11 @@ class AnswerCutError(ModelAnswerError):
 
 
 class MiddlewareError(StepwellError):
-    """Middleware has a mistake, or lacks the half that this run needs. It fails the run: no model could mend it."""
+    """Middleware has a bug, or lacks the sync or async half that this run needs. It fails the run: no model could fix it."""
 
 
 class ToolUseError(StepwellError):
-    """A tool was used in a way that cannot work; the text is written for the model."""
+    """A tool was used in a way that cannot work; the message is written for the model."""
 
 
 class BackendError(StepwellError):
@@ -216,23 +215,23 @@ class BackendError(StepwellError):
 
 
 class VersionConflictError(BackendError):
-    """The file is no longer the one that was read."""
+    """The file has changed since it was read."""
 
     retryable = True
 
 
 class ModelCallError(StepwellError):
-    """A model was asked and gave no usable answer. `__cause__` holds what its SDK raised."""
+    """A model call gave no usable answer. `__cause__` is the SDK's exception."""
 
     retryable = False
 
 
 class ModelAccessError(ModelCallError):
-    """The provider refuses to answer; only a change of key, model or account helps."""
+    """The provider rejects the call; only another key, model or account helps."""
 
 
 class ModelBusyError(ModelCallError):
-    """The provider has too much to do, or has had enough of us for now."""
+    """The provider is overloaded, or limits our rate."""
 
     retryable = True
 
@@ -255,7 +254,7 @@ class ModelDeadlineError(ModelCallError):
 
 
 class ModelStreamCutError(ModelCallError):
-    """An answer broke off. What had arrived of it is not an answer and is not kept."""
+    """An answer broke off. The part that arrived is discarded."""
 
     retryable = True
 
@@ -265,11 +264,11 @@ class RunError(StepwellError):
 
 
 class InvalidRequestError(RunError, ValueError):
-    """The request cannot be carried out as it stands; the message says what to change."""
+    """The request is invalid; the message says what to change."""
 
 
 class AnswerShapeError(InvalidRequestError):
-    """An answer that does not fit its interrupt. Nothing was taken: the interrupt is still open. `interrupt_ids` name it."""
+    """An answer that does not fit its interrupt, which is still open. `interrupt_ids` name it."""
 
     def __init__(self, message: str, interrupt_ids: tuple[str, ...] = ()) -> None:
         self.interrupt_ids = interrupt_ids
@@ -277,11 +276,11 @@ class AnswerShapeError(InvalidRequestError):
 
 
 class RequestKeyError(InvalidRequestError):
-    """A caller's own key for a request was sent before, with another request."""
+    """The caller has already used this idempotency key with another request."""
 
 
 class NotFoundError(RunError):
-    """There is no such thing, or it belongs to somebody else: the two look the same on purpose."""
+    """It does not exist, or belongs to another user: the two look the same on purpose."""
 
     def __init__(self, kind: str, name: str, way_out: str = "") -> None:
         self.kind = kind
@@ -290,15 +289,15 @@ class NotFoundError(RunError):
 
 
 class AlreadyExistsError(RunError):
-    """A thing with this id is there already."""
+    """The id already exists."""
 
 
 class ThreadBusyError(RunError):
-    """A run is at work on the thread, and the caller asked not to wait for it."""
+    """A run is active on the thread, and the caller asked not to wait for it."""
 
 
 class InterruptAnsweredError(RunError):
-    """The question was answered otherwise, or is not asked any more. `interrupt_ids` are the ones concerned."""
+    """The interrupt has another answer, or is no longer open. `interrupt_ids` are the ones concerned."""
 
     def __init__(self, message: str, interrupt_ids: tuple[str, ...] = ()) -> None:
         self.interrupt_ids = interrupt_ids
@@ -306,11 +305,11 @@ class InterruptAnsweredError(RunError):
 
 
 class InterruptGoneError(InterruptAnsweredError):
-    """A device asks to carry out what was answered already, or is not asked any more. It must not do it."""
+    """A device wants to carry out an interrupt that is already answered or no longer open. It must not do so."""
 
 
 class InterruptClaimedError(RunError):
-    """A device holds the interrupt; until `expires_at` only it may answer. Both are `None` where the sender's own claim is gone."""
+    """Device `device_id` holds the interrupt; until `expires_at` only it may answer. Both are `None` if the sender's own claim expired."""
 
     def __init__(
         self,
@@ -327,7 +326,7 @@ class InterruptClaimedError(RunError):
 
 
 class ResumeError(RunError):
-    """A resume that cannot be matched with one open question. `interrupt_ids` are those that are open."""
+    """A resume that cannot be matched with one open interrupt. `interrupt_ids` are those that are open."""
 
     def __init__(self, message: str, interrupt_ids: tuple[str, ...] = ()) -> None:
         self.interrupt_ids = interrupt_ids
@@ -335,7 +334,7 @@ class ResumeError(RunError):
 
 
 class LimitReachedError(RunError):
-    """The caller has as many as allowed; `retry_after_s` says when asking again may help."""
+    """The caller has reached a limit; `retry_after_s` says when a retry may help."""
 
     def __init__(self, message: str, retry_after_s: int = 1) -> None:
         self.retry_after_s = retry_after_s
@@ -343,17 +342,17 @@ class LimitReachedError(RunError):
 
 
 class InfrastructureError(RunError):
-    """The run cannot go on here, through no fault of its graph. It is driven again; never the result of a tool, a subagent or a node."""
+    """The run cannot continue here, through no fault of its graph. It is executed again. Never the result of a tool, subagent or node."""
 
 
 class LeaseLostError(InfrastructureError):
-    """Another worker has taken the thread over. Whoever gets this stops, and writes nothing more."""
+    """Another worker has taken over the thread. The worker that gets this error must stop and write nothing more."""
 
 
 class StorageUnavailableError(InfrastructureError):
-    """The database cannot take or give anything now. Nothing of the request was kept; asking again later may help.
+    """The database cannot be used now. Nothing of the request was stored; a later retry may help.
 
-    `away`: it cannot be reached, whatever was asked of it; otherwise it may be what was asked that it has no room for."""
+    `away`: it cannot be reached at all; otherwise it may only lack room for this particular request."""
 
     def __init__(self, message: str, retry_after_s: int = 5, *, away: bool = False) -> None:
         self.retry_after_s = retry_after_s
@@ -362,11 +361,11 @@ class StorageUnavailableError(InfrastructureError):
 
 
 class OutcomeUnknownError(StorageUnavailableError):
-    """The database did not say whether it has stored this: it may have been, or may be yet. Asking again might do it twice."""
+    """The database did not confirm this write: it may have been stored, or may still be. A retry might store it twice."""
 
 
 def errors_within(error: BaseException) -> Iterator[BaseException]:
-    """The error, what it groups and what it was raised from, also where the raiser hid that (`from None`). Nearest first, each once."""
+    """The error, the errors it groups and its causes, even those hidden by `from None`. Nearest first, each once."""
     waiting, seen = [error], set[int]()
     while waiting:
         one = waiting.pop(0)
@@ -379,12 +378,12 @@ def errors_within(error: BaseException) -> Iterator[BaseException]:
 
 
 def find_infrastructure(error: BaseException) -> InfrastructureError | None:
-    """The lost database or lease behind an error, however it was wrapped."""
+    """The `InfrastructureError` behind an error, however it was wrapped."""
     return next((one for one in errors_within(error) if isinstance(one, InfrastructureError)), None)
 
 
 class NotReadyError(RunError):
-    """The server is up and cannot drive runs now. It keeps trying; asking again later may help."""
+    """The server is up but cannot execute runs now. It keeps trying; a later retry may help."""
 
     def __init__(self, message: str, retry_after_s: int = 5) -> None:
         self.retry_after_s = retry_after_s
@@ -392,7 +391,7 @@ class NotReadyError(RunError):
 
 
 class WebError(StepwellError):
-    """A page or an answer from the web that cannot be had. `reason` is one word, such as `robots`, `address` or `time`."""
+    """A page or response from the web is unavailable. `reason` is one word, such as `robots`, `address` or `time`."""
 
     def __init__(self, message: str, reason: str) -> None:
         self.reason = reason
@@ -400,11 +399,11 @@ class WebError(StepwellError):
 
 
 class FetchRefusedError(WebError):
-    """A rule of ours forbids it. Asking again does not help."""
+    """One of our rules forbids it. A retry does not help."""
 
 
 class FetchFailedError(WebError):
-    """The other side gave nothing that can be used; `status` is its answer's, where there was one."""
+    """The other side sent nothing usable; `status` is its HTTP status, if it responded."""
 
     def __init__(self, message: str, reason: str, status: int | None = None) -> None:
         self.status = status
@@ -412,7 +411,7 @@ class FetchFailedError(WebError):
 
 
 class EvidenceError(StepwellError):
-    """Evidence cannot be stored or used as asked; the message says why."""
+    """Evidence cannot be stored or used; the message says why."""
 
 
 class EvidenceMissingError(EvidenceError):
@@ -420,11 +419,11 @@ class EvidenceMissingError(EvidenceError):
 
 
 class EvidenceDamagedError(EvidenceError):
-    """The trail or a stored page is no longer what it was when it was stored. Nothing is mended silently."""
+    """The trail or a page has changed since it was stored. We never repair it silently."""
 
 
 class EntryConflictError(EvidenceError):
-    """The trail has an entry under this key, and it says something else. Nothing was written; `key` names it."""
+    """The trail already has a different entry under `key`. Nothing was written."""
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -434,11 +433,11 @@ class EntryConflictError(EvidenceError):
 
 
 class BundleError(EvidenceError):
-    """The file is no bundle of ours, or is built to do harm."""
+    """The file is not one of our bundles, or is malicious."""
 
 
 class SigningKeyError(EvidenceError):
-    """The key that signs bundles cannot be made or read, so none was written."""
+    """The key that signs bundles cannot be created or read, so no bundle was written."""
 
 
 class NotRecordedError(EvidenceError):
@@ -446,7 +445,7 @@ class NotRecordedError(EvidenceError):
 
 
 class RequestCeilingError(EvidenceError):
-    """The ceiling of requests is reached; `ceiling` says how many were allowed. Nothing was sent."""
+    """The limit of requests, `ceiling`, is reached. Nothing was sent."""
 
     def __init__(self, ceiling: int) -> None:
         self.ceiling = ceiling
@@ -456,10 +455,10 @@ class RequestCeilingError(EvidenceError):
 
 
 class PaymentError(StepwellError):
-    """Money is missing or not acceptable. No message ever holds a token or a part of one."""
+    """Money is missing or not acceptable. No message ever contains a token or a part of one."""
 
     code = "payment"
-    """One word for programs. A class has its own; an error may have a more exact one."""
+    """One word for programs. Each class has its own; an instance may have a more specific one."""
     retryable = False
 
     def __init__(self, message: str, code: str | None = None) -> None:
@@ -469,25 +468,25 @@ class PaymentError(StepwellError):
 
 
 class TokenInvalidError(PaymentError):
-    """What was handed in is not money that is taken here. Nothing was taken."""
+    """The token is not acceptable here. No money was taken."""
 
     code = "token_invalid"
 
 
 class TokenSpentError(PaymentError):
-    """The mint knows the token, or a part of it, as spent. Nothing was taken."""
+    """The mint reports the token, or a part of it, as spent. No money was taken."""
 
     code = "token_spent"
 
 
 class TokenInUseError(PaymentError):
-    """The token, or a part of it, was handed in before. It counts there, and only there."""
+    """The token, or a part of it, was already submitted. It counts only there."""
 
     code = "token_in_use"
 
 
 class MintUnavailableError(PaymentError):
-    """The mint could not be asked. What was begun is written down and goes on later."""
+    """The mint could not be reached. Unfinished operations are recorded and continue later."""
 
     code = "mint_unavailable"
     retryable = True
@@ -498,13 +497,13 @@ class MintUnavailableError(PaymentError):
 
 
 class MintAnswerError(MintUnavailableError):
-    """The mint's answer is malformed, or contradicts what it said before. Nothing is built on it."""
+    """The mint's answer is malformed, or contradicts an earlier one. We ignore it."""
 
     code = "mint_answer"
 
 
 class MintRejectedError(PaymentError):
-    """The mint refuses a request. `mint_code` is its reason as a number, 0 where it gives none."""
+    """The mint rejects a request. `mint_code` is its reason as a number, 0 if it gives none."""
 
     code = "mint_rejected"
 
@@ -514,8 +513,8 @@ class MintRejectedError(PaymentError):
 
 
 class PaymentRequiredError(PaymentError):
-    """There is not enough money for the next call. `needed_sats` is its price, `balance_sats` what can be spent, `spent_sats`
-    what was spent by then where it is known, `request` what a wallet reads to pay (NUT-18)."""
+    """The balance is too low for the next call. `needed_sats` is its price, `balance_sats` the available balance, `spent_sats` what was
+    spent so far, if known, `request` the payment request for a wallet (NUT-18)."""
 
     code = "payment_required"
 
@@ -537,13 +536,13 @@ class PaymentRequiredError(PaymentError):
 
 
 class SessionClosedError(PaymentError):
-    """The payment session is being settled, or has been; another one has to be funded."""
+    """The payment session is being settled, or has been; the payer must fund another one."""
 
     code = "session_closed"
 
 
 class RefundUnavailableError(PaymentError):
-    """There is nothing to pay back, it is worth less than the mint's fee, calls are under way, or it was fetched before."""
+    """There is nothing to refund, it is worth less than the mint's fee, calls are in progress, or it was already fetched."""
 
     code = "refund_unavailable"
 
@@ -553,7 +552,7 @@ class AccessError(StepwellError):
 
 
 class NotSignedInError(AccessError):
-    """The request says nothing, or nothing acceptable, about who sends it. `challenge` is the value of `WWW-Authenticate`."""
+    """The request has no valid credentials. `challenge` is the value of `WWW-Authenticate`."""
 
     def __init__(self, message: str, challenge: str = 'Bearer realm="stepwell"') -> None:
         self.challenge = challenge
@@ -561,7 +560,7 @@ class NotSignedInError(AccessError):
 
 
 class SignInUnavailableError(AccessError):
-    """The identity provider does not answer; `retry_after_s` says when asking again may help."""
+    """The identity provider does not answer; `retry_after_s` says when a retry may help."""
 
     def __init__(self, message: str, retry_after_s: int = 5) -> None:
         self.retry_after_s = retry_after_s

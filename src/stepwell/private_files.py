@@ -1,6 +1,6 @@
 """Folders and files that only their owner may read: databases, keys, uploads, files of workspaces, evidence.
 
-The rights are set and do not depend on the umask. Where a system has no such rights (Windows), the user's own folder protects them.
+Permissions are set explicitly and do not depend on the umask. On systems without them (Windows), the user's own folder protects the files.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FILE = 0o600
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder and whatever is missing above it, for the owner alone. What exists stays as it is."""
+    """Create a folder and its missing parents, for the owner alone. Existing folders are not changed."""
     if folder.is_dir():
         return
     if not folder.parent.exists():
@@ -31,7 +31,7 @@ def make_private_folder(folder: Path) -> None:
 
 
 def open_private(file: Path) -> BinaryIO:
-    """A new file to write to, for the owner alone; `FileExistsError` if there is one."""
+    """A new file to write to, for the owner alone; `FileExistsError` if it exists."""
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), FILE)
     if hasattr(os, "fchmod"):
         os.fchmod(descriptor, FILE)
@@ -39,8 +39,8 @@ def open_private(file: Path) -> BinaryIO:
 
 
 def close_to_others(place: Path) -> None:
-    """Take the rights of others from a file or folder of ours that exists. What belongs to somebody else, a link, and a folder that
-    everybody shares (`/tmp`) are left alone."""
+    """Remove other users' permissions from an existing file or folder of ours. Leaves alone what another user owns, links, and folders
+    that everybody shares (`/tmp`)."""
     if os.name == "nt":
         return
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):

@@ -1,24 +1,24 @@
-"""What the environment says. The only module that reads environment variables and `.env`.
+"""Settings from the environment. The only module that reads environment variables and `.env`.
 
-Nothing is read at import: `Settings.load()` reads once and gives a frozen value that is passed on. It chooses nothing and
-checks nothing that is not asked for; `stepwell.models` decides which model the settings mean.
+Importing it reads nothing: `Settings.load()` reads once and returns a frozen value to pass on. It makes no choices and validates
+values only when they are used; `stepwell.models` decides which model the settings mean.
 
 ```
 Settings.load()                      process environment, over `.env` in the working directory
-Settings.load({...})                 only this mapping: the process environment and `.env` are not looked at
+Settings.load({...})                 only this mapping: ignores the process environment and `.env`
 Settings.load({...}, dotenv=path)    this mapping, over that file
 ```
 
 Rules to keep:
-- The first layer wins: a variable that is set in the environment, even to nothing, hides the one in `.env`. An empty value
-  counts as not set.
-- `.env` is never copied into the process environment. Provider SDKs read that by themselves, so a key they cannot see there is
-  handed to them as an argument (`ProviderAccess.handed_over`).
-- An address of a provider is taken only from the layer that holds its key. Otherwise a `.env` in somebody else's folder could
-  send the user's own key to a server of its choice.
-- No secret shows in `repr`, in a log or in an error.
+- The first layer wins: a variable in the environment, even an empty one, hides the one in `.env`. An empty value counts as not
+  set.
+- `.env` is never copied into the process environment. Provider SDKs read the environment themselves, so we pass them a key that is
+  not there as an argument (`ProviderAccess.handed_over`).
+- A provider's address is taken only from the layer that holds its key. Otherwise a `.env` in another person's folder could send the
+  user's own key to any server.
+- No secret appears in `repr`, in a log or in an error.
 
-Three functions at the end touch the process environment for native code, child processes and served projects, so that no other
+The functions at the end read or change the process environment for native code, child processes and served projects, so that no other
 module has to.
 """
 
@@ -43,8 +43,8 @@ PROVIDER_VARIABLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "xai": (("XAI_API_KEY",), ()),
     "openrouter": (("OPENROUTER_API_KEY",), ("OPENROUTER_API_BASE",)),
 }
-"""Provider -> variables of its key, variables of its address; the first that is set counts. The order of the providers is the
-order in which a default model is looked for."""
+"""Provider -> variables for its key, variables for its address; the first that is set counts. We look for a default model in the order
+of the providers."""
 
 BUCKET_VARIABLES: Mapping[Literal["gcs", "s3", "azure"], tuple[str, tuple[str, ...], Mapping[str, tuple[str, ...]]]] = {
     "gcs": ("GCS_BUCKET_NAME", ("service_account_key",), {"service_account_key": ("GOOGLE_CLOUD_CREDENTIALS_JSON",)}),
@@ -70,10 +70,10 @@ BUCKET_VARIABLES: Mapping[Literal["gcs", "s3", "azure"], tuple[str, tuple[str, .
         },
     ),
 }
-"""Store -> the variable that names a bucket, the options that are keys, and obstore's options with the variables they come from."""
+"""Store -> the variable with the bucket's name, the options that are keys, and obstore's options with their variables."""
 
 TASK_KINDS = ("plan", "audit", "write", "files", "summarise")
-"""The kinds of work that may have a model of their own: `STEPWELL_MODEL_PLAN` and so on."""
+"""The kinds of work that can have their own model: `STEPWELL_MODEL_PLAN` and so on."""
 
 SERVER_VARIABLES = (
     "STEPWELL_HOST", "STEPWELL_PORT", "STEPWELL_PUBLIC_URL", "STEPWELL_ALLOWED_HOSTS", "STEPWELL_CORS_ORIGINS", "STEPWELL_AUTH",
@@ -90,8 +90,8 @@ SERVER_VARIABLES = (
     "STEPWELL_RETENTION_DAYS", "STEPWELL_RETENTION_CHECKPOINTS", "STEPWELL_MIN_FREE_MB", "STEPWELL_DRAIN_SECONDS",
     "STEPWELL_NOTICE_SECONDS", "STEPWELL_DATABASE_WAIT_S", "STEPWELL_LOG_FORMAT", "STEPWELL_LOG_LEVEL",
 )  # fmt: skip
-"""What `stepwell.server.settings` reads. There is none for `--insecure` on purpose: a `.env` file that lies about in a folder
-must not be able to open a server to the network."""
+"""What `stepwell.server.settings` reads. `--insecure` has no variable on purpose: a stray `.env` file must not be able to open a server
+to the network."""
 
 PAYMENT_VARIABLES = (
     "STEPWELL_MINTS", "STEPWELL_SATS_PER_CALL", "STEPWELL_TOKEN_PRICES", "STEPWELL_PAID_GRAPHS", "STEPWELL_WALLET_SEED",
@@ -108,12 +108,12 @@ _TO_START = (
     "PYTHONDONTWRITEBYTECODE",
     "PYTHONPYCACHEPREFIX",
 )
-"""Where an interpreter's own parts are, on systems that have put them somewhere unusual."""
+"""What an interpreter needs to find its own files on systems with unusual locations."""
 OTEL_HEADERS = ("STEPWELL_OTEL_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
 
 
 class Secret:
-    """Text that does not show itself. `reveal()` at the one place that needs it."""
+    """Text that `repr` hides. Call `reveal()` only where the text is needed."""
 
     __slots__ = ("_text",)
 
@@ -140,29 +140,29 @@ class ProviderAccess:
     variable: str
     key: Secret
     handed_over: bool
-    """The SDK cannot see the key by itself (it is in `.env`, or in a mapping): pass it and `base_url` as arguments."""
+    """The SDK cannot find the key itself (it is in `.env` or in a mapping): pass it and `base_url` as arguments."""
     base_url: str | None = field(default=None, repr=False)
-    """From the same layer as the key. Not in `repr`: an address may carry a password."""
+    """From the same layer as the key. Not in `repr`: an address may contain a password."""
 
 
 @dataclass(frozen=True)
 class TelemetrySettings:
-    """Where traces go. Not in `repr`: an address may carry a password."""
+    """Where to send traces. Not in `repr`: an address may contain a password."""
 
     endpoint: str = field(repr=False)
     """The collector's address for OTLP over HTTP, with or without `/v1/traces`."""
     headers: Secret | None = None
     """`name=value,name=value`, values percent-encoded, as OpenTelemetry writes them."""
     content: bool = False
-    """Whether messages, arguments and results go with them."""
+    """Whether traces include messages, arguments and results."""
 
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """Which search engines can be asked."""
+    """The available search engines."""
 
     engines: str | None = None
-    """`STEPWELL_SEARCH_ENGINES` as written: names with commas between, in their order."""
+    """`STEPWELL_SEARCH_ENGINES` as written: names separated by commas, in order of preference."""
     searxng_url: str | None = field(default=None, repr=False)
     google_cse_key: Secret | None = None
     google_cse_cx: str | None = None
@@ -172,21 +172,21 @@ class SearchSettings:
 
 @dataclass(frozen=True)
 class BucketSettings:
-    """A bucket of an object store, and what there is to reach it."""
+    """A bucket of an object store, and how to access it."""
 
     kind: Literal["gcs", "s3", "azure"]
     variable: str
     """The variable that names the bucket."""
     name: str
     options: Mapping[str, Secret] = field(default_factory=dict, hash=False)
-    """By obstore's names. All are secrets: an address may carry a password."""
+    """By obstore's names. All are secrets: an address may contain a password."""
     variables: tuple[str, ...] = ()
-    """Where the options come from, for messages."""
+    """The variables the options come from, for messages."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The variables Stepwell knows. Each of the first group may also be written with the prefix `STEPWELL_`, which wins."""
+    """The variables Stepwell knows. Those in the first group also exist with the prefix `STEPWELL_`, which takes precedence."""
 
     model: str | None = None
     model_provider: str | None = None
@@ -196,19 +196,19 @@ class Settings:
     lm_studio_address: str | None = field(default=None, repr=False)
     lm_studio_api_key: Secret | None = None
     task_models: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Kind of task -> model, for the kinds that have one of their own."""
+    """Kind of task -> model, for the kinds that have their own."""
     data_dir: Path | None = field(default=None, repr=False)
-    """Where downloaded models live, if the environment says so; `data_folder` always has an answer."""
+    """The folder for our data, if the environment sets one; use `data_folder`, which always has a value."""
     database_url: Secret | None = None
-    """Of the server, if the environment names one. It may hold a password."""
+    """The server's database, if the environment sets one. It may contain a password."""
     database_is_meant: bool = False
-    """It was named for Stepwell (`STEPWELL_DATABASE_URL`). `DATABASE_URL` may be that of some other project in the same folder."""
+    """It was set for Stepwell (`STEPWELL_DATABASE_URL`). `DATABASE_URL` may belong to another project in the same folder."""
     redis_url: Secret | None = None
-    """What carries events between servers, if the environment names one. It may hold a password."""
+    """Passes events between servers, if the environment sets it. It may contain a password."""
     upload_dir: Path | None = field(default=None, repr=False)
-    """Where the parts of a large file wait until it is complete, if that is not the data folder."""
+    """Where to store the parts of a large file until it is complete (default: in the data folder)."""
     signing_key_file: Path | None = field(default=None, repr=False)
-    """The key that signs bundles, if it is not the one of the data folder or of the database."""
+    """The key that signs bundles (default: the one in the data folder or the database)."""
     local_model: str | None = None
     """The embedded model: an id of the catalogue, or a path to a GGUF file."""
     local_threads: str | None = None
@@ -217,18 +217,18 @@ class Settings:
     """Provider -> how to reach it, for the providers whose key is set, in the order of `PROVIDER_VARIABLES`."""
 
     telemetry: TelemetrySettings | None = None
-    """Traces are off without."""
+    """`None`: traces are off."""
     policy: Path | None = field(default=None, repr=False)
-    """The policy that research keeps to, if the environment names one; otherwise the one that ships."""
+    """The research policy (default: the packaged one)."""
     search: SearchSettings = field(default_factory=SearchSettings)
     buckets: tuple[BucketSettings, ...] = ()
-    """The buckets that are named: one at most, if the settings are right."""
+    """The configured buckets: at most one, if the settings are valid."""
     workspace_grants: Path | None = field(default=None, repr=False)
     """The operator's table of who may use which workspaces."""
     editor: str | None = None
-    """The user's editor, `VISUAL` or `EDITOR`. Never from `.env`: a file that lies about in a folder must not name a command."""
+    """The user's editor, `VISUAL` or `EDITOR`. Never from `.env`: a stray file must not be able to set a command."""
     api_key: Secret | None = None
-    """For `stepwell chat` on a server that asks who is there."""
+    """For commands that talk to a server with sign-in."""
     server: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     """The `SERVER_VARIABLES` that are set, as written. Not in `repr`: some are secrets."""
     payments: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
@@ -236,14 +236,14 @@ class Settings:
 
     @property
     def data_folder(self) -> Path:
-        """The folder for Stepwell's own data, by the platform's custom. It need not exist yet."""
+        """The folder for Stepwell's own data, by the platform's convention. It may not exist yet."""
         if self.data_dir:
             return self.data_dir
         usual = {"darwin": "Library/Application Support", "win32": "AppData/Local"}
         return Path.home() / usual.get(sys.platform, ".local/share") / "stepwell"
 
     def count_local_threads(self) -> int | None:
-        """`local_threads` as a number; None if the environment does not say."""
+        """`local_threads` as a number; None if it is not set."""
         text = self.local_threads
         if text is None:
             return None
@@ -255,7 +255,7 @@ class Settings:
 
     @classmethod
     def load(cls, environ: Mapping[str, str] | None = None, dotenv: Path | Literal["auto"] | None = "auto") -> Settings:
-        """Read the environment (or the mapping) over a `.env` file, which need not exist; see the module's table."""
+        """Read the environment (or the mapping) over a `.env` file, which may be missing; see the module's table."""
         if dotenv == "auto":
             dotenv = Path(".env") if environ is None else None
         first = _Layer(os.environ if environ is None else environ, visible=environ is None)
@@ -294,16 +294,16 @@ class Settings:
 class _Layer:
     variables: Mapping[str, str]
     visible: bool
-    """Provider SDKs read this layer by themselves."""
+    """Provider SDKs read this layer themselves."""
 
 
 def _read_dotenv(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
-    from dotenv import dotenv_values  # here, so that importing settings stays free
+    from dotenv import dotenv_values  # here, so that importing settings stays cheap
 
     try:
-        # Without interpolation: it would read the process environment behind our back, and a key may hold a dollar sign.
+        # Without interpolation: it would read the process environment behind our back, and a key may contain a dollar sign.
         values = dotenv_values(path, interpolate=False)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(
@@ -313,7 +313,7 @@ def _read_dotenv(path: Path) -> dict[str, str]:
 
 
 def _find(layers: Sequence[_Layer], *names: str) -> str | None:
-    """The value of the first name that is set; each name is settled by the first layer that mentions it."""
+    """The value of the first name that is set; for each name, the first layer that contains it decides."""
     for name in names:
         value = _lookup(layers, name)[0]
         if value:
@@ -364,7 +364,7 @@ def _find_access(layers: Sequence[_Layer]) -> dict[str, ProviderAccess]:
 
 def _find_server(layers: Sequence[_Layer]) -> dict[str, str]:
     found = {name: value for name in SERVER_VARIABLES if (value := _find(layers, name))}
-    # The client's secret is sent to the issuer, so it goes to no issuer from a layer below its own.
+    # We send the client secret to the issuer, so the issuer must not come from a lower layer than the secret.
     secret_in = _lookup(layers, "STEPWELL_OIDC_CLIENT_SECRET")[1]
     if secret_in and not _find(layers[: layers.index(secret_in) + 1], "STEPWELL_JWT_ISSUER"):
         found.pop("STEPWELL_JWT_ISSUER", None)
@@ -394,7 +394,7 @@ def _find_buckets(layers: Sequence[_Layer]) -> tuple[BucketSettings, ...]:
 
 
 def _find_endpoint(layers: Sequence[_Layer], options: Mapping[str, tuple[str, ...]], keys: Sequence[str]) -> str | None:
-    """Where a bucket is. Requests carry the key or are signed with it, so they go to no address from another layer than the key's."""
+    """A bucket's address. Requests contain the key or are signed with it, so the address must come from the same layer as the key."""
     if "endpoint" not in options:
         return None
     holding = [layer for layer in layers if any(_find([layer], *options[key]) for key in keys)]
@@ -402,7 +402,7 @@ def _find_endpoint(layers: Sequence[_Layer], options: Mapping[str, tuple[str, ..
 
 
 def _find_telemetry(layers: Sequence[_Layer]) -> TelemetrySettings | None:
-    # Headers are keys: they go to no address from a layer below their own. OpenTelemetry's exporter reads the process's by itself.
+    # Headers contain keys, so the address must not come from a lower layer. OpenTelemetry's exporter reads the process's own itself.
     places = [place for place, layer in enumerate(layers) if _find([layer], *OTEL_HEADERS)]
     endpoint = _find(layers[: places[0] + 1] if places else layers, *OTEL_ENDPOINTS)
     if endpoint is None:
@@ -412,7 +412,7 @@ def _find_telemetry(layers: Sequence[_Layer]) -> TelemetrySettings | None:
 
 
 def prefer_in_environment(variable: str, value: str) -> None:
-    """Set a variable that native code reads when it is loaded, unless the user has set it. It stays set."""
+    """Set a variable that other code reads when it is loaded, unless the user has set it. It stays set."""
     os.environ.setdefault(variable, value)
 
 
@@ -422,15 +422,15 @@ def child_environment(changes: Mapping[str, str]) -> dict[str, str]:
 
 
 def bare_environment(changes: Mapping[str, str]) -> dict[str, str]:
-    """The environment for a child process that meets foreign bytes: what an interpreter needs to start, and no key of anybody."""
+    """The environment for a child process that reads untrusted bytes: what an interpreter needs to start, and no keys."""
     return {name: os.environ[name] for name in _TO_START if name in os.environ} | dict(changes)
 
 
 def fill_environment(variables: Mapping[str, str] | Path) -> tuple[str, ...]:
-    """Set the variables of a project that is served (a mapping, or its dotenv file) that the environment does not have yet.
+    """Set those variables of a served project (a mapping, or its dotenv file) that the environment does not have yet.
 
-    A rule above says that `.env` is never copied: this is for a project whose code is about to be run here, and which may read
-    its variables in any way it likes. Gives the names that were set, never a value.
+    An exception to the rule above that `.env` is never copied: we are about to run the project's code, which may read its variables in
+    any way. Returns the names it has set, never a value.
     """
     if isinstance(variables, Path):
         variables = _read_dotenv(variables)

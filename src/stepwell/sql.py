@@ -1,11 +1,11 @@
-"""What SQL is written against, whichever database runs it: a connection, and the few points where SQLite and Postgres differ.
+"""The interface for SQL on either database: a connection, and the few points where SQLite and Postgres differ.
 
-Work on a database is a function of a `Connection`. It is written once, in SQL that both understand:
+Work on a database is a function that takes a `Connection`. It is written once, in SQL that both understand:
 
 | instead of | write |
 |---|---|
 | `INSERT OR IGNORE`, `INSERT OR REPLACE` | `ON CONFLICT DO NOTHING`, `ON CONFLICT (key) DO UPDATE SET column = excluded.column` |
-| `a IS b` for two values | `COALESCE(a, '') = COALESCE(b, '')`, or the case of null by itself |
+| `a IS b` for two values | `COALESCE(a, '') = COALESCE(b, '')`, or handle null separately |
 | a flag as a condition (`NOT temporary`) | a comparison (`temporary = 0`): flags are whole numbers |
 | `:owner IS NULL OR owner = :owner` | `CAST(:owner AS TEXT) IS NULL OR owner = :owner`: Postgres needs to know the type |
 | a name of the SELECT list in its own WHERE; `CROSS JOIN ... ON` | the expression again; `CROSS JOIN ... WHERE` |

@@ -1,7 +1,7 @@
-"""Reading what others wrote: the JSON in an answer, the name that a misspelt one means, and what a pydantic model has against a value,
-as a sentence: where, and what is wrong. Never what was sent: it may hold a secret.
+"""Helps to read input: extracts JSON from an answer, suggests the right name for a misspelt one, and turns pydantic's errors into a
+sentence with the place and the fault, such as `steps.0.input: Field required`. Never with the value: it may contain a secret.
 
-`steps.0.input: Field required`. Takes pydantic's errors and imports none of it, so that it can stand below everything.
+It takes pydantic's errors without importing pydantic, so that it can be in the lowest layer.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 def describe_first_fault(error: ValidationError, whole: str = "it", *, under: Sequence[str] = ()) -> str:
-    """The first fault, without a full stop. `whole` names the value where no part of it is named; `under` is where it stands."""
+    """The first fault, without a full stop. `whole` names the value if the fault has no field; `under` is the path to the value."""
     fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
     return f"{name_place((*under, *fault['loc']), whole)}: {reason_of(fault)}"
 
 
 def suggest(given: str, known: Iterable[str]) -> str:
-    """` Did you mean 'x'?` for the nearest of what is known, if one is near; otherwise nothing."""
+    """` Did you mean 'x'?` for the nearest known name, if one is close; otherwise an empty string."""
     nearest = difflib.get_close_matches(given, list(known), n=1)
     return f" Did you mean '{nearest[0]}'?" if nearest else ""
 
 
 def name_place(place: Sequence[int | str], whole: str) -> str:
-    """A field by its way from the top."""
+    """A field by its path from the top."""
     return ".".join(map(str, place)) or whole
 
 
@@ -38,7 +38,7 @@ def reason_of(fault: Mapping[str, Any]) -> str:
 
 
 def extract_json(text: str) -> Any:
-    """The first JSON object in a text, such as a model's answer: models like to talk around it. `ValueError` if there is none."""
+    """The first JSON object in a text: models often add words around it. `ValueError` if there is none."""
     decoder = json.JSONDecoder()
     start = text.find("{")
     while start >= 0:

@@ -1,7 +1,7 @@
-"""Reads variables of the environment one by one: their text as values, or an error that names the variable.
+"""Parses environment variables one by one: returns a value, or raises an error that names the variable.
 
-It knows nothing of what they are for; `stepwell.settings` is where they come from. The command line needs it for `--help`, so nothing is
-imported before it is needed.
+It does not know what they are for; they come from `stepwell.settings`. The command line needs this module for `--help`, so it imports on
+demand.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Variables:
         return self._texts.get(name, "").strip() or None
 
     def listing(self, name: str) -> tuple[str, ...]:
-        """Things separated by commas."""
+        """Values separated by commas."""
         return tuple(part.strip() for part in (self.text(name) or "").split(",") if part.strip())
 
     def switch(self, name: str) -> bool:
@@ -49,7 +49,7 @@ class Variables:
         return int(text)
 
     def address(self, name: str) -> str | None:
-        """An http(s) address; plain http only to this machine. Given back without a slash at the end."""
+        """An http(s) address, without a trailing slash. Plain http is allowed only for this machine."""
         text = self.text(name)
         if text is None:
             return None
@@ -64,7 +64,7 @@ class Variables:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether `host` is this machine, reached from this machine only."""
+    """Whether `host` is a loopback name or address."""
     from ipaddress import ip_address
 
     if host.lower() == "localhost" or host.lower().endswith(".localhost"):

@@ -83,7 +83,7 @@ async def play(visitor: Visitor, reader: str, *decisions: dict[str, Any]) -> dic
 async def test_the_assistants_say_that_they_are_demonstrations(http: httpx.AsyncClient):
     found = (await http.post("/assistants/search", json={"metadata": {"demo": True}})).json()
     assert {assistant["graph_id"] for assistant in found} == {"research_demo", "demo_agent"}
-    assert all("ours" in each["description"] or "script" in each["description"] for each in found)
+    assert all("invented" in each["description"] or "script" in each["description"] for each in found)
     assert (await http.get("/api/me")).json()["server"]["demo"] is True
 
 
@@ -109,7 +109,7 @@ async def test_visitors_play_the_agent_side_by_side_each_from_the_start(http: ht
 async def test_who_says_no_gets_no_file(http: httpx.AsyncClient):
     state = await play(Visitor(http, "demo_agent"), "child", REJECT)
     assert "/note.md" not in state.get("files", {})
-    assert "nothing happened without you" in state["messages"][-1]["content"]
+    assert "nothing happens without you" in state["messages"][-1]["content"]
 
 
 async def test_the_demonstration_asks_again_before_it_edits_a_file_that_was_approved(http: httpx.AsyncClient):
@@ -247,7 +247,7 @@ async def test_where_people_sign_in_there_is_no_demonstration(settings: ServerSe
 async def test_the_terminal_researches_the_packaged_web(tmp_path: Path):
     result = await asyncio.to_thread(stepwell, "research", "--demo", cwd=tmp_path, STEPWELL_DATA_DIR=str(tmp_path / "data"))
     assert result.returncode == 0, result.stderr
-    assert "Only the web is ours" in result.stderr
+    assert "Only the web is invented" in result.stderr
     assert "designed by Kessel Works [1]" in result.stdout
     (bundle,) = (tmp_path / "data").rglob("bundle.zip")
     verified = await asyncio.to_thread(stepwell, "verify", str(bundle), cwd=tmp_path)

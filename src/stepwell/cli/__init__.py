@@ -1,7 +1,7 @@
-"""The command line: reads the arguments and hands over to one module per command.
+"""The command line: parses the arguments and calls one module per command.
 
-Nothing heavy is imported before the command is known, so that `--help` answers at once. It is argparse on purpose: Typer with
-rich cost half a second of CPU for `--help` alone, more than our whole budget.
+Nothing heavy is imported before the command is known, so that `--help` is instant. We use argparse on purpose: Typer with rich
+cost half a second of CPU for `--help` alone, more than our whole budget.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(parser, arguments)
     except BrokenPipeError:
-        # The reader has gone (`| head`): nobody to tell. Python would complain once more when it closes the stream.
+        # The reader has gone (`| head`). Without this, Python would report the error again when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except StepwellError as error:
         print(error, file=sys.stderr)
         return 2
-    except KeyboardInterrupt:  # most of a start is imports, long before a command can take care of it
+    except KeyboardInterrupt:  # start-up is mostly imports, before any command can handle Ctrl-C itself
         return 130
 
 
@@ -131,7 +131,7 @@ def _run_keys(arguments: argparse.Namespace) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog="stepwell", description="Agents that do long, real work.")
-    parser.add_argument("--version", action=_Version, help="show the version and leave")
+    parser.add_argument("--version", action=_Version, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     add_chat(commands)
     add_research(commands, DEFAULT_URL)
@@ -145,9 +145,9 @@ def _parser() -> argparse.ArgumentParser:
     add_wallet(commands, DEFAULT_URL)
     commands.add_parser(
         "doctor",
-        help="show which model is used and why, what is missing, and how the server is",
-        description="Show which model would be used and why, what is missing for the others, what this machine has, "
-        "and how the server and its database are.",
+        help="show which model is used and why, what is missing, and the state of the server",
+        description="Show which model would be used and why, what the other providers still need, what is installed on this "
+        "machine, and the state of the server and its database.",
     )
     return parser
 
@@ -156,68 +156,77 @@ def _add_serve(commands: Any) -> None:
     serve = commands.add_parser(
         "serve",
         help="start the server",
-        description="Start the server: durable agents over HTTP, for every client of LangGraph's API.",
+        description="Start the server: durable agents over HTTP, for any client of LangGraph's API.",
     )
-    serve.add_argument("--host", metavar="ADDRESS", help=f"where to listen; {DEFAULT_HOST} if nothing is said")
-    serve.add_argument("--port", metavar="NUMBER", type=_port, help=f"{DEFAULT_PORT} if nothing is said; 0 takes a free one")
+    serve.add_argument("--host", metavar="ADDRESS", help=f"address to listen on (default: {DEFAULT_HOST})")
+    serve.add_argument(
+        "--port", metavar="NUMBER", type=_port, help=f"port to listen on (default: {DEFAULT_PORT}); 0 picks a free one"
+    )
     serve.add_argument("--graphs", metavar="FILE", type=Path, help="serve the graphs of this langgraph.json instead of our own")
     serve.add_argument(
         "--no-demo",
         action="store_true",
-        help="leave out the two graphs that need no model and no network (research_demo, demo_agent)",
+        help="do not serve the two demo graphs, which need no model and no network (research_demo, demo_agent)",
     )
     serve.add_argument(
         "--database-url",
         metavar="URL",
-        help="sqlite:///path/to/file.db, if it is not the usual one; or postgresql://user@host/name, which several servers may share",
+        help="sqlite:///path/to/file.db, or postgresql://user@host/name, which several servers can share (default: "
+        "STEPWELL_DATABASE_URL, DATABASE_URL, or a file in the data folder)",
     )
     serve.add_argument(
         "--concurrency",
         metavar="NUMBER",
         type=_count,
-        help="drive at most so many runs at once; 0 leaves all of them to `stepwell worker`",
+        help="execute at most this many runs at once; 0 leaves all of them to `stepwell worker`",
     )
     serve.add_argument(
         "--run-timeout",
         metavar="SECONDS",
         type=_seconds,
-        help="stop a run that works for longer; waiting for a person does not count",
+        help="stop a run after this much work; time spent waiting for a person does not count",
     )
     serve.add_argument(
         "--power-loss",
         action="store_true",
-        help="confirm nothing before it is on the disk: safe if the power fails, but slower",
+        help="confirm a write only once it is on the disk: survives a power failure, but is slower",
     )
     _add_drain_seconds(serve)
-    serve.add_argument("--insecure", action="store_true", help="ask nobody who they are, also where others reach the server")
+    serve.add_argument(
+        "--insecure", action="store_true", help="do not require sign-in, even if other machines can reach the server"
+    )
 
 
 def _add_worker(commands: Any) -> None:
     worker = commands.add_parser(
         "worker",
-        help="drive runs of a shared database, without serving anybody",
-        description="Drive the runs that servers on the same Postgres database take in. Any number of workers may do so.",
+        help="execute runs of a shared database, without serving HTTP clients",
+        description="Execute the runs that servers on the same Postgres database accept. You can start any number of workers.",
     )
     worker.add_argument(
-        "--concurrency", metavar="NUMBER", type=_count, default=100, help="runs at once; 100 if nothing is said"
+        "--concurrency",
+        metavar="NUMBER",
+        type=_count,
+        default=100,
+        help="execute at most this many runs at once (default: 100)",
     )
     worker.add_argument("--graphs", metavar="FILE", type=Path, help="the langgraph.json that the servers were started with")
-    worker.add_argument("--database-url", metavar="URL", help="postgresql://user@host/name, if DATABASE_URL does not say")
+    worker.add_argument("--database-url", metavar="URL", help="postgresql://user@host/name (default: DATABASE_URL)")
     worker.add_argument(
         "--metrics-port",
         metavar="NUMBER",
         type=_port,
-        help="answer /ok, /ready and /metrics on this port, to anybody who reaches it; 0 takes a free one",
+        help="serve /ok, /ready and /metrics on this port, without sign-in; 0 picks a free one",
     )
     worker.add_argument(
-        "--metrics-host", metavar="ADDRESS", default=DEFAULT_HOST, help=f"where to do so; {DEFAULT_HOST} if nothing is said"
+        "--metrics-host", metavar="ADDRESS", default=DEFAULT_HOST, help=f"address for --metrics-port (default: {DEFAULT_HOST})"
     )
     _add_drain_seconds(worker)
     worker.add_argument(
         "--run-timeout",
         metavar="SECONDS",
         type=_seconds,
-        help="stop a run that works for longer; waiting for a person does not count",
+        help="stop a run after this much work; time spent waiting for a person does not count",
     )
 
 
@@ -226,7 +235,7 @@ def _add_drain_seconds(command: argparse.ArgumentParser) -> None:
         "--drain-seconds",
         metavar="SECONDS",
         type=_count,
-        help="when told to stop, let runs finish for so long, then hand them back; 10, or STEPWELL_DRAIN_SECONDS, if nothing is said",
+        help="on shutdown, give runs this long to finish before handing them back (default: STEPWELL_DRAIN_SECONDS, or 10)",
     )
 
 
@@ -235,40 +244,46 @@ def _add_models(commands: Any) -> None:
         "models", help="models that run on this machine", description="Models that run on this machine."
     )
     actions = models.add_subparsers(dest="action", metavar="ACTION", required=True)
-    actions.add_parser("list", help="what there is, and what is on this machine").set_defaults(name=None)
+    actions.add_parser("list", help="list the models, and which of them are on this machine").set_defaults(name=None)
     for action, text in {
         "pull": "download a model",
-        "load": "load a model, downloading it if need be, and say how long it took",
+        "load": "load a model, downloading it if necessary, and print how long it took",
         "remove": "delete a downloaded model",
     }.items():
         parser = actions.add_parser(action, help=text, description=text.capitalize() + ".")
         parser.add_argument(
-            "name", metavar="ID", nargs=None if action == "remove" else "?", help="an id of `stepwell models list`"
+            "name", metavar="ID", nargs=None if action == "remove" else "?", help="an id from `stepwell models list`"
         )
 
 
 def _add_keys(commands: Any) -> None:
     keys = commands.add_parser("keys", help="API keys of the server's users", description="API keys of the server's users.")
     actions = keys.add_subparsers(dest="action", metavar="ACTION", required=True)
-    create = actions.add_parser("create", help="make a key and show it once", description="Make a key and show it once.")
-    create.add_argument("--user", metavar="NAME", required=True, help="whose key it is; several keys may be one user's")
+    create = actions.add_parser("create", help="create a key and show it once", description="Create a key and show it once.")
     create.add_argument(
-        "--operator", action="store_true", help="may also see what concerns all users, such as metrics and usage"
+        "--user", metavar="NAME", required=True, help="the user the key belongs to; a user can have several keys"
     )
-    create.add_argument("--expires", metavar="DAYS", type=_days, help="the key ends after so many days; otherwise it does not")
+    create.add_argument(
+        "--operator", action="store_true", help="the key can also read data of all users, such as metrics and usage"
+    )
+    create.add_argument("--expires", metavar="DAYS", type=_days, help="the key expires after this many days (default: never)")
     for option, may in (("--root", "work in"), ("--read-root", "read only")):
         create.add_argument(
             option,
             metavar="ROOT",
             action="append",
             default=[],
-            help=f"a workspace the key may {may}, /company/workspace/; repeatable",
+            help=f"a workspace the key may {may}, such as /company/workspace/ (may be repeated)",
         )
     listing = actions.add_parser("list", help="show the keys, without their secrets", description="Show the keys.")
-    revoke = actions.add_parser("revoke", help="take a key back, at once", description="Take a key back, at once.")
-    revoke.add_argument("key_id", metavar="KEY_ID", help="an id of `stepwell keys list`")
+    revoke = actions.add_parser("revoke", help="revoke a key immediately", description="Revoke a key immediately.")
+    revoke.add_argument("key_id", metavar="KEY_ID", help="an id from `stepwell keys list`")
     for action in (create, listing, revoke):
-        action.add_argument("--database-url", metavar="URL", help="sqlite:///path/to/file.db, if it is not the usual one")
+        action.add_argument(
+            "--database-url",
+            metavar="URL",
+            help="sqlite:///path/to/file.db or postgresql://user@host/name (default: the database the server uses)",
+        )
 
 
 def _port(text: str) -> int:
@@ -296,7 +311,7 @@ def _days(text: str) -> int:
 
 
 class _Version(argparse.Action):
-    """Looks the version up only when it is asked for."""
+    """Looks up the version only on request."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
         super().__init__(option_strings, dest, nargs=0, help=help)

@@ -1,7 +1,7 @@
 """The composition root of the server: settings -> graphs, database, services -> application.
 
-The only place that knows both the server and the applications. Importing it imports LangGraph and the web framework, so the
-command does it as late as it can.
+This is the only module that knows both the server and the applications. Importing it imports LangGraph and the web framework, so
+commands import it as late as possible.
 """
 
 from __future__ import annotations
@@ -69,18 +69,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Graphs:
-    """What is served."""
-
     registry: GraphRegistry
     notes: tuple[str, ...] = ()
-    """What a langgraph.json asks for and does not get."""
+    """Settings of a langgraph.json that we do not support."""
     ours: bool = True
-    """Our own applications: they run on the configured model, and are built when they are first run."""
+    """These are our own applications. They use the configured model and are built on their first run."""
 
 
 def graphs_to_serve(langgraph_json: Path | None, *, demo: bool = False) -> Graphs:
-    """The graphs of a project, whose variables and folders are taken over now; without one, our applications, and with `demo` what
-    can be seen without a model, a key and a network."""
+    """The graphs of a project, applying its environment variables and import paths now. Without a project: our applications, and
+    with `demo` also the demos, which need no model, key or network."""
     if langgraph_json is None:
         sources = {name: GraphSource.from_spec(name, GraphSpec(place), Path()) for name, place in APPLICATIONS.items()}
         demos = {
@@ -110,11 +108,11 @@ async def open_server(
     superseded: Callable[[str], None] | None = None,
     before_driving: Callable[[], None] = lambda: None,
 ) -> AsyncIterator[OpenServer]:
-    """Everything but the socket, open until left. `concurrency`: how many runs are driven here at once; 0 leaves them to others.
-    `superseded` is told when a newer version has taken the database over, and nothing can be stored here any more;
-    `before_driving` is called before the first run is taken."""
+    """Open everything but the socket. `concurrency`: how many runs this process executes at once; 0 leaves them to workers.
+    `superseded` is called when a newer version has migrated the database, so that this process can no longer write to it;
+    `before_driving` is called before the first run is claimed."""
     metrics = Metrics()
-    close_to_others(settings.data_folder)  # one that an earlier version left open; a new one is made private
+    close_to_others(settings.data_folder)  # an earlier version may have left it readable; new folders are private
     persistence = _make_persistence(database, settings, server_settings, metrics, superseded)
     clock = persistence.clock
     signer = _make_signer(settings, persistence)
@@ -169,7 +167,7 @@ def _make_persistence(
     redis_url = settings.redis_url.reveal() if settings.redis_url else None
     if isinstance(database, PostgresPlace):
         from stepwell.database.postgres.persistence import (
-            PostgresPersistence,  # with the extra, which a server on a file does not need
+            PostgresPersistence,  # needs the extra, which a server on SQLite does without
         )
 
         return PostgresPersistence(
@@ -181,7 +179,9 @@ def _make_persistence(
             redis_url=redis_url,
         )
     if redis_url is not None:
-        logger.warning("STEPWELL_REDIS_URL is not used: one process has the SQLite file to itself, and nobody else to tell.")
+        logger.warning(
+            "STEPWELL_REDIS_URL is ignored: with SQLite there is only one process, so there are no others to notify."
+        )
     return EmbeddedPersistence(
         database,
         power_loss=server_settings.power_loss,
@@ -191,47 +191,53 @@ def _make_persistence(
 
 
 def _make_signer(settings: Settings, persistence: Persistence) -> SigningKey | InstallationKey:
-    """One key for an installation: in the data folder of the one server, or in the database that several share."""
+    """Each installation has one key: in the data folder of a single server, or in the database that several servers share."""
     key = SigningKey(settings.data_folder, settings.signing_key_file)
     if isinstance(persistence, EmbeddedPersistence):
         return key
-    from stepwell.database.postgres.signing_key import InstallationKey  # with the extra
+    from stepwell.database.postgres.signing_key import InstallationKey  # needs the extra
 
     return InstallationKey(lambda: persistence.database, key)
 
 
 def _show_fan_out(persistence: Persistence, metrics: Metrics) -> None:
-    """How events reach other processes, where that is by Redis."""
+    """Metrics of the Redis fan-out, if Redis is used."""
     if (fan_out := getattr(persistence, "fan_out", None)) is None:
         return
-    metrics.show("stepwell_redis_up", "1 while events go through Redis, 0 while through Postgres", lambda: float(fan_out.up))
-    metrics.show("stepwell_redis_failures", "How often Redis could not be used", lambda: fan_out.failures)
-    metrics.show("stepwell_redis_entries_passed_on", "Batches of events that were given to Redis", lambda: fan_out.passed_on)
-    metrics.show("stepwell_redis_entries_heard", "Batches of others that somebody follows here", lambda: fan_out.heard)
+    metrics.show(
+        "stepwell_redis_up", "1 while events go through Redis, 0 while they go through Postgres", lambda: float(fan_out.up)
+    )
+    metrics.show("stepwell_redis_failures", "Times that Redis could not be used", lambda: fan_out.failures)
+    metrics.show("stepwell_redis_entries_passed_on", "Batches of events sent to Redis", lambda: fan_out.passed_on)
+    metrics.show(
+        "stepwell_redis_entries_heard", "Batches received from other processes for streams followed here", lambda: fan_out.heard
+    )
 
 
 def _open_workspace(settings: Settings, server_settings: ServerSettings, persistence: Persistence) -> Workspace | None:
-    """Files up and down beside the workspace's graph; without them where the bucket's settings cannot be used, which the graph will say."""
+    """Uploads and downloads for the workspace graph. `None` if the bucket's settings are invalid; the graph reports that too."""
     try:
         place, table = open_place(settings), GrantTable.load(settings.workspace_grants)
     except ConfigurationError as error:
-        logger.warning("files of workspaces are not served: %s", error)
+        logger.warning("workspace files are not served: %s", error)
         return None
     if not isinstance(persistence, EmbeddedPersistence) and isinstance(place, InFolder):
         logger.warning(
-            "workspaces are in a folder of this machine, so servers and workers on other machines do not see the same files: name a bucket "
-            "with GCS_BUCKET_NAME, S3_BUCKET_NAME or its like, or give all of them the same folder in STEPWELL_DATA_DIR"
+            "workspaces are in a folder on this machine, so servers and workers on other machines do not see the same files: set a bucket "
+            "with GCS_BUCKET_NAME, S3_BUCKET_NAME or similar, or give all of them the same folder in STEPWELL_DATA_DIR"
         )
     clock = persistence.clock
     uploads = Uploads(settings.upload_dir or settings.data_folder / "uploads", clock, server_settings.max_file_bytes)
     limits = server_settings.tenant_max_bytes, server_settings.tenant_max_operations
     alone = isinstance(persistence, EmbeddedPersistence)
-    shares = Shares(clock, *limits, counts=None if alone else lambda: persistence.counts)  # it is opened later
+    shares = Shares(
+        clock, *limits, counts=None if alone else lambda: persistence.counts
+    )  # a lambda, because it is opened later
     return Workspace(WORKSPACE, place.whole_files(), uploads, shares, place.default_root, table.of_user)
 
 
 def _make_knowledge_aid(settings: Settings, clock: Clock) -> KnowledgeAid:
-    """Pages are fetched by the rules of research, whatever graphs are served."""
+    """Fetches pages under the research policy, whichever graphs are served."""
 
     def make_fetcher() -> PageFetcher:
         return PageFetcher(public_web(settings), clock=clock, check_hop=load_policy(settings.policy).check_hop)
@@ -240,7 +246,7 @@ def _make_knowledge_aid(settings: Settings, clock: Clock) -> KnowledgeAid:
 
 
 def facades() -> dict[str, Facade]:
-    """Routes that an application has beside those of runs. They answer 404 where its graph is not served."""
+    """Routes that an application adds to the run routes. They return 404 if its graph is not served."""
     return {
         RESEARCH: Facade(
             research.GRAPH, research.make_input, research.make_answer, research.gather, research.translate, _export
@@ -249,7 +255,7 @@ def facades() -> dict[str, Facade]:
 
 
 def _export(bundle: Path, form: str) -> bytes:
-    from stepwell.audit.export import export_bundle, format_of, require_format  # when it is asked for
+    from stepwell.audit.export import export_bundle, format_of, require_format  # imported on demand
 
     chosen = format_of(None, form)
     require_format(chosen)
@@ -257,7 +263,7 @@ def _export(bundle: Path, form: str) -> bytes:
 
 
 def _make_housekeeping(services: Services, settings: ServerSettings) -> Housekeeping:
-    """Sweeps what has expired; deletes what is old only if the operator says what that is."""
+    """Deletes expired rows; deletes old threads and checkpoints only if the operator has set retention limits."""
     maintenance = services.persistence.maintenance
     days = settings.retention_days
     rules = RetentionRules(None if days is None else timedelta(days=days), settings.retention_checkpoints)
@@ -282,6 +288,6 @@ def _choose_model(settings: Settings) -> ModelChoice:
 
 
 def _local_models(settings: Settings) -> LocalModels:
-    from stepwell.models import process_local_models  # when it is asked for: it brings what only the embedded model needs
+    from stepwell.models import process_local_models  # imported on demand: only the embedded model needs its dependencies
 
     return process_local_models(settings)

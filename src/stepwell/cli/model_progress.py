@@ -1,4 +1,4 @@
-"""A local model's events as lines on a screen: a bar that redraws itself in a terminal, a line now and then elsewhere."""
+"""Shows the progress of a local model: a bar that redraws itself in a terminal, an occasional line elsewhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stepwell.models.status import ModelEvent, StatusBoard
 BAR_CHARS = 30
 REDRAW_S = 0.1
 PLAIN_STEP = 0.1
-"""Where there is no terminal, a line for every tenth."""
+"""Without a terminal, print a line for every tenth of the download."""
 
 
 class ProgressBar:
@@ -30,17 +30,17 @@ class ProgressBar:
         self._open_line = False
 
     def show(self, event: ModelEvent) -> None:
-        """Draw an event; downloads often, the rest at once."""
+        """Draw an event. Downloads report often, so they are redrawn at intervals."""
         match event.status:
             case "downloading":
                 self._download(event)
             case "loading":
                 self._line(f"Loading {event.model_id} …")
             case "error":
-                self.close()  # whoever asked for the model gets the error itself, and says it once
+                self.close()  # the caller that requested the model gets the exception and prints it
 
     def close(self) -> None:
-        """End the line that is being drawn."""
+        """End the current line."""
         if self._open_line:
             self._screen.write("\n")
             self._screen.flush()
@@ -78,7 +78,7 @@ class ProgressBar:
 
 @contextmanager
 def show_progress(board: StatusBoard, screen: TextIO) -> Iterator[None]:
-    """Show what models do while the block runs."""
+    """Show the progress of models while the block runs."""
     bar = ProgressBar(screen)
     stop = threading.Event()
     with board.following() as events:

@@ -1,4 +1,4 @@
-"""`stepwell models`: the local models, on this machine and to be had."""
+"""`stepwell models`: the local models, downloaded or available."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stepwell.settings import Settings
 
 
 def run(action: str, name: str | None) -> int:
-    """The command; gives the exit code."""
+    """Run the command and return its exit code."""
     models = process_local_models(Settings.load())
     if action == "list":
         return _list(models)
@@ -26,14 +26,14 @@ def run(action: str, name: str | None) -> int:
     except KeyboardInterrupt:
         stop.set()
         print(
-            "Stopped. A download from a model hub goes on from here the next time; one from a package starts anew.",
+            "Stopped. A download from a model hub resumes here the next time; one from a package starts over.",
             file=sys.stderr,
         )
         return 130
     except StepwellError as error:
         print(error, file=sys.stderr)
         return 2
-    print(outcome)  # here, because the bar ends its line when the block above does
+    print(outcome)  # after the block, which ends the bar's line
     return 0
 
 
@@ -52,7 +52,7 @@ def _abilities(model: LocalModel) -> str:
 
 
 def _act(models: LocalModels, action: str, name: str, stop: threading.Event) -> str:
-    """Do it, and say in a sentence what came of it."""
+    """Carry out the action; returns a sentence about the outcome."""
     if action == "pull":
         models.pull(name, stop)
         return f"{name} is on this machine."

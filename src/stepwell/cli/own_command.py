@@ -1,7 +1,7 @@
-"""How a person types our commands from where they are: every message that says "do this" can be copied as it stands.
+"""Spells our commands so that they work in the user's current folder: every command in a message can be copied and run.
 
 ```
-stepwell                  it is on PATH, and it is this installation
+stepwell                  on PATH, and this installation
 .venv/bin/stepwell        a clone, or an environment that is not activated
 /usr/bin/python -m stepwell   an installation without a script
 ```
@@ -19,7 +19,7 @@ _NAME = "stepwell"
 
 
 def spell_command(arguments: str) -> str:
-    """`arguments` behind the name that starts this installation: `spell_command("serve")` is `.venv/bin/stepwell serve` in a clone."""
+    """A command line for this installation: in a clone, `spell_command("serve")` is `.venv/bin/stepwell serve`."""
     return f"{_program()} {arguments}"
 
 
@@ -36,5 +36,5 @@ def _program() -> str:
 def _shortest(script: Path) -> str:
     try:
         return os.fspath(script.relative_to(Path.cwd()))
-    except (ValueError, OSError):  # elsewhere, or the folder we stand in is gone
+    except (ValueError, OSError):  # the script is elsewhere, or the working folder was deleted
         return os.fspath(script)

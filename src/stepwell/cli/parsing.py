@@ -1,4 +1,4 @@
-"""The parser of the command line: a slip is answered with the nearest spelling and the help to look at, not with the whole usage."""
+"""The command-line parser. For a typo it suggests the nearest spelling and points to the help, instead of printing the whole usage."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from stepwell.validation import suggest
 
 
 class Parser(argparse.ArgumentParser):
-    """Commands and their subcommands are of this class too: argparse makes them of their parent's."""
+    """Commands and subcommands use this class too: argparse creates them with their parent's class."""
 
     def parse_known_args(  # type: ignore[override]  # overloads that differ only in the namespace's class
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> Any:
-        """Here, and not at the top: the command that was meant knows which options it has."""
+        """Overridden here, not in `parse_args`, because a subcommand's parser knows its own options and can suggest one."""
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
             options = self._option_string_actions
             kind = "option" if unknown[0].startswith("-") else "argument"
-            self.error(f"There is no {kind} '{unknown[0]}' here.{suggest(unknown[0].partition('=')[0], options)}")
+            self.error(f"Unknown {kind} '{unknown[0]}'.{suggest(unknown[0].partition('=')[0], options)}")
         return known, unknown
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

@@ -1,10 +1,10 @@
-"""`stepwell serve`: the server, from its arguments to its end.
+"""`stepwell serve`: the server, from its arguments to its shutdown.
 
 ```
-arguments -> settings -> socket (a port in use is said at once) -> graphs -> database, engine -> HTTP, until a signal comes
+arguments -> settings -> socket (fails at once if the port is in use) -> graphs -> database, engine -> HTTP, until a signal arrives
 ```
 
-What is printed (`serve_screen`) goes to the standard output; the log goes to the standard error.
+Messages for the user (`serve_screen`) go to standard output; the log goes to standard error.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def run(
     concurrency: int | None = None,
     drain_s: int | None = None,
 ) -> int:
-    """The command; gives the exit code."""
-    # Before LangGraph is imported: it reads this once. Checkpoints then hold data only, never anything that runs.
+    """Run the command and return its exit code."""
+    # Set before LangGraph is imported, which reads it once. Checkpoints then hold only data, never executable objects.
     prefer_in_environment("LANGGRAPH_STRICT_MSGPACK", "true")
     require_extra()
     from stepwell.server.garbage_collection import pause_until_loaded
@@ -81,21 +81,21 @@ def run(
         from stepwell.server.monitoring.logs import open_logs
 
         with open_logs(server_settings.log_format, server_settings.log_level) as log:
-            # Where people sign in they have come to work, and what visitors leave behind would be somebody's.
+            # No demos on servers with sign-in: people come there to work, and demo threads would pile up in their accounts.
             served = graphs_to_serve(graphs, demo=demo and not server_settings.asks_who)
             stuck, superseded = False, Superseded()
             runner = asyncio.Runner(loop_factory=loop_factory())
             try:
                 serving = _serve(settings, server_settings, served, database, bound, log, concurrency, superseded)
                 stuck = run_to_its_end(runner, serving)
-            except KeyboardInterrupt:  # before it served; later the listener takes care of it
+            except KeyboardInterrupt:  # before it served; afterwards the listener handles signals
                 return 130
             finally:
                 if not stuck:
                     runner.close()
     _say("Stopped.")
     if stuck:
-        # All is stored and closed; only steps that nobody can stop are left, and Python would wait for them.
+        # Everything is stored and closed. Only steps that ignore cancellation are left, and Python would wait for them.
         os._exit(superseded.exit_code)
     return superseded.exit_code
 
@@ -110,7 +110,7 @@ async def _serve(
     concurrency: int | None,
     superseded: Superseded,
 ) -> bool:
-    """Serve until a signal comes. Gives whether something is still at work that does not stop."""
+    """Serve until a signal arrives. Returns whether some tasks could not be stopped."""
     from stepwell.cli.compose import open_server
     from stepwell.runs.graphs.node_threads import NodeThreads
     from stepwell.server.garbage_collection import collect_less_often
@@ -132,11 +132,11 @@ async def _serve(
 
 
 def show_lost_lines(metrics: Metrics, log: LogSink) -> None:
-    metrics.show("stepwell_log_lines_lost", "Lines that could not be written in time", lambda: log.dropped)
+    metrics.show("stepwell_log_lines_lost", "Log lines that could not be written in time", lambda: log.dropped)
 
 
 class Superseded:
-    """Hears that a newer version has taken the database over, which the log says, and stops this process as a signal does."""
+    """Called when a newer version has migrated the database: stops this process as a signal would. The log says why."""
 
     def __init__(self) -> None:
         self.exit_code = 0
@@ -151,7 +151,7 @@ def _say(text: str) -> None:
 
 
 async def has_stuck_tasks() -> bool:
-    """Nodes that were left behind because they go on when they are cancelled. They get a last chance."""
+    """Cancel the remaining tasks once more; returns whether some of them ignore it."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:
         task.cancel()
@@ -164,21 +164,21 @@ def require_extra() -> None:
 
 
 def _require_folder(variable: str, folder: Path) -> None:
-    """Now, and not at the first upload."""
+    """Fail at start-up, not at the first upload."""
     try:
         make_private_folder(folder)
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise ConfigurationError(
-            f"Nothing can be stored in '{folder.name}', which {variable} names: {error.strerror}. Let this user write there, or name "
-            "another folder."
+            f"Cannot write to the folder '{folder.name}' of {variable}: {error.strerror}. Give this user write access, or set another "
+            "folder."
         ) from error
 
 
 def run_to_its_end(runner: asyncio.Runner, main: Coroutine[Any, Any, T]) -> T:
-    """`runner.run(main)`, and `SystemExit` or `KeyboardInterrupt` in another task is that task's error. An event loop stops when a task
-    calls `exit()`, as a graph may by a tool that is a command line; the task has the error nevertheless, and its run ends with it.
-    A person's Ctrl-C cancels `main`, before it has handlers of its own, and is passed on."""
+    """Like `runner.run(main)`, but a `SystemExit` or `KeyboardInterrupt` in another task fails only that task. An event loop stops when
+    a task calls `exit()`, as a graph does if a tool wraps a command-line program; we restart the loop, and the run ends with that error.
+    Ctrl-C before `main` has installed its own handlers cancels `main` and is raised."""
     task: asyncio.Task[T] | None = None
 
     async def noted() -> T:

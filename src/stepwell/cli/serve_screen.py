@@ -1,8 +1,8 @@
-"""What `stepwell serve` says on the standard output: where it serves and with what, and how it stops.
+"""What `stepwell serve` prints on standard output: its address and configuration, and its progress when it stops.
 
 ```
-Serving at <address>      when requests are answered; the line stays as it is, because scripts wait for it
-Stopping: ...             at the first Ctrl-C, if runs are under way; then how many are left, until they are done or time is up
+Serving at <address>      once it answers requests; do not change this line, because scripts wait for it
+Stopping: ...             at the first Ctrl-C, if runs are active; then how many are left, until they finish or time is up
 Stopped.                  at the end
 ```
 """
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from stepwell.cli.compose import Graphs
     from stepwell.server.settings import ServerSettings
 
-SET_A_MODEL = "Set STEPWELL_MODEL=provider:name and the provider's key (such as ANTHROPIC_API_KEY), or OLLAMA_MODEL_NAME, and start again."
+SET_A_MODEL = (
+    "Set STEPWELL_MODEL=provider:name and the provider's key (such as ANTHROPIC_API_KEY), or OLLAMA_MODEL_NAME, and restart."
+)
 _LOOK_S = 0.1
 _SAY_AGAIN_S = 3.0
 
@@ -30,7 +32,7 @@ _SAY_AGAIN_S = 3.0
 def first_screen(
     address: str, others: list[str], settings: Settings, server_settings: ServerSettings, served: Graphs, database: object
 ) -> Iterator[str]:
-    """The lines that are shown when requests are answered. `others` are addresses by which other machines reach the server."""
+    """The lines to show once the server answers requests. `others` are addresses at which other machines can reach it."""
     yield f"Stepwell {version('stepwell')}"
     yield f"Serving at {address}"
     if others:
@@ -39,7 +41,7 @@ def first_screen(
     demos = served.registry.demos
     yield f"  graphs    {', '.join(name for name in served.registry.names if name not in broken and name not in demos)}"
     if demos:
-        yield f"  demo      {', '.join(demos)}: need no model and no key (--no-demo leaves them out)"
+        yield f"  demo      {', '.join(demos)}: need no model and no key (turn off with --no-demo)"
     yield from (f"  not built {problem}" for problem in broken.values())
     if served.ours:
         yield from _model(settings)
@@ -58,7 +60,7 @@ def first_screen(
 
 
 class Farewell:
-    """Tells whoever pressed Ctrl-C what the server still waits for."""
+    """Tells the user who pressed Ctrl-C what the server is waiting for."""
 
     def __init__(self, under_way: Callable[[], int], patience_s: float, say: Callable[[str], None]) -> None:
         self._under_way = under_way
@@ -66,15 +68,15 @@ class Farewell:
         self._say = say
 
     async def draining(self) -> None:
-        """Say at once what is going on, and then how it goes, until cancelled."""
+        """Say at once why the server is still running, then report progress until cancelled."""
         loop = asyncio.get_running_loop()
         began = said_at = loop.time()
         left = self._under_way()
         if not left:
             return
         self._say(
-            f"Stopping: {_runs(left)} under way, with up to {self._patience_s:g} s to finish. What is not done by then goes on at the "
-            "next start. Ctrl-C again ends now; nothing that was stored is lost."
+            f"Stopping: {_runs(left)} under way, with up to {self._patience_s:g} s to finish. Unfinished runs resume at the next start. "
+            "Press Ctrl-C again to stop now; stored data is safe."
         )
         while left:
             await asyncio.sleep(_LOOK_S)
@@ -84,9 +86,9 @@ class Farewell:
                 self._say(f"  {_runs(left)} under way, {max(self._patience_s - (now - began), 0):.0f} s left")
 
     def drained(self, handed_back: int) -> None:
-        """Say what became of the runs that did not end in time."""
+        """Report the runs that did not finish in time."""
         if handed_back:
-            self._say(f"  {_runs(handed_back)} not done in time: to be continued at the next start")
+            self._say(f"  {_runs(handed_back)} not finished in time; will resume at the next start")
 
 
 def _runs(number: int) -> str:
@@ -94,7 +96,7 @@ def _runs(number: int) -> str:
 
 
 def _model(settings: Settings) -> Iterator[str]:
-    """The model our applications use and why, or what to do about it. Imports no provider's package."""
+    """The model our applications use and why, or how to set one up. Imports no provider's package."""
     from stepwell.cli.operator.doctor import warning_about
     from stepwell.models.choice import choose_model
     from stepwell.models.providers import check_installed
@@ -112,7 +114,7 @@ def _model(settings: Settings) -> Iterator[str]:
 
 
 def _payments(settings: Settings, served: Graphs) -> Iterator[str]:
-    """What costs something, what it costs, and where the money is taken. Nothing is said where every agent is free."""
+    """Which agents cost money, the price, and the accepted mints. Yields nothing if payments are off."""
     from stepwell.apps import PAYABLE
     from stepwell.payments.configuration import load_charging
 
@@ -122,14 +124,14 @@ def _payments(settings: Settings, served: Graphs) -> Iterator[str]:
         yield f"  payments  {charging.price.in_words()}, for {', '.join(sorted(paid))}" + (
             f" (free: {', '.join(free)})" if free else ""
         )
-        yield f"            taken at {', '.join(charging.mints)}"
+        yield f"            accepted mints: {', '.join(charging.mints)}"
 
 
 def _users(settings: ServerSettings) -> str:
     if settings.asks_who:
-        return f"must sign in, with a key of `{spell_command('keys create --user NAME')}`" + (
+        return f"must sign in, with a key from `{spell_command('keys create --user NAME')}`" + (
             " or a token" if settings.jwt else ""
         )
     if settings.reachable:
-        return "ANYBODY who reaches this address, as one user (--insecure)"
-    return "whoever is on this machine, as one user"
+        return "ANYBODY who can reach this address, all as one user (--insecure)"
+    return "anybody on this machine, all as one user"

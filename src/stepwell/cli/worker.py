@@ -1,10 +1,10 @@
-"""`stepwell worker`: drives the runs of a database that servers share, until a signal comes. It serves nobody.
+"""`stepwell worker`: executes the runs of a shared database until a signal arrives. It serves no HTTP clients.
 
 ```
-signal -> no more runs are taken, those under way finish for a while -> the rest is handed back at once, with no lease to wait for
-second signal -> the process ends at once
+signal -> stop claiming runs, let active ones finish for a while -> hand the rest back at once, so nobody waits for a lease to expire
+second signal -> exit immediately
 ```
-What it needs beside the database is what the servers have: the same graphs and the same settings.
+Besides the database it needs the same graphs and the same settings as the servers.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ def run(
     metrics_host: str = DEFAULT_HOST,
     metrics_port: int | None = None,
 ) -> int:
-    """The command; gives the exit code."""
-    # Before LangGraph is imported: it reads this once. Checkpoints then hold data only, never anything that runs.
+    """Run the command and return its exit code."""
+    # Set before LangGraph is imported, which reads it once. Checkpoints then hold only data, never executable objects.
     prefer_in_environment("LANGGRAPH_STRICT_MSGPACK", "true")
     require_extra()
     settings = Settings.load()
     database = database_place(database_url, settings)
     if not isinstance(database, PostgresPlace):
         raise ConfigurationError(
-            "A worker needs a database that several processes can use. Name one with --database-url postgresql://user@host/name, or with "
-            "DATABASE_URL. On a SQLite file, `stepwell serve` drives the runs itself."
+            "A worker needs a database that several processes can use. Set one with --database-url postgresql://user@host/name or "
+            "DATABASE_URL. With SQLite, `stepwell serve` executes the runs itself."
         )
     from stepwell.cli.compose import graphs_to_serve
     from stepwell.server.listening import bind
     from stepwell.server.monitoring.logs import open_logs
     from stepwell.server.settings import ServerSettings
 
-    # Nobody reaches it, so nobody is asked who they are.
+    # A worker has no clients, so it needs no sign-in.
     server_settings = ServerSettings.load(settings.server, insecure=True, run_timeout_s=run_timeout_s, drain_s=drain_s)
     bound = None if metrics_port is None else bind(metrics_host, metrics_port)
     with bound or nullcontext(), open_logs(server_settings.log_format, server_settings.log_level) as log:
@@ -71,7 +71,7 @@ def run(
                 runner.close()
     print("Stopped.", flush=True)
     if stuck:
-        # All is stored and handed back; only steps that nobody can stop are left, and Python would wait for them.
+        # Everything is stored and handed back. Only steps that ignore cancellation are left, and Python would wait for them.
         os._exit(superseded.exit_code)
     return superseded.exit_code
 
@@ -86,7 +86,7 @@ async def _work(
     log: LogSink,
     superseded: Superseded,
 ) -> bool:
-    """Work until a signal comes. Gives whether something is still at work that does not stop."""
+    """Work until a signal arrives. Returns whether some tasks could not be stopped."""
     from stepwell.cli.compose import open_server
     from stepwell.runs.graphs.node_threads import NodeThreads
     from stepwell.server.listening import local_url_of
@@ -96,7 +96,7 @@ async def _work(
     loop.set_default_executor(NodeThreads())
 
     def listen() -> None:
-        # From now on there is something to hand back; while the database is waited for, a signal ends the process at once.
+        # From now on there may be runs to hand back. Before that, while we wait for the database, a signal ends the process at once.
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, _stop, stop, number)
 
@@ -111,13 +111,13 @@ async def _work(
                 print(f"Metrics at {local_url_of(bound, bound.getsockname()[0])}/metrics", flush=True)
             await stop.wait()
             if handed_back := await server.services.engine.drain():
-                print(f"{handed_back} runs are handed back; another worker goes on with them.", flush=True)
+                print(f"{handed_back} runs handed back; another worker resumes them.", flush=True)
     return await has_stuck_tasks()
 
 
 def _stop(stop: asyncio.Event, number: int) -> None:
-    """The first signal drains, the second one ends."""
+    """The first signal drains, the second one exits."""
     if stop.is_set():
-        os.write(2, b"Ended at once. Runs that were under way go on when their leases are over.\n")
+        os.write(2, b"Stopped immediately. Other workers resume the active runs when their leases expire.\n")
         os._exit(128 + number)
     stop.set()

@@ -3,8 +3,8 @@
 ```
 listening ─> app ─> monitoring, limits ─> routes/: policy (who: login), schemas ─> assembly (Services) ─> responses, sse
                                                └─ protocol/   LangGraph's thread streams      facades   an application's own routes
-settings, addresses   how it is set up                        page/   what a browser is shown
-problems              an error as a response                  health, openapi   what it says of itself
+settings, addresses   its configuration                       page/   what a browser gets
+problems              an error as a response                  health, openapi   its state and its description
 ```
 Importing this package loads no web framework; `stepwell.server.app` does.
 """

@@ -1,4 +1,4 @@
-"""Where a server listens by default, how machines are written, and which paths anybody may ask for."""
+"""Where a server listens by default, how hosts are spelled, and which paths need no sign-in."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ DEFAULT_PORT = 8123
 DEFAULT_URL = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
-"""This machine as it is written in a URL or a `Host` header."""
+"""Names of this machine in a URL or a `Host` header."""
 
 Address = IPv4Address | IPv6Address
 EVERYTHING = "*"
-"""In a list of machines: all of them."""
+"""In a list of hosts: all of them."""
 
 PUBLIC_PATHS = frozenset(
     {"/", "/ok", "/ready", "/info", "/openapi.json", "/docs", "/login", "/login/oidc", "/login/callback", "/logout", "/api/me"}
 )
-"""Answered to anybody. They show nothing that belongs to a user."""
+"""Served without sign-in. They show no user's data."""
 
 
 def read_network(text: str) -> IPv4Network | IPv6Network:
-    """A network, or a single address as one; `ValueError` for anything else, names included."""
+    """A network; a single address counts as one. `ValueError` for anything else, including host names."""
     return ip_network(text, strict=False)
 
 
 def read_address(text: str) -> Address | None:
-    """An address, with or without a port; an IPv4 address inside of an IPv6 one as itself. `None` for anything else."""
+    """An address, with or without a port; an IPv4-mapped IPv6 address becomes IPv4. `None` for anything else."""
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:

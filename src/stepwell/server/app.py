@@ -3,8 +3,8 @@
 ```
 RequestLog > UnexpectedErrors > CountRequests > limit_layers (hosts, origins, bodies) > page > routes (policy, parse, one service, answer)
 ```
-`install_sign_in` adds the authenticator that policies ask, and the routes of signing in. Making an application does no work: the
-services are open already, and are closed by whoever opened them.
+`install_sign_in` adds the authenticator that policies use, and the sign-in routes. Creating an application does no work: the caller has
+opened the services, and closes them.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ if TYPE_CHECKING:
 
 
 ROUTERS = (
-    crons.router,  # first: /threads/{id}/runs/crons must not be taken for a run
-    runs.router,  # then what is asked for most: routes are tried in this order
+    crons.router,  # first: /threads/{id}/runs/crons must not match as a run
+    runs.router,  # then the most frequent requests: routes are tried in this order
     threads.router,
     thread_state.router,
     conversation.router,
@@ -79,7 +79,7 @@ ROUTERS = (
     store.router,
     model_load.router,
     knowledge.router,
-    research_evidence.router,  # before those of a thread: /api/research/verify is none
+    research_evidence.router,  # before the thread routes: `verify` in /api/research/verify is not a thread
     research.router,
     research_bundle.router,
     tutor.router,
@@ -101,8 +101,8 @@ def create_app(
     page: PageFiles | None = None,
     argument_forms: ArgumentForms | None = None,
 ) -> FastAPI:
-    """The server as an ASGI application. `facades` are graphs that have routes of their own, by the name of those routes; `page` is
-    another build of the web page than the package's; `argument_forms` are the tutor's, where it is served."""
+    """The server as an ASGI application. `facades` are graphs with their own routes, by the name of those routes; `page` replaces the
+    package's build of the web page; `argument_forms` are the tutor's, if it is served."""
     mints = services.cashier.wallet.accepted_mints if services.cashier else ()
     layers = [
         Middleware(RequestLog, new_id=services.new_id),
@@ -135,8 +135,8 @@ def install_sign_in(
     counts: SharedCounts | None = None,
     random_bytes: RandomBytes = secrets.token_bytes,
 ) -> None:
-    """Sets `app.state.authenticator` and `open_streams`, which policies use, and `sign_in_ways`; adds the routes of signing in.
-    `counts` are those of all servers together, where there are several."""
+    """Sets `app.state.authenticator` and `open_streams`, which policies use, and `sign_in_ways`; adds the sign-in routes.
+    `counts` are shared by all servers if there are several."""
     counts = counts or ProcessCounts(clock)
     tokens, oidc = (
         _open_identity_provider(settings.jwt, settings.oidc, records, clock, random_bytes) if settings.jwt else (None, None)
@@ -151,7 +151,7 @@ def install_sign_in(
 def _open_identity_provider(
     jwt: JwtSettings, oidc: OidcSettings | None, records: AccessRecords, clock: Clock, random_bytes: RandomBytes
 ) -> tuple[TokenVerifier, OidcClient | None]:
-    # Imported only where tokens are accepted: the cryptography behind them is a twentieth of a server's start.
+    # Imported only if tokens are accepted: their cryptography takes a twentieth of a server's start-up time.
     from stepwell.server.login.identity_provider import IdentityProvider
     from stepwell.server.login.oidc import OidcClient
     from stepwell.server.login.tokens import TokenVerifier

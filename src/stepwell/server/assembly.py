@@ -1,9 +1,8 @@
-"""Puts together what a server's routes use, and opens it: storage, graphs, assistants, threads, the engine, metrics.
+"""Assembles and opens what a server's routes use: storage, graphs, assistants, threads, the engine, metrics.
 
-`open_services` is the order of a start: storage, then a check of the serializer, of who can sign in and of every graph, then the
-engine. A server that cannot keep its promises does not begin to serve; it says which one. Of several graphs, one that cannot be built
-keeps only itself from being served: `registry.problems`. Whoever starts the server opens and closes it; routes hold nothing of their
-own.
+`open_services` defines the order at start-up: storage, then checks of the serializer, of who can sign in and of every graph, then the
+engine. A server that cannot keep one of its promises does not start; it says which one. If one of several graphs cannot be built, the
+others are still served: `registry.problems`. The caller opens and closes the services; routes keep no state.
 """
 
 from __future__ import annotations
@@ -58,18 +57,18 @@ class Services:
     new_id: Callable[[], str]
     metrics: Metrics
     supervisor: Supervisor
-    """What goes on for as long as the server does."""
+    """Tasks that run as long as the server does."""
     started_at: datetime
     cashier: Cashier | None = None
-    """None: nothing here takes money."""
+    """None: payments are off."""
     workspace: Workspace | None = None
     """None: no workspace is served."""
     knowledge: KnowledgeAid | None = None
-    """None: whoever keeps knowledge has to do without an embedder and without pages."""
+    """None: browsers get neither an embedder nor web pages for their knowledge."""
     signer: Signer | None = None
-    """Who signs bundles; without one they are unsigned."""
+    """Signs bundles; without it they are unsigned."""
     checker: BundleChecker = field(default_factory=BundleChecker)
-    """Checks bundles, in processes that end when their time is over."""
+    """Checks bundles, in processes with a time limit."""
     streams: LiveStreams = field(default_factory=LiveStreams)
 
 
@@ -94,13 +93,13 @@ async def open_services(
     concurrency: int | None = None,
     before_driving: Callable[[], None] = lambda: None,
 ) -> AsyncIterator[Services]:
-    """Open, check and work until left; leaving drains the engine and closes the storage.
+    """Open, check and run the services; on exit, drain the engine and close the storage.
 
-    Without `check_graphs` a graph that cannot be built shows when it is first run: for our own applications, whose only
-    trouble can be a model that is not set up yet. `payable` are the graphs that are paid for when the operator names none;
-    `workspace` is the one that works on a tenant's files, and where those are; `signer` signs bundles of evidence. `concurrency`
-    is how many runs are driven here at once, if somebody says; with 0 they are left to other processes.
-    `before_driving` is called when everything is open and no run is taken yet.
+    Without `check_graphs`, a graph that cannot be built fails on its first run: for our own applications, which can only lack a
+    configured model. `payable` are the graphs that cost money if the operator names none; `workspace` is the graph that works on a
+    tenant's files, and their location; `signer` signs bundles of evidence. `concurrency` is how many runs this process executes at
+    once (default: the engine's); 0 leaves them to other processes. `before_driving` is called when everything is open, before the
+    first run is claimed.
     """
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(persistence)
@@ -174,7 +173,7 @@ async def open_services(
 
 
 async def _install_assistants(assistants: Assistants, supervisor: Supervisor) -> Sequence[asyncio.Task[None]]:
-    """Now, or on a disk that is full when it can be written again: what is there can be read meanwhile."""
+    """Install them now, or, if the disk is full, once it is writable again. Until then the server can be read."""
 
     async def install(duty: Duty) -> None:
         await assistants.install_defaults()
@@ -190,11 +189,11 @@ async def _install_assistants(assistants: Assistants, supervisor: Supervisor) ->
 async def _find_paid_graphs(
     charging: Charging, registry: GraphRegistry, payable: Collection[str], persistence: Persistence, *, build: bool
 ) -> frozenset[str]:
-    """The graphs that cost something. One that would not charge must not be served as if it did."""
+    """The graphs that cost money. Refuses a graph that is listed as paid but does not charge."""
     paid = charging.graphs(payable)
     if not paid:
         raise ConfigurationError(
-            "A price is set, and no graph to be paid for. Name them: STEPWELL_PAID_GRAPHS=" + ",".join(registry.names)
+            "A price is set, but no graph costs money. Name the paid graphs: STEPWELL_PAID_GRAPHS=" + ",".join(registry.names)
         )
     if unknown := sorted(set(paid) - set(registry.names)):
         raise ConfigurationError(
@@ -204,12 +203,12 @@ async def _find_paid_graphs(
         async with registry.graph(name, saver=None, store=persistence.store(SYSTEM), purpose="schema") as graph:
             if CHARGED not in graph.channels:
                 raise ConfigurationError(
-                    f"The graph '{name}' is to be paid for (STEPWELL_PAID_GRAPHS), and does not charge. Put CashuPaymentMiddleware() "
+                    f"The graph '{name}' is listed in STEPWELL_PAID_GRAPHS, but does not charge. Put CashuPaymentMiddleware() "
                     "first in its stack."
                 )
     return frozenset(paid)
 
 
 def _check_serializer(persistence: Persistence) -> None:
-    """A checkpoint must not be able to run code. The saver that will be used is checked, not a setting."""
+    """A checkpoint must not be able to run code. We check the actual saver, not a setting."""
     check_strict(persistence.saver().serde)

@@ -1,15 +1,15 @@
-"""Façades: a graph's runs under another form on the wire, for clients that do not speak LangGraph's API.
+"""Façades: a graph's runs in another wire format, for clients that do not use LangGraph's API.
 
-The server knows no application. Whoever makes the server joins a façade's name (its routes are here) with what an application
-says about itself: which graph, and three pure functions between the wire and the graph.
+The server knows no application. The code that creates the server connects a façade's name (its routes are here) with what an
+application provides: its graph, and pure functions between the wire and the graph.
 
 ```
 question ─make_input─> run ─its events─> translate ─> named messages as server-sent events
-answer ──make_answer─> the run that goes on
+answer ──make_answer─> the resumed run
 ```
 
-Rule to keep: of the messages that one event of a run becomes, only the last carries the event's number. A client that lost the
-connection between two of them gets both again, rather than never seeing the second.
+Rule to keep: if an event of a run becomes several messages, only the last carries the event's number. A client that loses the
+connection between two of them then gets both again, instead of missing the second.
 """
 
 from __future__ import annotations
@@ -36,33 +36,33 @@ _LONGEST_CHAIN = 200
 
 @dataclass(frozen=True)
 class Facade:
-    """What an application says about itself. Its functions raise `RunError`s for what cannot be carried out."""
+    """What an application provides. Its functions raise a `RunError` for requests that cannot be carried out."""
 
     graph_id: str
     make_input: Callable[[Mapping[str, Any]], Any]
     """The fields of the request (in snake_case) -> the graph's input."""
     make_answer: Callable[[Mapping[str, Any], PendingInterrupt | None], Any]
-    """The fields of the request and the open interrupt, where it is known -> the answer that resumes it."""
+    """The fields of the request and the open interrupt, if known -> the answer that resumes it."""
     gather: Callable[[dict[str, Any], RunEvent], dict[str, Any]]
     """What is known of a question, and one more event of its runs -> what is known after it."""
     translate: Callable[[RunEvent, Mapping[str, Any]], Sequence[tuple[str, Mapping[str, Any]]]]
     """An event of a run, and what was known when the run began -> names and data of the messages it becomes."""
     export: Callable[[Path, str], bytes] | None = None
-    """A bundle and a format -> the document. Blocks; raises `ConfigurationError` for a format that is not to be had."""
+    """A bundle and a format -> the document. Blocks; raises `ConfigurationError` for an unavailable format."""
 
 
 @dataclass(frozen=True)
 class ArgumentForms:
-    """How a tutor's argument is written for other programs."""
+    """Exports a tutor's argument for other programs."""
 
     field: str
-    """Where a thread's values have it."""
+    """The key of the argument in a thread's values."""
     write: Callable[[Mapping[str, Any], str], str]
-    """The argument and the name of a form -> the text. `InvalidRequestError` for what is no argument: clients may write to a state."""
+    """The argument and the name of a format -> the text. `InvalidRequestError` if it is not an argument: clients can write to a state."""
 
 
 async def research_of(request: Request) -> Facade:
-    """The research façade; 404 where its graph is not served."""
+    """The research façade; 404 if its graph is not served."""
     services: Services = request.app.state.services
     facade: Facade | None = request.app.state.facades.get(RESEARCH)
     if facade is None or facade.graph_id not in services.registry.names:
@@ -77,8 +77,8 @@ Research = Annotated[Facade, Depends(research_of)]
 async def messages(
     facade: Facade, batches: AsyncIterator[Sequence[RunEvent]], after: int = 0, only: str | None = None
 ) -> AsyncGenerator[bytes, None]:
-    """What the runs of a question say, as the façade's clients read it: what came after `after`, or of the run `only`. What is not told is
-    read all the same: a run begins with what was known by then."""
+    """The runs of a question in the façade's format: events after `after`, or those of the run `only`. We also read the events that we
+    do not send, because a run starts with what was known by then."""
     known: dict[str, Any] = {}
     async for batch in batches:
         pieces: list[bytes] = []
@@ -97,7 +97,7 @@ def _frames(facade: Facade, event: RunEvent, known: Mapping[str, Any]) -> bytes:
 
 
 async def runs_of_question(services: Services, principal: Principal, facade: Facade, thread_id: str) -> list[Run]:
-    """The runs of a thread's newest question, oldest first: the one that asked it, and those that went on after an answer."""
+    """The runs of a thread's newest question, oldest first: the one that asked it, and those that resumed after an answer."""
     await services.threads.get(principal.owner, thread_id, with_values=False)
     newest_first = await services.persistence.records.list_runs(principal.owner, thread_id, None, Page(limit=_LONGEST_CHAIN))
     chain: list[Run] = []
@@ -113,7 +113,7 @@ async def runs_of_question(services: Services, principal: Principal, facade: Fac
 
 
 async def events_of(services: Services, principal: Principal, runs: Sequence[Run]) -> AsyncGenerator[Sequence[RunEvent], None]:
-    """What the runs said and say, one run after the other."""
+    """The past and live events of the runs, one run after the other."""
     for run in runs:
         # Without the values that another client asked for: as a rule they tell where a later attempt begins.
         modes = ["updates"] if "values" in run.request.stream_modes else None

@@ -1,9 +1,9 @@
 """How often a server runs Python's garbage collector.
 
-Nearly everything a run makes is freed at once when nobody refers to it any more; only cycles wait for the collector. By default it
-runs after every 700 new objects, and now and then goes through all there are, modules and graphs included: with hundreds of runs under
-way it took a fifth of the server's time, and held all of them up meanwhile. Here it runs less often, and never looks at what was there
-when the server began. This module imports nothing of ours: it is used before everything else.
+Nearly every object of a run is freed as soon as nothing refers to it; only cycles wait for the collector. By default it runs after
+every 700 new objects, and from time to time scans all objects, including modules and graphs: with hundreds of active runs this took a
+fifth of the server's time, and blocked all of them meanwhile. Here it runs less often, and never scans objects that existed when the
+server started. This module imports none of ours, because it is used before everything else.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _OLD_ROUNDS = 20
 
 
 def pause_until_loaded() -> None:
-    """Not while modules are imported: they stay, so there is nothing to free, and collecting was an eighth of the start."""
+    """Turn the collector off during imports: modules stay, so there is nothing to free, and collecting took an eighth of the start-up."""
     gc.disable()
 
 
 def collect_less_often() -> None:
-    """For the whole process, so only its main program calls this, once, when everything is loaded."""
-    gc.freeze()  # without collecting first: importing leaves next to no garbage, and one collection is a tenth of the start
+    """Affects the whole process, so only the main program calls this, once, when everything is loaded."""
+    gc.freeze()  # without collecting first: imports leave almost no garbage, and a collection takes a tenth of the start-up
     gc.enable()
     gc.set_threshold(_NEW_OBJECTS, _YOUNG_ROUNDS, _OLD_ROUNDS)

@@ -1,4 +1,4 @@
-"""Whether the server is well and what it can do: what `/ok` and `/info` say."""
+"""The server's health and capabilities: what `/ok` and `/info` return."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _CHECK_S = 5.0
 
 
 async def check_readiness(services: Services, *, check_db: bool) -> dict[str, bool]:
-    """`{"ok": true}`; with `check_db` the database is written to, and `StorageUnavailableError` says that it cannot be,
-    `NotReadyError` that runs are not driven or that the server is being stopped."""
+    """`{"ok": true}`. With `check_db`, writes to the database: `StorageUnavailableError` if that fails, `NotReadyError` if runs are
+    not executed or the server is stopping."""
     if check_db:
         if services.engine.draining:
             raise NotReadyError("This server is being stopped: it ends what it has begun. Ask another one.")
@@ -33,13 +33,13 @@ async def _check_storage(services: Services) -> None:
 
 def _check_duties(services: Services) -> None:
     if failing := services.supervisor.failing(vital=True):
-        # Its error may quote what users sent: that is for the log.
+        # Its error may quote user data, which belongs only in the log.
         names = ", ".join(duty.name for duty in failing)
         raise NotReadyError(f"Failing, and tried again: {names}. The server's log says why.")
 
 
 def describe_server() -> dict[str, Any]:
-    """Versions, and what clients may count on."""
+    """Versions, and the features that clients can rely on."""
     return {
         "version": version("stepwell"),
         "langgraph_py_version": version("langgraph"),
@@ -55,7 +55,7 @@ def describe_server() -> dict[str, Any]:
 
 
 async def describe_health(services: Services) -> dict[str, Any]:
-    """For operators: what runs, what fails, how much is kept. Never an error of its own: what cannot be asked is a problem of the list."""
+    """For operators: what is running, what is failing, how much is stored. Never raises: a failed query is listed as a problem."""
     problems = [*services.registry.problems.values()]
     try:
         await check_readiness(services, check_db=True)

@@ -1,8 +1,8 @@
-"""What the server does for the knowledge that a browser keeps: it lends the embedder's two files, and reads a page of the web when a
-person asks for that page. The knowledge itself stays on the device; nothing of it passes here.
+"""What the server does for the knowledge stored in a browser: it serves the embedder's two files, and fetches a web page at the user's
+request. The knowledge itself stays on the device and never reaches the server.
 
-A page is read as research reads one: public addresses only, robots.txt, the operator's policy at every hop, the same limits of size and
-time. What comes of it is given back and not kept.
+A page is fetched under the rules of research: public addresses only, robots.txt, the operator's policy at every hop, the same limits of
+size and time. The result is returned and not stored.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from stepwell.models.embedding.minilm_files import TOKENIZER, WEIGHTS, MiniLMFil
 from stepwell.tools.web.fetch import FetchedPage, PageFetcher
 
 PAGES_AT_ONCE = 4
-"""For one user. A page takes seconds; a list of addresses that is dropped takes its turns."""
+"""Per user. A page takes seconds; a longer list of addresses is fetched in turns."""
 _FILES = {each.sha256: each for each in (WEIGHTS, TOKENIZER)}
 
 
 class KnowledgeAid:
-    """`files` are those of MiniLM on this machine; `make_fetcher` is asked when the first page is read."""
+    """`files` are MiniLM's on this machine; `make_fetcher` is called when the first page is fetched."""
 
     def __init__(self, files: MiniLMFiles, make_fetcher: Callable[[], PageFetcher]) -> None:
         self._files = files
@@ -40,7 +40,7 @@ class KnowledgeAid:
         return await asyncio.to_thread(lambda: read_verified(self._files.path_of(wanted), wanted))
 
     async def read_page(self, owner: str, url: str) -> FetchedPage:
-        """The page at an address. `FetchRefusedError` or `FetchFailedError` say why it cannot be had."""
+        """The page at an address. `FetchRefusedError` or `FetchFailedError` if it cannot be fetched."""
         if self._reading[owner] >= PAGES_AT_ONCE:
             raise LimitReachedError(f"{PAGES_AT_ONCE} pages are being read for you already. Wait until one of them is there.")
         self._reading[owner] += 1

@@ -1,13 +1,13 @@
-"""Speaks HTTP on a socket until it is told to stop, and then stops in an orderly way.
+"""Serves HTTP on a socket until a signal arrives, and then shuts down gracefully.
 
 ```
-signal -> not ready, no more runs are taken; for `notice_s` all else goes on, so that load balancers turn away
-       -> no new connections -> streams end (their clients come back) -> runs finish, for a while -> the rest is handed back
-second signal -> the process ends at once; what was acknowledged is on disk
+signal -> not ready, claims no more runs; everything else continues for `notice_s`, so that load balancers can switch to other servers
+       -> no new connections -> streams end (their clients reconnect) -> runs finish, for a while -> the rest is handed back
+second signal -> the process exits immediately; everything acknowledged is on disk
 ```
 
-The services are opened and closed by the caller. The socket is bound before anything else is done, so that a port in use is
-known at once, and port 0 has a number before it is told.
+The caller opens and closes the services. The socket is bound before anything else happens, so that a port in use is reported at once,
+and port 0 has a number before we print it.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from stepwell.server.assembly import Services
 
 _RESPONSES_S = 2
-"""For responses that are still being sent when the runs have been drained."""
+"""Time for responses that are still being sent when the runs have been drained."""
 _IDLE_S = 75
-"""For a connection nobody uses. Longer than clients keep one (httpx: 5 s, the same as uvicorn's own): who closes it must be the
-client, or a request sent at that very moment is lost without a response."""
+"""How long we keep an idle connection. Longer than clients do (httpx: 5 s, the same as uvicorn's default): the client must be the one
+to close it, or a request sent at that very moment is lost without a response."""
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket of this address that nobody can connect to yet; `ConfigurationError` says why there is none."""
+    """A socket bound to this address, not yet listening; `ConfigurationError` says why it could not be bound."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
@@ -59,12 +59,12 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def local_url_of(bound: socket.socket, host: str) -> str:
-    """The URL to tell people on this machine."""
+    """The server's URL for people on this machine."""
     return _http({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), bound)  # noqa: S104 - compared
 
 
 def network_urls_of(bound: socket.socket, host: str) -> list[str]:
-    """The URLs to tell people on other machines, if the server listens on all that this machine has."""
+    """The server's URLs for people on other machines, if it listens on all addresses of this machine."""
     families = {"0.0.0.0": [socket.AF_INET], "::": [socket.AF_INET, socket.AF_INET6]}.get(host, [])  # noqa: S104 - compared
     return [_http(address, bound) for family in families if (address := _own_address(family))]
 
@@ -74,7 +74,7 @@ def _http(host: str, bound: socket.socket) -> str:
 
 
 def _own_address(family: socket.AddressFamily) -> str | None:
-    """The address under which other machines reach this one; `None` without a network. Connecting a datagram socket sends nothing."""
+    """The address at which other machines reach this one; `None` without a network. Connecting a datagram socket sends nothing."""
     outside = "192.0.2.1" if family == socket.AF_INET else "2001:db8::1"  # kept for documentation (RFC 5737, RFC 3849)
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as asking:
@@ -86,14 +86,14 @@ def _own_address(family: socket.AddressFamily) -> str | None:
 
 
 class Draining(Protocol):
-    """Hears of the time between the signal and the end."""
+    """Reports progress between the signal and the exit."""
 
     async def draining(self) -> None:
         """Runs while runs may still finish; cancelled afterwards."""
         ...
 
     def drained(self, handed_back: int) -> None:
-        """So many runs did not finish in time."""
+        """The number of runs that did not finish in time."""
         ...
 
 
@@ -106,16 +106,16 @@ async def listen(
     *,
     notice_s: float = 0.0,
 ) -> None:
-    """Serve until a signal comes. Afterwards no run is under way here any more."""
+    """Serve until a signal arrives. When it returns, this process executes no more runs."""
     config = uvicorn.Config(
         app,
         http=BoundedHeads,
-        lifespan="off",  # the services are the caller's
-        ws="none",  # none are offered; a request for one is treated like any other
+        lifespan="off",  # the caller opens the services
+        ws="none",  # not offered; such a request is treated like any other
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # `limits.proxies` believes only whom the settings name; uvicorn would believe this machine
+        proxy_headers=False,  # `limits.proxies` trusts only the configured proxies; uvicorn would trust this machine
         timeout_graceful_shutdown=_RESPONSES_S,
         timeout_keep_alive=_IDLE_S,
     )
@@ -152,9 +152,9 @@ class _Listener(uvicorn.Server):
             connection.shutdown()  # at once if it is idle, otherwise after its response
         logging.getLogger("uvicorn.error").addFilter(_is_not_about_cut_streams)
         self._services.streams.end_all()
-        # Before uvicorn waits for responses: whoever waits for a run that ends in time still hears of it.
+        # Before uvicorn waits for responses: clients that wait for a run still get its result if it ends in time.
         await self._drain()
-        self._services.streams.end_all()  # one may have been asked for in between
+        self._services.streams.end_all()  # one may have been opened in between
         await super().shutdown(sockets)
 
     async def _drain(self) -> None:
@@ -168,7 +168,7 @@ class _Listener(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Our own: uvicorn would raise the signal again at the end, and the process would not exit with 0."""
+        """Overridden because uvicorn would raise the signal again at the end, and the process would not exit with 0."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -181,14 +181,14 @@ class _Listener(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:
-            # Not `print`: the signal may have come in the middle of one.
-            os.write(2, b"Ended at once. Runs that were under way go on at the next start.\n")
+            # Not `print`: the signal may have interrupted one.
+            os.write(2, b"Stopped immediately. Active runs resume at the next start.\n")
             os._exit(128 + sig)
         self.should_exit = True
 
 
 def _is_not_about_cut_streams(record: logging.LogRecord) -> bool:
-    """Streams are broken off on purpose when the server stops; uvicorn would report each as a fault of the application."""
+    """We cut streams on purpose when the server stops; uvicorn would report each as an application error."""
     return "without completing response" not in record.getMessage()
 
 
@@ -211,8 +211,8 @@ def _bind_socket(made: socket.socket, address: object) -> socket.socket:
 
 
 def _listen_at(bound: socket.socket, backlog: int) -> None:
-    """Two servers that start together can both bind a port; only the first that listens has it. uvloop would not say so: it closes the
-    socket in silence."""
+    """Two servers that start together can both bind a port, but only the first to listen gets it. uvloop would hide that: it closes the
+    socket silently."""
     host, port = bound.getsockname()[:2]
     try:
         bound.listen(backlog)
@@ -223,9 +223,7 @@ def _listen_at(bound: socket.socket, backlog: int) -> None:
 def _refusal(host: str, port: int, reason: OSError | None) -> str:
     code = reason.errno if reason else None
     if code == errno.EADDRINUSE:
-        return (
-            f"Port {port} of '{host}' is in use. Stop what listens there, or choose another with --port (0 takes a free one)."
-        )
+        return f"Port {port} of '{host}' is in use. Stop the other program, or choose another port with --port (0 picks a free one)."
     if code == errno.EACCES:
-        return f"Port {port} of '{host}' needs rights this user does not have. Choose one above 1023 with --port."
+        return f"Port {port} of '{host}' needs privileges that this user does not have. Choose a port above 1023 with --port."
     return f"'{host}' is not an address of this machine. Use 127.0.0.1, or 0.0.0.0 for all."

@@ -1,6 +1,6 @@
-"""Loads the embedded model on request and tells how far it is. However many ask, it is loaded once: whoever comes later joins in.
+"""Loads the embedded model on request and reports progress. It is loaded once, however many requests there are: later ones join in.
 
-The work is done by the model's own thread (`stepwell.models.local`); here its events are carried over to the event loop.
+The model's own thread does the work (`stepwell.models.local`); this module passes its events to the event loop.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 LOOK_EVERY_S = 0.1
 LOAD_TIMEOUT_S = 3600.0
-"""A big model over a slow line; the download itself has shorter time-outs."""
+"""Long enough for a big model over a slow connection; the download itself has shorter time-outs."""
 
 UNDER_WAY = ("downloading", "loading")
 
 
 class ModelLoading:
-    """The embedded model of this server: `load` loads it if need be, `follow` only watches. `choose` says which
-    model the applications run on."""
+    """The embedded model of this server: `load` loads it if necessary, `follow` only watches. `choose` returns the model that the
+    applications use."""
 
     def __init__(
         self, local_models: Callable[[], LocalModels], model: str, choose: Callable[[], ModelChoice] | None = None
@@ -37,15 +37,15 @@ class ModelLoading:
         self._choose = choose
 
     def choice(self) -> ModelChoice | None:
-        """The model that our applications run on; `None` where the graphs are somebody else's. Raises `ConfigurationError`."""
+        """The model that our applications use; `None` if the server has a user's own graphs. Raises `ConfigurationError`."""
         return self._choose() if self._choose else None
 
     def local_models(self) -> LocalModels | None:
-        """The models that can be loaded here; `None` where that is not installed."""
+        """The models that can be loaded here; `None` if the extra is not installed."""
         return self._local_models() if find_spec("xllamacpp") else None
 
     async def load(self, model: str | None = None) -> AsyncIterator[ModelEvent]:
-        """Load a model once, the server's if none is named, and report progress. The last event is `ready` or `error`."""
+        """Load a model (default: the server's) once, and report progress. The last event is `ready` or `error`."""
         wanted = model or self._model
         try:
             models = self._open_models()
@@ -66,7 +66,7 @@ class ModelLoading:
         yield _last(outcome, models.status(wanted))
 
     async def follow(self, model: str | None = None) -> AsyncIterator[ModelEvent]:
-        """What a model is doing now and, while it is being loaded, until that has ended. Starts nothing."""
+        """A model's current status and, while it is being loaded, its progress until the end. Starts nothing."""
         wanted = model or self._model
         try:
             models = self._open_models()
@@ -82,7 +82,7 @@ class ModelLoading:
                     for latest in _drain(news, shown.model_id):
                         if latest.status != "idle":
                             yield (shown := latest)
-                    if latest.status == "idle":  # for a moment between download and loading, or for good: look once more
+                    if latest.status == "idle":  # briefly between download and loading, or permanently: check once more
                         await asyncio.sleep(LOOK_EVERY_S)
                         latest = models.status(wanted)
         if latest != shown:
@@ -93,7 +93,7 @@ class ModelLoading:
         return self._local_models()
 
     def _ask(self, models: LocalModels, model: str) -> asyncio.Future[BaseException | None]:
-        """Ask the model's thread to have it loaded. The future gets `None`, or what went wrong."""
+        """Ask the model's thread to load it. The future gets `None`, or the error."""
         from stepwell.models.local.llama.runtime import LlamaRequest
 
         loop = asyncio.get_running_loop()
@@ -112,13 +112,13 @@ class ModelLoading:
 
 
 def require_local() -> None:
-    """Raise `MissingExtraError` where models cannot run in this process."""
+    """Raise `MissingExtraError` if models cannot run in this process."""
     if find_spec("xllamacpp") is None:
         raise MissingExtraError("The embedded model", "local")
 
 
 def _drain(news: queue.SimpleQueue[ModelEvent], model_id: str) -> list[ModelEvent]:
-    """What has come since the last look, of this model."""
+    """This model's events since the last call."""
     found: list[ModelEvent] = []
     while not news.empty():
         event = news.get_nowait()

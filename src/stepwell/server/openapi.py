@@ -1,4 +1,4 @@
-"""The OpenAPI document: what FastAPI finds in the routes, and the problems that every route may respond with.
+"""The OpenAPI document: what FastAPI derives from the routes, and the problems that each route may return.
 
 | code | when |
 |---|---|
@@ -40,7 +40,7 @@ _WORDS = {
 
 
 def install_openapi(app: FastAPI) -> None:
-    """Make the document once, when it is first asked for."""
+    """Create the document once, on the first request for it."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -48,7 +48,7 @@ def install_openapi(app: FastAPI) -> None:
             app.openapi_schema = _with_problems(document)
         return app.openapi_schema
 
-    app.openapi = openapi  # type: ignore[method-assign]  # the way FastAPI documents for a document of one's own
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to customise it
 
 
 def _with_problems(document: dict[str, Any]) -> dict[str, Any]:

@@ -3,10 +3,10 @@ the response.
 
 ```
 request, X-Cashu: token ─> a session of its own ─> run ─┬─ ends ──> refund ─> X-Cashu: change (wait), event `payment` (stream)
-                                                        └─ pauses ─> nothing yet: X-Stepwell-Funding-Id names the session, to go on with
+                                                        └─ pauses ─> no change yet: X-Stepwell-Funding-Id names the session to resume with
 ```
-Where the run is free, the change is the token as it came. A client that lost the connection sends the same token to `/api/wallet/fund`
-and is told its session: `refund` and `claim` then give the change. Rule to keep: a token is in no event that is stored, and in no log.
+If the run is free, the change is the original token. A client that lost the connection sends the same token to `/api/wallet/fund` and
+gets its session: `refund` and `claim` then return the change. Rule to keep: no stored event and no log line contains a token.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ InBand = Annotated[str | None, Depends(_token_of)]
 
 @dataclass(frozen=True)
 class Change:
-    """What a request that brought a token gets back."""
+    """What a request that paid with a token gets back."""
 
     token: str
     """As it came."""
@@ -55,8 +55,8 @@ class Change:
         return {FUNDING_HEADER: self.session_id} if self.session_id else {}
 
     async def give(self, services: Services, run: Run) -> str | None:
-        """The change as a token, when the run has come to its end; None while it is paused, where there is none, or its mint is down:
-        then it stays in the session."""
+        """The change as a token, once the run has ended. None while it is paused, if there is no change, or if the mint is down: then it
+        stays in the session."""
         if self.cashier is None or self.session_id is None:
             return self.token
         thread = (
@@ -75,7 +75,7 @@ class Change:
 async def pay_in_band(
     services: Services, principal: Principal, token: str | None, order: RunOrder
 ) -> tuple[RunOrder, Change | None]:
-    """The order with the session that the request's token is in."""
+    """The order with the payment session that holds the request's token."""
     if token is None:
         return order, None
     cashier = services.cashier
@@ -89,7 +89,7 @@ async def pay_in_band(
 async def then_change(
     pieces: AsyncGenerator[bytes, None], services: Services, run: Run, change: Change
 ) -> AsyncGenerator[bytes, None]:
-    """What a stream says, and after its end the change. It has no id: it is told once, to whoever paid."""
+    """The stream, followed by the change. The change has no event id: it is sent once, to the client that paid."""
     async for piece in pieces:
         yield piece
     token = await change.give(services, run)

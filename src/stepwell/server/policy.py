@@ -9,8 +9,8 @@ async def get_thread(thread_id: str, principal: Annotated[Principal, Depends(pol
 
 A route that streams uses `stream_policy` instead. `app.state` holds `authenticator` and `open_streams`.
 
-`authorize` decides by the action alone. Whose *things* may be seen is decided by the database, which is asked with
-`principal.owner`: what belongs to somebody else is not found (404), never forbidden.
+`authorize` decides by the action alone. Which *data* a user may see is decided by database queries with `principal.owner`: what belongs
+to another user is not found (404), never forbidden.
 
 Rules to keep: a route has a policy or is in `PUBLIC_PATHS`; `routes_without_policy` finds the one that was forgotten. An
 action that is not in the table cannot be declared, so that a misspelt one does not open what was meant for operators.
@@ -42,7 +42,7 @@ OPERATOR_ONLY = frozenset(
         *("db:read", "db:write", "users:export", "users:delete"),
     }
 )
-"""For operators; on a server that asks nobody who they are, everybody is one."""
+"""Actions for operators. On a server without sign-in, everybody is one."""
 
 _NOUNS = ("assistants", "threads", "runs", "store", "model")
 _VERBS = ("read", "search", "create", "update", "delete", "write")
@@ -59,11 +59,11 @@ USER_ACTIONS = frozenset(f"{noun}:{verb}" for noun in _NOUNS for verb in _VERBS)
     "workspace:read",
     "workspace:write",
 }
-"""For every user, on what is theirs."""
+"""Actions for every user, on their own data."""
 
 
 def authorize(principal: Principal, action: str) -> None:
-    """Raise `AccessError` unless this principal may do this kind of thing at all."""
+    """Raise `AccessError` unless this principal may perform this kind of action at all."""
     if action in OPERATOR_ONLY and not principal.is_operator:
         raise AccessError(f"'{action}' is for operators of this server. Ask one, or use a key made with --operator.")
     if action not in OPERATOR_ONLY and action not in USER_ACTIONS:
@@ -72,7 +72,7 @@ def authorize(principal: Principal, action: str) -> None:
 
 @dataclass(frozen=True)
 class RoutePolicy:
-    """A FastAPI dependency: finds the principal of a request and asks `authorize`."""
+    """A FastAPI dependency: finds the principal of a request and calls `authorize`."""
 
     action: str
 
@@ -93,8 +93,8 @@ def policy(action: str) -> RoutePolicy:
 
 @dataclass(frozen=True)
 class StreamPolicy:
-    """The same for a route whose response is a stream: it also counts the stream until it has ended, refuses one too many
-    (`LimitReachedError`) before the route has begun anything, and lets the stream ask whether its reader may still read."""
+    """The same for a route whose response is a stream. It also counts open streams, rejects one too many (`LimitReachedError`) before
+    the route does anything, and lets the stream check whether its reader still has access."""
 
     action: str
 
@@ -122,7 +122,7 @@ def actions_of(route: Any) -> set[str]:
 
 
 def routes_without_policy(app: FastAPI) -> list[str]:
-    """`METHOD /path` of every route that anybody could use and that is not in the table of public ones."""
+    """`METHOD /path` of every route without a policy that is not listed as public."""
     return sorted(
         f"{','.join(sorted(route.methods or {'ANY'}))} {route.path}"
         for route in iter_route_contexts(app.routes)

@@ -1,12 +1,12 @@
-"""From an error to a response: RFC 9457 `application/problem+json`. The only place that knows HTTP codes of errors.
+"""Turns errors into responses: RFC 9457 `application/problem+json`. The only module that knows the HTTP status codes of errors.
 
 ```
 StepwellError      -> the nearest class in KINDS, its own sentence as `detail`
 body, query, path  -> 422 with the field named; a body that is not JSON 400
 unknown path       -> 404, wrong method 405, not JSON 415
-anything else      -> 500 with a reference that is in the log; nothing about the inside goes out
+anything else      -> 500 with a reference to the log; no internal details
 ```
-`detail` is where LangGraph's SDKs look for a sentence. What the caller sent is never repeated: it may hold a secret.
+`detail` is where LangGraph's SDKs look for a sentence. We never repeat what the caller sent: it may contain a secret.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _log = logging.getLogger("stepwell.server")
 
 @dataclass(frozen=True)
 class ProblemKind:
-    """A sort of problem: its code, and the last part of its type."""
+    """A kind of problem: its status code, and the last part of its type."""
 
     status: int
     name: str
@@ -58,7 +58,7 @@ KINDS: Mapping[type[BaseException], ProblemKind] = {
     errors.ResumeError: ProblemKind(409, "resume", "The resume does not fit an open interrupt"),
     errors.LimitReachedError: ProblemKind(429, "limit-reached", "As many as allowed"),
     errors.LeaseLostError: ProblemKind(503, "thread-taken-over", "The thread was taken over meanwhile"),
-    # No 5xx: clients repeat those by themselves (LangGraph's JavaScript SDK all of them), and it would be stored twice.
+    # Not 5xx: clients retry those automatically (LangGraph's JavaScript SDK retries all of them), and it would be stored twice.
     errors.OutcomeUnknownError: ProblemKind(409, "outcome-unknown", "It may have been stored"),
     errors.StorageUnavailableError: ProblemKind(503, "storage-unavailable", "The database cannot be used now"),
     errors.NotReadyError: ProblemKind(503, "not-ready", "The server cannot drive runs now"),
@@ -83,7 +83,7 @@ KINDS: Mapping[type[BaseException], ProblemKind] = {
     errors.MissingExtraError: ProblemKind(503, "not-installed", "A part that this needs is not installed"),
     errors.ModelUnavailableError: ProblemKind(503, "model-unavailable", "No usable model"),
 }
-"""The nearest class in an error's ancestry counts. What is not here is unexpected."""
+"""The nearest class in an error's ancestry applies. Errors that are not listed are unexpected."""
 
 _UNEXPECTED = ProblemKind(500, "unexpected", "Something went wrong in the server")
 
@@ -91,13 +91,13 @@ _UNEXPECTED = ProblemKind(500, "unexpected", "Something went wrong in the server
 def problem(
     status: int, name: str, title: str, detail: str, *, headers: Mapping[str, str] | None = None, **members: Any
 ) -> Response:
-    """A response that says what is wrong. `members` are added to the standard ones."""
+    """A problem response. `members` are added to the standard ones."""
     body = {"type": f"urn:stepwell:problem:{name}", "title": title, "status": status, "detail": detail, **members}
     return Response(orjson.dumps(body), status, dict(headers or {}), MEDIA_TYPE)
 
 
 def problem_of(error: errors.StepwellError) -> Response | None:
-    """The response to an error that the caller can do something about; `None` for one nobody expected."""
+    """The response to an error that the caller can act on; `None` for an unexpected one."""
     kind = next((KINDS[ancestor] for ancestor in type(error).__mro__ if ancestor in KINDS), None)
     if kind is None:
         return None
@@ -127,7 +127,7 @@ def _for_stepwell(request: Request, error: Exception) -> Response:
 
 
 def _for_http(request: Request, error: Exception) -> Response:
-    """Starlette's own: no such path, wrong method."""
+    """Starlette's own errors: unknown path, wrong method."""
     error = cast("HTTPException", error)
     status = HTTPStatus(error.status_code)
     details = {
@@ -144,7 +144,7 @@ def _for_http(request: Request, error: Exception) -> Response:
 
 
 def methods_at(app: FastAPI, path: str) -> list[str]:
-    """What the routes of a path take."""
+    """The methods that the routes of a path accept."""
     found = (route for route in iter_route_contexts(app.routes) if compile_path(route.path or "")[0].match(path))
     return sorted({method for route in found for method in route.methods or ()})
 
@@ -166,7 +166,7 @@ def _for_namespace(request: Request, error: Exception) -> Response:
 
 
 def install_problems(app: FastAPI) -> None:
-    """Make every error of the routes a problem."""
+    """Turn every error of the routes into a problem."""
     app.add_exception_handler(errors.StepwellError, _for_stepwell)
     app.add_exception_handler(HTTPException, _for_http)
     app.add_exception_handler(RequestValidationError, _for_validation)
@@ -174,7 +174,7 @@ def install_problems(app: FastAPI) -> None:
 
 
 class UnexpectedErrors:
-    """Outermost ASGI layer: logs what nobody expected under a reference, and tells the caller only that reference."""
+    """Outermost ASGI layer: logs unexpected errors under a reference, and sends the caller only that reference."""
 
     def __init__(self, app: ASGIApp, new_id: Callable[[], str]) -> None:
         self._app = app
@@ -196,7 +196,7 @@ class UnexpectedErrors:
         except Exception:
             reference = self._new_id()
             _log.exception("unexpected error, reference %s: %s %s", reference, scope["method"], scope["path"])
-            if begun:  # the response cannot be taken back; a connection that breaks off tells the client to ask again
+            if begun:  # the response has started; a broken connection tells the client to retry
                 raise
             detail = f"The server could not answer. The operator finds the cause in the log under '{reference}'."
             response = problem(_UNEXPECTED.status, _UNEXPECTED.name, _UNEXPECTED.title, detail, reference=reference)

@@ -1,7 +1,7 @@
-"""`Idempotency-Key`: a caller's own name for a request that starts something, so that it can be sent again without starting it twice.
+"""`Idempotency-Key`: a caller's own name for a request that starts something, so that a retry does not start it twice.
 
-The same key with the same request gives what it gave the first time: the run, whose stream or values are told again, or the thread. The
-same key with another request is refused. Keys belong to whoever sends them, and are known for two days.
+The same key with the same request returns the first result again: the run, with its stream or values, or the thread. The same key with
+a different request is rejected. Keys belong to the user who sends them, and expire after two days.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_CHARS = 255
 
 @dataclass(frozen=True)
 class SentKey:
-    """What came with a request, if anything did."""
+    """The key of a request, if it has one."""
 
     key: str | None
     fingerprint: str

@@ -1,9 +1,9 @@
-"""How routes respond: with JSON that is encoded once and not checked against a model again, or with a run (at once, when it has ended,
-or as it goes). Shared by the routes of runs with and without a thread.
+"""How routes respond: with JSON that is encoded once and not validated against a model again, or with a run (at once, when it has
+ended, or as a stream). Shared by the routes of runs with and without a thread.
 
 ```
 Content-Location: /threads/T/runs/R             which run this is
-Location:         /threads/T/runs/R/stream|join where a client that lost the connection goes on
+Location:         /threads/T/runs/R/stream|join where a client that lost the connection resumes
 ```
 """
 
@@ -39,29 +39,29 @@ RESULT: dict[int | str, dict[str, Any]] = {
 
 
 def json_response(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """`value` as JSON; messages, times and what else graphs hold included."""
+    """`value` as JSON, including messages, times and other objects of graphs."""
     return Response(encode(value), status, dict(headers or {}), "application/json")
 
 
 async def note_shown(services: Services, thread_id: str, interrupt_ids: Iterable[str]) -> None:
-    """Whoever gets this response knows these questions: an answer without an id may be meant for them (`runs.queue.BareAnswer`)."""
+    """Note that the client has seen these interrupts: its answer without an id may be meant for them (`runs.queue.BareAnswer`)."""
     if shown := tuple(interrupt_ids):
-        with suppress(StorageUnavailableError):  # then the answer has to name its question
+        with suppress(StorageUnavailableError):  # then the answer must name its interrupt
             await services.persistence.queue.note_shown(thread_id, interrupt_ids=shown)
 
 
 def nothing(status: int = 204) -> Response:
-    """Done, with nothing to show."""
+    """Success without a body."""
     return Response(status_code=status)
 
 
 def next_page(offset: int, limit: int, found: int) -> dict[str, str]:
-    """The header that tells clients where the next page begins. `found` was asked for with one more than `limit`."""
+    """The header with the offset of the next page. `found` is the result of a query for `limit` + 1 rows."""
     return {"X-Pagination-Next": str(offset + limit)} if found > limit else {}
 
 
 def parse_last_event_id(text: str | None) -> int | None:
-    """The last event a client saw. `-1` and `0` mean none of them: from the start."""
+    """The last event a client saw. `-1` and `0` mean from the start."""
     if text is None or text.strip() == "":
         return None
     text = text.strip()
@@ -80,7 +80,7 @@ def run_headers(run: Run, then: str | None = None) -> dict[str, str]:
 
 
 def show_run(run: Run) -> Response:
-    """The run as it stands."""
+    """The current state of the run."""
     return json_response(run_wire(run), headers=run_headers(run))
 
 
@@ -94,7 +94,7 @@ def stream_run(
     modes: Sequence[str] | None = None,
     change: Change | None = None,
 ) -> Response:
-    """What the run says, from `after` on, and at the end what is left of a token that came with the request."""
+    """The run's events after `after`, and at the end the change of a token that came with the request."""
     batches = services.engine.events(principal.owner, run.thread_id, run.run_id, after=after, modes=modes)
     on_gone = _make_canceller(services, principal, run) if cancel_on_disconnect else None
     pieces, headers = frames(batches), run_headers(run, "stream")
@@ -106,7 +106,7 @@ def stream_run(
 def await_run(
     services: Services, principal: Principal, run: Run, *, cancel_on_disconnect: bool, change: Change | None = None
 ) -> Response:
-    """The run's values, when it has ended, with what is left of a token that came with the request."""
+    """The run's values once it has ended, with the change of a token that came with the request."""
     result = services.engine.result(principal.owner, run.thread_id, run.run_id)
     on_gone = _make_canceller(services, principal, run) if cancel_on_disconnect else None
     if change is None:
@@ -122,7 +122,7 @@ def await_run(
 
 
 def cancels_on_disconnect(body: RunCreate) -> bool:
-    """Whether the run is to stop when whoever asked for it goes away. Unless told, it goes on."""
+    """Whether the run stops when its client disconnects. By default it continues."""
     return body.on_disconnect == "cancel"
 
 

@@ -1,4 +1,4 @@
-"""What every route has: a body read by orjson, and the services. A body that is not JSON has been refused before (`limits.bodies`)."""
+"""What every route has: a body parsed by orjson, and the services. `limits.bodies` has already rejected bodies that are not JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stepwell.server.assembly import Services
 
 
 class JsonRequest(Request):
-    """A request whose body is parsed by orjson: faster, and strict about NaN, depth and broken characters."""
+    """A request whose body is parsed by orjson: faster, and strict about NaN, depth and invalid characters."""
 
     async def json(self) -> Any:
         if not hasattr(self, "_json"):

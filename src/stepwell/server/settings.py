@@ -1,13 +1,13 @@
-"""How the server is set up: one frozen value, from the environment and the command line. `docs/reference/environment.md` lists it.
+"""The server's settings: one frozen value, from the environment and the command line. `docs/reference/environment.md` lists them.
 
 ```
-reachable from elsewhere?        who is asked who they are
-no  (loopback, local hosts)      nobody: all requests are the local user's        STEPWELL_AUTH=required asks all the same
-yes                              everybody; without keys or tokens set up the server does not start
+reachable from elsewhere?        who must sign in
+no  (loopback, local hosts)      nobody: all requests are the local user's        STEPWELL_AUTH=required requires it anyway
+yes                              everybody; the server does not start without keys or a token issuer
 yes, with --insecure             nobody
 ```
 
-"Reachable" is also a loopback server whose STEPWELL_ALLOWED_HOSTS or STEPWELL_PUBLIC_URL names another host: it is behind a
+A loopback server also counts as reachable if STEPWELL_ALLOWED_HOSTS or STEPWELL_PUBLIC_URL names another host: it is then behind a
 proxy that others can reach.
 """
 
@@ -33,7 +33,7 @@ ASYMMETRIC = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "E
 
 @dataclass(frozen=True)
 class JwtSettings:
-    """Whose tokens are accepted. Without `jwks_url` it is asked from the issuer's discovery document."""
+    """The issuer whose tokens are accepted. Without `jwks_url`, we read it from the issuer's discovery document."""
 
     issuer: str
     audience: str
@@ -43,7 +43,7 @@ class JwtSettings:
     operator_claim: str | None = None
     operator_value: str = "true"
     roots_claim: str | None = None
-    """The claim that lists the workspace roots a user may work in; `read_roots_claim` lists those to read only."""
+    """The claim that lists the workspace roots a user may work in; `read_roots_claim` is for read-only roots."""
     read_roots_claim: str | None = None
     leeway_s: int = 30
 
@@ -59,15 +59,15 @@ class OidcSettings:
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """All of it. The defaults are those of a server for one person on one machine."""
+    """The defaults suit a server for one person on one machine."""
 
     host: str = DEFAULT_HOST
     port: int = DEFAULT_PORT
     public_url: str | None = None
-    """The server's address from outside, when it is behind a proxy."""
+    """The server's public address, if it is behind a proxy."""
     extra_hosts: tuple[str, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
-    """Addresses and networks of proxies that are believed about their clients; `*` is whatever connects."""
+    """Addresses and networks of proxies whose forwarding headers we trust; `*` trusts every connection."""
     cors_origins: tuple[str, ...] = ()
     insecure: bool = False
     always_ask: bool = False
@@ -82,58 +82,58 @@ class ServerSettings:
     max_active_runs: int | None = None
     max_streams: int | None = None
     max_file_bytes: int = 1024**3
-    """The largest file that is taken into a workspace."""
+    """The largest file that can be uploaded to a workspace."""
     tenant_max_runs: int | None = None
-    """Runs of one tenant that wait or are under way, whoever started them."""
+    """Limit on a tenant's queued and active runs, over all its users."""
     tenant_max_bytes: int | None = None
-    """What one tenant may keep in its workspaces."""
+    """Limit on the bytes in a tenant's workspaces."""
     tenant_max_operations: int | None = None
-    """Requests about files of one tenant, in a minute."""
+    """Limit on a tenant's file requests per minute."""
     run_timeout_s: int | None = None
-    """How long a run may work before it is stopped; waiting for a person is not work."""
+    """How long a run may work before it is stopped; time spent waiting for a person does not count."""
     refuse_bare_answers: bool = False
-    """Answers have to name the interrupt that they are for."""
+    """Answers must name their interrupt."""
     power_loss: bool = False
-    """Every write reaches the disk before it is confirmed, so that it outlives the machine's power too."""
+    """Every write reaches the disk before it is confirmed, so that it survives a power failure."""
     webhook_allow: tuple[str, ...] = ()
     webhook_http: bool = False
     webhook_secret: Secret | None = None
     retention_days: int | None = None
     retention_checkpoints: int | None = None
     min_free_mb: int | None = None
-    """No new runs while the disk of the database has less room than this."""
+    """No new runs while the database's disk has less free space than this."""
     log_format: LogFormat = "auto"
     log_level: LogLevel = "info"
     drain_s: int = 10
-    """How long a server that stops lets runs finish; the rest is driven on by the next."""
+    """How long a stopping server lets runs finish; the next server resumes the rest."""
     database_wait_s: int = 30
-    """How long a server that starts waits for a Postgres database that is away."""
+    """How long a starting server waits for an unavailable Postgres database."""
     notice_s: int = 0
-    """How long a server that stops goes on serving while it is not ready any more, so that load balancers turn away from it first."""
+    """How long a stopping server keeps serving while it reports not ready, so that load balancers can switch to other servers."""
 
     @property
     def reachable(self) -> bool:
-        """Others than this machine's user may be able to send requests."""
+        """Other people than this machine's user may be able to send requests."""
         return not all(is_loopback(host) for host in (self.host, *self.extra_hosts, *self._public_host))
 
     @property
     def asks_who(self) -> bool:
-        """Requests must say whose they are."""
+        """Requests need credentials."""
         return self.always_ask or self.jwt is not None or (self.reachable and not self.insecure)
 
     @property
     def allowed_hosts(self) -> tuple[str, ...]:
-        """What may stand in the `Host` header, without a port. `*` is everything."""
+        """The accepted values of the `Host` header, without a port. `*` accepts all."""
         everywhere = self.host in ("0.0.0.0", "::", "")  # noqa: S104 - compared, not bound
         if everywhere and self.asks_who and not self.extra_hosts and not self.public_url:
-            # The list guards servers that ask nobody: a page that takes over a name has no key and no cookie of that name.
+            # The list protects servers without sign-in. With sign-in, a page that rebinds a host name has no key and no cookie for it.
             return ("*",)
         bound = () if everywhere else (_bracket(self.host),)
         return tuple(dict.fromkeys((*LOCAL_HOSTS, *bound, *self.extra_hosts, *self._public_host)))
 
     @property
     def bodies_at_once_bytes(self) -> int:
-        """What all bodies that are being received may take of the memory together."""
+        """Limit on the memory for all request bodies that are being received."""
         return max(self.bodies_limit_bytes or 16 * self.body_limit_bytes, self.body_limit_bytes)
 
     @property
@@ -146,7 +146,7 @@ class ServerSettings:
 
     @property
     def webhook_rules(self) -> WebhookRules:
-        """A server that only this machine's user reaches may call this machine: the user could do that without it."""
+        """A server that only this machine's user can reach may call this machine: the user could do that anyway."""
         local = () if self.reachable or self.asks_who else ("127.0.0.0/8", "::1")
         return WebhookRules.allowing((*self.webhook_allow, *local), allow_http=self.webhook_http, secret=self.webhook_secret)
 
@@ -166,7 +166,7 @@ class ServerSettings:
         power_loss: bool = False,
         drain_s: int | None = None,
     ) -> ServerSettings:
-        """From `Settings.server`; what the command line says wins."""
+        """From `Settings.server`; the command line takes precedence."""
         read = Variables(variables)
         jwt = _jwt(read)
         return cls(
@@ -210,10 +210,10 @@ class ServerSettings:
 
 
 def require_sign_in(settings: ServerSettings, usable_keys: int) -> None:
-    """Refuse to start a server that others can reach and that could not tell them apart."""
+    """Refuse to start a server that requires sign-in but has no key or token issuer to sign in with."""
     if settings.asks_who and not usable_keys and settings.jwt is None:
         raise ConfigurationError(
-            f"The server at '{settings.host}' would ask who is there, but has no API key and no token issuer. Make a key with "
+            f"The server at '{settings.host}' requires sign-in, but has no API key and no token issuer. Create a key with "
             "`stepwell keys create --user NAME`, set STEPWELL_JWT_ISSUER and STEPWELL_JWT_AUDIENCE, or listen on 127.0.0.1 "
             "only. `--insecure` serves everybody as one user."
         )
@@ -243,7 +243,7 @@ def _jwt(read: Variables) -> JwtSettings | None:
             f"STEPWELL_JWT_ALGORITHMS names '{unfit[0]}'. Only signatures with a key pair can be checked: {', '.join(sorted(ASYMMETRIC))}."
         )
     return JwtSettings(
-        # As written: an issuer is compared letter by letter, with its slash at the end if it has one.
+        # Unchanged, because an issuer is compared exactly, including a trailing slash.
         issuer=read.text("STEPWELL_JWT_ISSUER") or issuer,
         audience=audience,
         jwks_url=read.address("STEPWELL_JWT_JWKS_URL"),

@@ -1,7 +1,7 @@
-"""Responses that take their time: server-sent events, and JSON that is not there yet.
+"""Slow responses: server-sent events, and JSON that is not ready yet.
 
 ```
-EventStream   headers and a comment at once -> frames as they come -> a comment in every quiet HEARTBEAT_S
+EventStream   headers and a comment at once -> frames as they arrive -> a comment after every quiet HEARTBEAT_S
 PatientJson   short waits: plain JSON; long ones: a newline every HEARTBEAT_S, then the JSON
 ```
 A client that goes away is noticed at once, and `on_gone` says what that means for the run. A reader that may no longer read (a key that
@@ -31,13 +31,13 @@ OPENING = b": connected\n\n"
 HEARTBEAT = b": heartbeat\n\n"
 
 Gone = Callable[[], Awaitable[object]]
-"""What to do when the client went away before the end."""
+"""Called when the client disconnects before the end."""
 
 LateHeaders = Callable[[], Awaitable[Mapping[str, str]]]
-"""Headers that are known when the result is."""
+"""Headers that are known only together with the result."""
 
 ReaderCheck = Callable[[], Awaitable[bool]]
-"""Whether the reader of a stream may go on reading."""
+"""Whether the reader of a stream still has access."""
 
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 _log = logging.getLogger("stepwell.server")
@@ -56,7 +56,7 @@ def data_frame(data: bytes) -> bytes:
 async def frames(
     batches: AsyncIterator[Sequence[RunEvent]], wanted: Callable[[str], bool] | None = None
 ) -> AsyncGenerator[bytes, None]:
-    """Each batch as one piece of text. `wanted` chooses by the event's name."""
+    """Each batch as one piece of text. `wanted` filters by the event's name."""
     async for batch in batches:
         piece = b"".join(frame(event) for event in batch if wanted is None or wanted(event.event))
         if piece:
@@ -64,7 +64,7 @@ async def frames(
 
 
 class LiveStreams:
-    """The streams that are open now, so that a server that stops can break them off: their clients come back to the next one."""
+    """The open streams, so that a stopping server can cut them: their clients then reconnect to another one."""
 
     def __init__(self) -> None:
         self._pumps: set[asyncio.Task[None]] = set()
@@ -111,10 +111,10 @@ class EventStream(Response):
         if not stayed:
             await _tell(self._on_gone)
         elif pump.cancelled():
-            # The server stops, or this reader may not read any more. No last part is sent: a client that saw a clean end would
-            # ask for the run, and if that has ended meanwhile it would not come back for the rest.
+            # The server is stopping, or this reader has lost access. We send no last part: a client that sees a clean end would ask
+            # for the run, and if that has ended in the meantime it would not reconnect for the rest.
             _log.debug("a stream was cut off")
-        elif (error := pump.exception()) is not None:  # broken off too, so that the client comes back
+        elif (error := pump.exception()) is not None:  # cut as well, so that the client reconnects
             _log.error("a stream broke off", exc_info=error)
         else:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -135,7 +135,7 @@ class EventStream(Response):
 
 
 class PatientJson(Response):
-    """The JSON that `result` gives when it is there. White space before JSON means nothing, and keeps proxies waiting.
+    """The JSON of `result` once it is ready. White space before JSON has no meaning, and keeps proxies from timing out.
 
     With `late_headers`, which are known only then, there is nothing to send meanwhile."""
 
@@ -182,7 +182,7 @@ class PatientJson(Response):
 
 
 async def _unless_gone(receive: Receive, work: asyncio.Task[Any], *beside: Coroutine[Any, Any, None]) -> bool:
-    """Let `work` run to its end unless the client goes away first. Afterwards nothing of it runs any more."""
+    """Let `work` run to its end unless the client disconnects first. When this returns, it has stopped."""
     gone = asyncio.create_task(_until_gone(receive))
     others = [gone, *(asyncio.create_task(each) for each in beside)]
     try:
@@ -195,7 +195,7 @@ async def _unless_gone(receive: Receive, work: asyncio.Task[Any], *beside: Corou
 
 
 async def _watch(pump: asyncio.Task[None], may_read: ReaderCheck | None) -> None:
-    """End the stream when its reader may not read any more."""
+    """End the stream when its reader loses access."""
     while may_read is not None:
         await asyncio.sleep(RECHECK_S)
         if not await may_read():

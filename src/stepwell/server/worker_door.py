@@ -1,8 +1,7 @@
-"""The small door of a process that serves nobody (`stepwell worker --metrics-port`): whether it is well, whether it takes runs, its
-counters.
+"""The HTTP endpoint of a worker (`stepwell worker --metrics-port`): its health, whether it claims runs, its metrics.
 
-It asks nobody who they are and shows nothing of users, so it listens where only an operator's programs reach it. It stays open while the
-process drains: not ready, but well.
+It needs no sign-in and shows no user data, so it should listen where only the operator's programs can reach it. It stays open while the
+process drains: not ready, but healthy.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from stepwell.server.responses import json_response
 
 @asynccontextmanager
 async def open_worker_door(services: Services, bound: socket.socket) -> AsyncIterator[None]:
-    """Answer on this socket until left."""
+    """Serve on this socket until the block ends."""
     config = uvicorn.Config(
         _make_door(services),
         http=BoundedHeads,
@@ -51,7 +50,7 @@ async def open_worker_door(services: Services, bound: socket.socket) -> AsyncIte
 class _Door(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals are the worker's."""
+        """The worker handles signals itself."""
         yield
 
 

@@ -127,7 +127,7 @@ def test_what_is_not_there_is_named(server: Server):
     lost = chat(server, "--thread", "00000000-0000-4000-8000-000000000000", typed="")
     assert lost.returncode == 2
     assert "No thread '00000000" in lost.stderr
-    assert chat(server, "--thread", "mine", typed="").stderr == "No thread 'mine'. /threads in a chat lists them.\n"
+    assert chat(server, "--thread", "mine", typed="").stderr == "No thread 'mine'. List them with /threads in a chat.\n"
 
 
 def test_an_assistant_is_found_by_its_name_and_a_thread_goes_on_with_its_own(server: Server):
@@ -137,7 +137,7 @@ def test_an_assistant_is_found_by_its_name_and_a_thread_goes_on_with_its_own(ser
     assert "The one who asks at " in left.stdout
     assert "there is nobody to answer" in left.stdout
     assert left.returncode == 1
-    assert re.search(rf"Go on with: \S*stepwell chat --url {server.url} --thread {thread_of(left)}\n", left.stderr)
+    assert re.search(rf"Continue with: \S*stepwell chat --url {server.url} --thread {thread_of(left)}\n", left.stderr)
     back = chat(server, "--thread", thread_of(left), typed="3\n")
     assert "The one who asks at " in back.stdout
     assert "Chosen: {'selected': ['my']}" in back.stdout
@@ -241,12 +241,12 @@ def test_a_turn_survives_a_server_that_dies_and_one_that_stops(server_process: S
         screen.type("go\n")
         screen.wait_for("word9 ")
         server_process.kill() if how == "kill" else server_process.stop()
-        screen.wait_for(f"(The connection to {server_process.url} is lost; what was asked is kept there. Trying again;")
+        screen.wait_for(f"(Lost the connection to {server_process.url}; your messages are stored there. Reconnecting;")
         server_process.start()
-        screen.wait_for("(Connected again.)")
+        screen.wait_for("(Reconnected.)")
         screen.wait_for("word199")
         screen.wait_for("you> ", times=2)
-        assert ("began this turn again" in screen.text) == (how == "kill")
+        assert ("restarted this turn" in screen.text) == (how == "kill")
         assert screen.text.count("word199") == 1
 
 

@@ -157,7 +157,7 @@ def test_an_error_of_a_local_model_is_said_once(tmp_path: Path):
 def test_a_data_folder_that_cannot_be_one_is_found_by_the_doctor(tmp_path: Path):
     (tmp_path / "file").touch()
     result = warm("doctor", cwd=tmp_path, STEPWELL_DATA_DIR=str(tmp_path / "file"))
-    assert "cannot be written: choose another with STEPWELL_DATA_DIR" in result.stdout
+    assert "not writable: choose another with STEPWELL_DATA_DIR" in result.stdout
 
 
 def test_the_demonstration_refuses_options_it_would_ignore(tmp_path: Path):
@@ -182,6 +182,4 @@ def test_ctrl_c_while_a_command_is_still_being_imported_is_quiet(tmp_path: Path)
 def test_usage_names_the_address_where_no_server_answers(tmp_path: Path):
     result = warm("usage", "--url", "http://127.0.0.1:9", cwd=tmp_path)
     assert result.returncode == 2
-    assert result.stderr.startswith(
-        "What is at http://127.0.0.1:9 did not answer as a Stepwell server does (ConnectError). Start"
-    )
+    assert result.stderr.startswith("No Stepwell server answered at http://127.0.0.1:9 (ConnectError). Start")

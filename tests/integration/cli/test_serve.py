@@ -175,7 +175,7 @@ def test_a_folder_for_uploads_that_cannot_be_made_refuses_the_start(tmp_path: Pa
     (tmp_path / "file").touch()
     said = refused(tmp_path, STEPWELL_UPLOAD_DIR=str(tmp_path / "file" / "uploads")).stderr
     assert said.startswith(
-        "Nothing can be stored in 'uploads', which STEPWELL_UPLOAD_DIR names: Not a directory. Let this user write"
+        "Cannot write to the folder 'uploads' of STEPWELL_UPLOAD_DIR: Not a directory. Give this user write access"
     )
 
 
@@ -234,7 +234,7 @@ async def test_a_run_that_outlasts_the_drain_goes_on_at_the_next_start(tmp_path:
         async with get_client(url=server.url, api_key=None) as client:
             thread_id, run_id = await start_long_answer(client)
             assert await asyncio.to_thread(server.stop) == 0
-            assert "\n  1 run not done in time: to be continued at the next start\n" in server.output
+            assert "\n  1 run not finished in time; will resume at the next start\n" in server.output
             await asyncio.to_thread(server.start)
             values = await asyncio.wait_for(client.runs.join(thread_id, run_id), 60)
             assert values["messages"][-1]["content"].endswith("word199")
@@ -292,10 +292,10 @@ async def test_ctrl_c_says_at_once_what_is_waited_for(server_process: Server, cl
 
     await until(told)
     assert "Stopped." not in server_process.output, "the run is still under way"
-    assert "Ctrl-C again ends now" in server_process.output
+    assert "Press Ctrl-C again to stop now" in server_process.output
     assert await asyncio.to_thread(server_process.wait) == 0
     assert server_process.output.endswith("Stopped.\n")
-    assert "not done in time" not in server_process.output
+    assert "not finished in time" not in server_process.output
 
 
 def test_a_server_without_runs_stops_without_ado(server_process: Server):
@@ -316,7 +316,7 @@ async def test_a_second_signal_does_not_wait(server_process: Server, client: Lan
     await until(takes_no_connection)  # the first has been heard; the run has seconds of work left, and would be waited for
     server_process.signal(signal.SIGTERM)
     assert await asyncio.to_thread(server_process.wait) == 128 + signal.SIGTERM
-    assert server_process.output.endswith("Ended at once. Runs that were under way go on at the next start.\n")
+    assert server_process.output.endswith("Stopped immediately. Active runs resume at the next start.\n")
 
 
 async def test_whoever_waits_for_a_run_that_ends_in_time_gets_its_values(server_process: Server, client: LangGraphClient):

@@ -143,7 +143,7 @@ def test_what_a_crash_left_is_recovered_or_settled(till: Till):
     asyncio.run(till.leave_swap("alice", 64))
     assert json.loads(till.run("sessions", "--json").out)[0]["state"] == "redeeming"
     recovered = till.run("recover")
-    assert (recovered.code, recovered.out) == (0, "Nothing is under way any more.\n"), recovered.err
+    assert (recovered.code, recovered.out) == (0, "No swaps are in progress.\n"), recovered.err
     assert json.loads(till.run("owed", "--json").out)["mints"][0]["balances_sats"] == 63
 
     operation_id = asyncio.run(till.leave_swap("bob", 32))
@@ -151,7 +151,7 @@ def test_what_a_crash_left_is_recovered_or_settled(till: Till):
     listed = till.run("unknown")
     assert (operation_id in listed.out, "signed a part" in listed.out) == (True, True)
     settled = till.run("settle", operation_id)
-    assert (settled.code, "is done. The mint had done it." in settled.out) == (0, True), settled
+    assert (settled.code, "is done. The mint had completed it." in settled.out) == (0, True), settled
     again = till.run("settle", operation_id, "--json")
     assert (again.code, json.loads(again.out)["state"]) == (0, "done")
     assert json.loads(till.run("owed", "--json").out)["total_sats"] == 63 + 31
@@ -169,7 +169,7 @@ def test_money_that_was_stolen_is_found_and_cannot_be_settled_away(till: Till):
     asyncio.run(till.keep(steal))
     robbed = till.run("audit")
     assert robbed.code == 1
-    assert "99 sats that are counted as held were spent by somebody else" in robbed.out
+    assert "99 sats that the ledger counts as held were spent elsewhere" in robbed.out
 
     swept = till.run("sweep", STEPWELL_PAYMENT_IDLE_HOURS="1")
     assert (swept.code, numbers(swept)) == (0, [0, 0, 0, 0]), "it is not idle yet"
@@ -181,7 +181,7 @@ def test_money_that_was_stolen_is_found_and_cannot_be_settled_away(till: Till):
         return operation.operation_id
 
     stuck = till.run("settle", asyncio.run(till.keep(end)))
-    assert (stuck.code, "Nobody knows more than before." in stuck.out) == (1, True)
+    assert (stuck.code, "The outcome is still unknown." in stuck.out) == (1, True)
 
 
 def test_a_mint_that_is_down_is_named_and_hides_nothing(till: Till):
@@ -221,7 +221,7 @@ def test_earnings_are_paid_out_and_had_again_until_they_are_spent(till: Till, tm
     assert decode_token(again.out).amount == 10
     assert asyncio.run(till.spend(again.out)) == 10
     assert numbers(till.run("sweep")) == [0, 0, 1, 0]
-    assert till.run("payouts").out == "No payout waits to be spent.\n"
+    assert till.run("payouts").out == "No unspent payouts.\n"
     spent = till.run("payout", "--again", line["payout_id"])
     assert (spent.code, spent.out, f"Payout '{line['payout_id']}' was spent" in spent.err) == (2, "", True)
 
@@ -241,7 +241,7 @@ async def test_a_server_is_asked_by_its_operators_only(till: Till, tmp_path: Pat
             return await asyncio.to_thread(till.run, *arguments, "--url", server.url, STEPWELL_API_KEY=key)
 
         beside = await asyncio.to_thread(till.run, "payout")
-        assert (beside.code, "A server uses the database 'server.db'" in beside.err) == (2, True)
+        assert (beside.code, "A server is using the database 'server.db'" in beside.err) == (2, True)
         refused = await ask("sessions", key=user)
         assert (refused.code, "'wallet:all' is for operators" in refused.err) == (2, True)
 
@@ -252,7 +252,7 @@ async def test_a_server_is_asked_by_its_operators_only(till: Till, tmp_path: Pat
         assert (await ask("show", "nothing")).err.startswith("No payment session 'nothing'.")
         assert operation_id in (await ask("unknown")).out
         assert (await ask("settle", operation_id)).code == 0
-        assert (await ask("recover")).out == "Nothing is under way any more.\n"
+        assert (await ask("recover")).out == "No swaps are in progress.\n"
         assert (await ask("audit")).code == 0
 
         headers = {"x-api-key": root}

@@ -83,6 +83,6 @@ def test_money_is_not_moved_beside_a_server(place: Place, postgres_url: str, in_
     for command in (["sweep"], ["recover"], ["payout"], ["settle", "x"]):
         refused = place.run("wallet", *command, STEPWELL_DATABASE_URL=postgres_url, **PAYMENTS)
         assert refused.returncode == 2
-        assert "money is moved by one of us at a time. Ask the server with --url" in refused.stderr
+        assert "only one process may move money. Ask the server with --url" in refused.stderr
     read = place.run("wallet", "owed", STEPWELL_DATABASE_URL=postgres_url, **PAYMENTS)
     assert read.returncode == 0, read.stderr

@@ -187,7 +187,7 @@ def test_a_new_question_does_not_pass_over_a_plan_that_waits(world: OfflineWorld
     left = command(question_about(world), "")
     refused = command(question_about(world, 1), "a\n", thread=left.thread)
     assert (refused.code, world.count()) == (1, 0)
-    assert "still waits for an answer" in refused.screen
+    assert "is waiting for your answer" in refused.screen
     assert f"stepwell research --continue {left.thread}" in refused.screen
     assert command(None, "a\n", thread=left.thread).code == 0
     assert command(question_about(world, 1), "a\n", thread=left.thread).code == 0
@@ -334,13 +334,13 @@ def test_notes_and_pages_of_the_user_are_sources(world: OfflineWorld, command: C
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        (ResearchOptions("  "), "There is no question"),
-        (ResearchOptions("why " * 2000), "at most 4,000 are taken"),
+        (ResearchOptions("  "), "The question is missing"),
+        (ResearchOptions("why " * 2000), "the limit is 4,000"),
         (
             ResearchOptions("q", context=[Path("nowhere.txt")]),
-            "There is no file or folder 'nowhere.txt', which --context names",
+            "There is no file or folder 'nowhere.txt', named by --context",
         ),
-        (ResearchOptions("q", form="pdf"), "name it with --out"),
+        (ResearchOptions("q", form="pdf"), "Name one with --out"),
         (ResearchOptions("q", out=Path("a.xls")), "no format 'xls'"),
         (ResearchOptions("q", out=Path("nowhere/report.pdf")), "There is no folder 'nowhere' to write 'report.pdf' into"),
         (ResearchOptions("q", out=Path(__file__) / "report.md"), "There is no folder"),
@@ -454,7 +454,7 @@ async def test_a_research_on_a_server_is_approved_read_and_exported_here(
         with pytest.raises(RunError, match="Nothing was researched there"):
             await asyncio.to_thread(export.run, empty, form="md", out=None, url=url, settings=Settings())
     assert f"stepwell export {thread} --url {url}" in screen
-    assert "kept on the server" in screen
+    assert "stored on the server" in screen
     assert out.read_text().strip() in capsys.readouterr().out
     assert "[1]" in out.read_text()
     assert (tmp_path / "exported.md").read_text() == out.read_text()
@@ -621,4 +621,4 @@ def test_past_researches_are_listed_and_found(
     assert first.thread in found
     assert second.thread not in found
     assert listing.run("zebra", settings=settings) == 1
-    assert "None of 2 researches asks about 'zebra'." in capsys.readouterr().out
+    assert "None of the 2 researches matches 'zebra'." in capsys.readouterr().out

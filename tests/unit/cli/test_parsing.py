@@ -11,11 +11,11 @@ from stepwell.cli import main
     ("given", "said"),
     [
         (["serv"], "stepwell: argument COMMAND: there is no 'serv'. Did you mean 'serve'?"),
-        (["serve", "--prot", "1"], "stepwell serve: There is no option '--prot' here. Did you mean '--port'?"),
-        (["serve", "--prot=1"], "stepwell serve: There is no option '--prot=1' here. Did you mean '--port'?"),
+        (["serve", "--prot", "1"], "stepwell serve: Unknown option '--prot'. Did you mean '--port'?"),
+        (["serve", "--prot=1"], "stepwell serve: Unknown option '--prot=1'. Did you mean '--port'?"),
         (["chat", "tutr"], "stepwell chat: argument APP: there is no 'tutr'. Did you mean 'tutor'?"),
         (["db", "mov"], "stepwell db: argument ACTION: there is no 'mov'. Did you mean 'move'?"),
-        (["doctor", "now"], "stepwell doctor: There is no argument 'now' here."),
+        (["doctor", "now"], "stepwell doctor: Unknown argument 'now'."),
         (["models", "zzz"], "stepwell models: argument ACTION: there is no 'zzz'. Choose from: list, pull, load, remove."),
     ],
 )

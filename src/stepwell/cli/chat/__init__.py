@@ -1,5 +1,5 @@
-"""`stepwell chat`: `arguments` decides between `command`, with an agent in this process, and `on_server`, with an assistant of a server.
+"""`stepwell chat`: `arguments` chooses between `command`, for an agent in this process, and `on_server`, for an assistant on a server.
 
-Both hand over to `loop`, the prompt with its slash commands; `view` shows turns and what a thread keeps. Importing this package imports
+Both use `loop`, the prompt with its slash commands; `view` shows turns and the contents of a thread. Importing this package imports
 nothing, so that `--help` stays fast.
 """

@@ -1,6 +1,6 @@
 """The arguments of `stepwell chat`, and whether it talks to an agent in this process or on a server.
 
-Read for `--help`: it must stay light.
+`--help` imports this module, so it must stay light.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from stepwell.errors import needs_extra
 from stepwell.server.addresses import DEFAULT_URL
 
 APPS: Mapping[str, str] = {"tutor": "deeptutor"}
-"""What can be named after `chat`, and its graph on a server."""
+"""App name on the command line -> its graph on a server."""
 
 
 def add_chat(commands: Any) -> None:
@@ -22,26 +22,34 @@ def add_chat(commands: Any) -> None:
         "chat", help="talk to a deep agent in the terminal", description="Talk to a deep agent in the terminal."
     )
     chat.add_argument(
-        "app", metavar="APP", nargs="?", choices=APPS, help="`tutor`: develop an argument by questions; otherwise a plain agent"
+        "app",
+        metavar="APP",
+        nargs="?",
+        choices=APPS,
+        help="`tutor` develops an argument by asking you questions (default: a plain agent)",
     )
     chat.add_argument(
-        "--model", metavar="PROVIDER:NAME", help="the model to use, e.g. ollama:llama3.2; otherwise the environment decides"
+        "--model", metavar="PROVIDER:NAME", help="the model to use, such as ollama:llama3.2 (default: from the environment)"
     )
-    chat.add_argument("--once", metavar="TEXT", help="send this one message, print the answer and leave")
+    chat.add_argument("--once", metavar="TEXT", help="send this one message, print the answer and exit")
     chat.add_argument(
         "--ask-before", metavar="TOOL", action="append", default=[], help="ask before this tool runs (may be repeated)"
     )
     chat.add_argument("--demo", action="store_true", help="play a scripted demonstration; needs no model")
     chat.add_argument(
-        "--url", metavar="ADDRESS", nargs="?", const=DEFAULT_URL, help=f"talk to an agent on this server; alone, {DEFAULT_URL}"
+        "--url",
+        metavar="ADDRESS",
+        nargs="?",
+        const=DEFAULT_URL,
+        help=f"talk to an agent on this server (without ADDRESS: {DEFAULT_URL})",
     )
-    chat.add_argument("--assistant", metavar="NAME", help="which of the server's assistants, by name or id")
-    chat.add_argument("--thread", metavar="ID", help="continue this thread of the server")
+    chat.add_argument("--assistant", metavar="NAME", help="talk to this assistant of the server, by name or id")
+    chat.add_argument("--thread", metavar="ID", help="continue this thread on the server")
     chat.add_argument(
         "--project",
         metavar="FOLDER",
         type=Path,
-        help="the folder in which the agent works on your files, after asking; with `tutor`, this folder if nothing is said",
+        help="a folder in which the agent may work on your files; it asks before each change (default with `tutor`: the current folder)",
     )
 
 
@@ -50,7 +58,7 @@ def run_chat(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> 
     project = _read_project(parser, arguments)
     if arguments.demo and (builds or arguments.once is not None):
         parser.error(
-            "--demo plays its own script, so --model, --once and --ask-before cannot apply. Leave them out, or --demo."
+            "--demo plays its own script, so --model, --once and --ask-before have no effect. Leave them out, or leave out --demo."
         )
     if arguments.url is None and not arguments.assistant and not arguments.thread:
         if arguments.app == "tutor":
@@ -64,9 +72,7 @@ def run_chat(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> 
 
         return chat.run(model=arguments.model, once=arguments.once, demo=arguments.demo, ask_before=tuple(arguments.ask_before))
     if builds or arguments.demo:
-        parser.error(
-            "An agent on a server has its own model and rules, so --model, --ask-before and --demo cannot apply there."
-        )
+        parser.error("An agent on a server has its own model and rules. Leave out --model, --ask-before and --demo.")
     return _run_on_server(arguments, project)
 
 
@@ -78,12 +84,12 @@ def _read_project(parser: argparse.ArgumentParser, arguments: argparse.Namespace
     if arguments.app is None and not on_server:
         parser.error("--project is for an agent that works on your files: `stepwell chat tutor`, or one on a server (--url).")
     if given.exists() and not given.is_dir():
-        parser.error(f"--project: '{given}' is a file. Name the folder that the project is in.")
+        parser.error(f"--project: '{given}' is a file. Name the project's folder.")
     if not given.exists():
         if not given.absolute().parent.is_dir():
-            parser.error(f"--project: there is no folder '{given.parent}' to make '{given.name}' in. Check the path.")
+            parser.error(f"--project: there is no folder '{given.parent}' to create '{given.name}' in. Check the path.")
         given.mkdir()
-        print(f"Made the folder '{given}' for the project.")
+        print(f"Created the folder '{given}' for the project.")
     return given
 
 

@@ -1,6 +1,6 @@
 """`stepwell chat` with an agent in this process: choose a model, build the agent, talk.
 
-Files live in the agent's state, so nothing on the disk is touched. A chat with an assistant of a server is `on_server`.
+Files live in the agent's state; nothing is written to disk. `on_server` is for chats with an assistant on a server.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SCRIPTED = "This is a scripted demonstration: real agent, real tools, every repl
 
 
 def run(*, model: str | None, once: str | None, demo: bool, ask_before: tuple[str, ...] = ()) -> int:
-    """The command; gives the exit code."""
+    """Run the command and return its exit code."""
     terminal = Terminal(sys.stdin, sys.stdout)
     if demo:
         terminal.line(SCRIPTED)
@@ -33,7 +33,7 @@ def run(*, model: str | None, once: str | None, demo: bool, ask_before: tuple[st
     try:
         chosen = choose_model(model) or _last_resort(terminal, once)
         agent = _build(chosen, ask_before, terminal) if chosen else None
-    except ConfigurationError as error:  # what is configured cannot be used: said, and never hidden behind a demonstration
+    except ConfigurationError as error:  # report a broken configuration; never fall back to a demonstration
         print(error, file=sys.stderr)
         return 2
     if agent is None:
@@ -45,7 +45,7 @@ def run(*, model: str | None, once: str | None, demo: bool, ask_before: tuple[st
 
 
 def choose_model(model: str | None) -> Any:
-    """The model that was asked for or configured; None if nothing is."""
+    """The requested or configured model; None if there is neither."""
     from stepwell.models import model_from_environment, resolve_model
     from stepwell.settings import Settings
 
@@ -56,7 +56,7 @@ def choose_model(model: str | None) -> Any:
 
 
 def _last_resort(terminal: Terminal, once: str | None) -> Any:
-    """The embedded model where somebody waits for a reply; None where a demonstration serves better."""
+    """The embedded model, if a person or `--once` needs a reply; None if a demonstration is more useful."""
     if once is None and not terminal.interactive:
         return None
     try:
@@ -68,14 +68,14 @@ def _last_resort(terminal: Terminal, once: str | None) -> Any:
 
 
 def _resolve_embedded(terminal: Terminal) -> Any:
-    """The embedded model, with a plain word on what to expect of it."""
+    """The embedded model. Tells the user what to expect of it."""
     from stepwell.models import find_local_model, resolve_model
 
     try:
         model = resolve_model(None, embedded_fallback=True)
     except MissingExtraError as error:
         raise ModelUnavailableError(
-            "No model is configured. Set a provider's key, such as ANTHROPIC_API_KEY, or install one that runs here: "
+            "No model is configured. Set a provider's key, such as ANTHROPIC_API_KEY, or install a local model: "
             f"pip install 'stepwell[{error.extra}]'"
         ) from error
     known = find_local_model(str(getattr(model, "model", "")))
@@ -93,12 +93,12 @@ def _build(model: Any, ask_before: tuple[str, ...], terminal: Terminal) -> Any:
     if not capabilities_of(model).tools:
         terminal.line(SMALL_MODEL)
         if ask_before:
-            terminal.line("So --ask-before has nothing to ask about.")
+            terminal.line("So --ask-before has no effect.")
     return build(model, checkpointer=InMemorySaver(), interrupt_on=dict.fromkeys(ask_before, True))
 
 
 def _showing_local_models() -> AbstractContextManager[None]:
-    """Downloading and loading a local model take a while; the progress goes beside the conversation."""
+    """Downloading and loading a local model can take a while; show the progress on standard error."""
     from stepwell.cli.model_progress import show_progress
     from stepwell.models import process_local_models
     from stepwell.settings import Settings

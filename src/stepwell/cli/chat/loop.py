@@ -1,6 +1,6 @@
 """`stepwell chat` as a person sees it: a prompt, turns, and commands that begin with a slash.
 
-Ctrl-C stops a turn, Ctrl-D leaves. It knows conversations and the terminal, and not where the agent is.
+Ctrl-C stops a turn, Ctrl-D leaves. This module knows conversations and the terminal, but not where the agent runs.
 """
 
 from __future__ import annotations
@@ -19,39 +19,41 @@ from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.errors import StepwellError
 
 TITLE_CHARS = 60
-"""A thread is listed under the beginning of its first message."""
+"""A thread's title is the beginning of its first message."""
 
-NOTHING_SAID = "(The turn ended without a word. This chat shows what an assistant keeps in the 'messages' of its state.)"
-NO_DEVICE = "The agent asks for files on your device, and goes on waiting. With --project FOLDER it can work in a folder here."
-NOBODY = "The agent asks, and there is nobody to answer."
+NOTHING_SAID = "(The turn ended without output. This chat shows only the 'messages' of an assistant's state.)"
+NO_DEVICE = (
+    "The agent is waiting for files on your device. Start the chat with --project FOLDER to let it work in a folder here."
+)
+NOBODY = "The agent asks a question, but there is nobody to answer."
 WELCOME = "Stepwell. Type a message; /help lists the commands, Ctrl-C stops a turn, Ctrl-D leaves."
-HELP = """/files         the files the agent keeps
-/files PATH    show one of them
-/todos         the agent's plan
-/new           begin another thread
-/threads       the threads that can be continued
-/thread ID     continue one of them; without an id, say which this is
-/help          this list
-/quit          leave (so does Ctrl-D)"""
+HELP = """/files         list the agent's files
+/files PATH    show a file
+/todos         show the agent's plan
+/new           start a new thread
+/threads       list the threads you can continue
+/thread ID     continue a thread; without an id, show the current one
+/help          show this list
+/quit          leave (or press Ctrl-D)"""
 
 
 class Device(Protocol):
-    """What carries out operations on the user's files. `project` has one over a folder."""
+    """Carries out operations on the user's files. `project` has one that works in a folder."""
 
     @property
     def project_id(self) -> str: ...
 
     def answer(self, question: Mapping[str, Any], claim: Callable[[], str | None]) -> dict[str, Any]:
-        """The results of a `client_tool_execution`. `claim` is called once, just before anything is done."""
+        """The results of a `client_tool_execution`. Calls `claim` just before it does anything."""
         ...
 
 
 class UnansweredError(EOFError):
-    """The input ended where the agent waits for an answer, not at our prompt."""
+    """The input ended while the agent was waiting for an answer, not at our prompt."""
 
 
 class Chat:
-    """Joins conversations and a terminal. It begins with a new thread unless it is given one."""
+    """Connects conversations with a terminal. Starts a new thread unless it gets a session."""
 
     def __init__(
         self,
@@ -65,7 +67,7 @@ class Chat:
         for_agent: Collection[str] = (),
         more_help: str = "",
     ) -> None:
-        """`device` carries out what a run asks of the user's device; `for_agent` are commands that go to the agent as they are."""
+        """`device` carries out what a run asks of the user's device; `for_agent` are slash commands to pass to the agent unchanged."""
         self._runner = runner
         self._terminal = terminal
         self._conversations = conversations
@@ -80,7 +82,7 @@ class Chat:
         return self._session.thread_id
 
     def converse(self) -> int:
-        """Go round until the person leaves."""
+        """Read and answer messages until the person leaves."""
         self._terminal.line(WELCOME)
         while True:
             try:
@@ -99,7 +101,7 @@ class Chat:
                 self._terminal.line("(Ctrl-D leaves)")
 
     def only(self, text: str) -> int:
-        """One message for a script; an interrupt that nobody is there to answer ends it."""
+        """Send one message, for scripts. Ends with code 1 at an interrupt that nobody can answer."""
         try:
             return self.once(text)
         except EOFError:
@@ -107,14 +109,14 @@ class Chat:
             return 1
 
     def once(self, text: str) -> int:
-        """One message and everything that follows from it."""
+        """Send one message and handle everything that follows from it."""
         message: dict[str, Any] = {"messages": [{"role": "user", "content": text}]}
         if self._device is not None:
             message["current_project_id"] = self._device.project_id
         return self._turn(self._session.send(message, title=text[:TITLE_CHARS]), if_silent=NOTHING_SAID)
 
     def catch_up(self) -> int:
-        """Show where a thread stands: the last answer, a turn that is still under way, interrupts that wait."""
+        """Show the state of a thread: the last answer, a turn still in progress, open interrupts."""
         if answer := last_answer(self._runner.run(self._session.values())):
             self._terminal.line(answer)
         return self._turn(self._session.follow())
@@ -124,7 +126,7 @@ class Chat:
         self._dialogue = Dialogue(self._runner, session, ChatView(self._terminal), self._answer)
 
     def _answer(self, interrupts: Sequence[OpenInterrupt]) -> dict[str, Any]:
-        """Those for the device are carried out; the others are put to the person."""
+        """The device carries out its own interrupts; the person answers the others."""
         device = self._device
         for_device = [each for each in interrupts if is_device_request(each.value)]
         if device is None and for_device:
@@ -149,7 +151,7 @@ class Chat:
         except StepwellError as error:
             self._terminal.line(f"The turn failed: {error}")
             return 1
-        except Exception as error:  # whatever a provider or a tool raised, the conversation can go on
+        except Exception as error:  # whatever a provider or a tool raised, the conversation can continue
             self._terminal.line(f"The turn failed: {type(error).__name__}: {error}")
             return 1
         match ending:

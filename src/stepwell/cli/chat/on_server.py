@@ -32,7 +32,7 @@ _FIRST_CONTACT_S = 5.0
 
 
 def run(*, url: str, assistant: str | None, thread: str | None, once: str | None, project: Path | None = None) -> int:
-    """The command; gives the exit code."""
+    """Run the command and return its exit code."""
     terminal = Terminal(sys.stdin, sys.stdout)
     with asyncio.Runner() as runner, open_client(runner, url, Settings.load()) as (client, address):
         chosen = runner.run(_choose(client, address, assistant, thread))
@@ -46,7 +46,7 @@ def run(*, url: str, assistant: str | None, thread: str | None, once: str | None
 
 
 def _talk(chat: Chat, where: str, url: str, once: str | None, *, continued: bool, more: str = "") -> int:
-    """`more` are arguments that whoever goes on with the thread needs too."""
+    """`more` are further arguments that the user needs to continue the thread."""
     if once is not None:
         code = chat.only(once)
         print(f"Thread {chat.thread_id}", file=sys.stderr)
@@ -55,10 +55,10 @@ def _talk(chat: Chat, where: str, url: str, once: str | None, *, continued: bool
     if continued:
         try:
             chat.catch_up()
-        except EOFError:  # an interrupt waits, and nobody is there; it goes on waiting
+        except EOFError:  # nobody can answer the open interrupt; it stays open
             return 0
     code = chat.converse()
-    print(f"Go on with: {_carry_on(url, chat.thread_id)}{more}", file=sys.stderr)
+    print(f"Continue with: {_carry_on(url, chat.thread_id)}{more}", file=sys.stderr)
     return code
 
 
@@ -67,7 +67,7 @@ def _carry_on(url: str, thread_id: str) -> str:
 
 
 class RemoteConversations:
-    """The threads of the user at the server, whichever assistant answered there."""
+    """All threads of the user on the server, whichever assistant answered in them."""
 
     def __init__(self, line: ServerLine, new_id: Callable[[], str] = lambda: str(uuid4())) -> None:
         self._line = line
@@ -80,8 +80,8 @@ class RemoteConversations:
         with as_sentences(self._line.url, _carry_on(self._line.url, thread_id)):
             try:
                 await self._line.client.threads.get(thread_id)
-            except (NotThereError, UnprocessableEntityError):  # unprocessable: it is not even an id
-                raise NotFoundError("thread", thread_id, "/threads in a chat lists them.") from None
+            except (NotThereError, UnprocessableEntityError):  # unprocessable: not a valid id
+                raise NotFoundError("thread", thread_id, "List them with /threads in a chat.") from None
         return self._session(thread_id, known=True)
 
     async def newest(self) -> list[ThreadLine]:
@@ -100,7 +100,7 @@ def _about(thread: Mapping[str, Any]) -> str:
 
 
 async def _choose(client: LangGraphClient, url: str, wanted: str | None, thread: str | None) -> Assistant:
-    """The assistant to talk to, by id, name or graph; if none is named, the thread's own, or the server's usual or only one."""
+    """The assistant to talk to, by id, name or graph. Default: the thread's own, else `USUAL_ASSISTANT`, else the first one found."""
     await _first_contact(url)
     try:
         found = await client.assistants.search(limit=100)
@@ -118,7 +118,7 @@ async def _choose(client: LangGraphClient, url: str, wanted: str | None, thread:
 
 
 async def _assistant_of(client: LangGraphClient, thread: str) -> str | None:
-    """Who answered on the thread last. That there is no such thread is found when it is opened."""
+    """The assistant that last answered in the thread. A missing thread is reported later, when it is opened."""
     try:
         metadata = (await client.threads.get(thread))["metadata"] or {}
     except (NotThereError, UnprocessableEntityError):
@@ -128,7 +128,7 @@ async def _assistant_of(client: LangGraphClient, thread: str) -> str | None:
 
 
 def _find(found: Sequence[Assistant], wanted: str) -> Assistant | None:
-    """A graph's own assistant has the graph's name; others of the graph have names of their own."""
+    """A graph's default assistant has the graph's name; its other assistants have their own names."""
     for part in ("assistant_id", "name", "graph_id"):
         for assistant in found:
             if cast("Mapping[str, Any]", assistant)[part] == wanted:
@@ -141,15 +141,15 @@ def _name(assistant: Assistant) -> str:
 
 
 async def _first_contact(url: str) -> None:
-    """Whether a server is there. The client itself would keep trying, and a person waiting, for far too long."""
+    """Fail quickly if no server answers. The client itself would keep retrying for far too long."""
     try:
         async with httpx.AsyncClient(base_url=url, timeout=_FIRST_CONTACT_S, trust_env=False) as http:
             response = await http.get("/ok")
     except httpx.HTTPError as error:
         raise ConfigurationError(
-            f"No server answers at {url}. Start one with `{spell_command('serve')}`, or name another with --url."
+            f"No server answers at {url}. Start one with `{spell_command('serve')}`, or set another address with --url."
         ) from error
     if response.status_code != 200:
         raise ConfigurationError(
-            f"What answers at {url} is not such a server (it said {response.status_code} to /ok). Check --url."
+            f"The server at {url} is not a Stepwell server (it answered {response.status_code} to /ok). Check --url."
         )

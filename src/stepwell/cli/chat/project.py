@@ -1,7 +1,7 @@
-"""A folder in the place of the browser's project: the same operations, approvals and claims, in a terminal.
+"""A folder instead of the browser's project: the same operations, approvals and claims, in a terminal.
 
-What a run wants to read is read; what it wants to change is shown as a diff and asked for, once for all files of one step. `a` allows
-every later change in this folder.
+A run may read files without asking. For changes the user sees a diff and is asked once per step, for all its files. `a` allows every
+later change in this folder.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from stepwell.backends.folder_device import DeviceChange, FolderDevice
 from stepwell.cli.dialogue.terminal import Terminal
 
 FOR_TUTOR = frozenset({"/hint", "/tell", "/skip", "/edit", "/withdraw", "/ground", "/objection", "/lint", "/export"})
-"""Commands that the tutor understands itself."""
-TUTOR_HELP = """/hint          a hint, a little more each time
-/tell          the words themselves ("just tell me" does the same)
+"""Slash commands that the tutor itself handles."""
+TUTOR_HELP = """/hint          get a hint, more explicit each time
+/tell          get the wording itself (or type "just tell me")
 /edit ID WORDS, /withdraw ID, /ground WORDS, /objection WORDS    change a clause, or add one
-/lint          what a careful reader would mark
-/export FORM   the whole argument: md, json, argdown, mermaid"""
+/lint          list what a careful reader would mark
+/export FORM   export the whole argument: md, json, argdown, mermaid"""
 CHOICES = "[y]es, [n]o and why, [a]lways in this folder"
 _SHOWN_LINES = 30
 _KEPT_BY_CODE = ("/argument.json", "/log.md")
-"""They follow from seminar.md, whose change is shown."""
+"""Generated from seminar.md, whose diff is shown instead."""
 
 
 class FolderProject:
@@ -42,7 +42,7 @@ class FolderProject:
         return self._name
 
     def answer(self, question: Mapping[str, Any], claim: Callable[[], str | None]) -> dict[str, Any]:
-        """The answer to a `client_tool_execution`: claimed after the person's yes, just before it is carried out."""
+        """The answer to a `client_tool_execution`. Claims it after the person's approval, just before carrying it out."""
         claims: list[str | None] = []
 
         def approve(changes: Sequence[DeviceChange]) -> bool | str:
@@ -85,4 +85,4 @@ def _describe(change: DeviceChange) -> str:
 def _shorten(diff: str) -> str:
     lines = [line for line in diff.splitlines()[2:] if not line.startswith("@@")]
     more = len(lines) - _SHOWN_LINES
-    return "\n".join([*lines[:_SHOWN_LINES], *([f"... {more} lines more"] if more > 0 else [])])
+    return "\n".join([*lines[:_SHOWN_LINES], *([f"... {more} more lines"] if more > 0 else [])])

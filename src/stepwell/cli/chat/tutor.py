@@ -1,7 +1,7 @@
-"""`stepwell chat tutor`: a seminar in the terminal, with a folder of this machine in the place of the browser's project.
+"""`stepwell chat tutor`: a seminar in the terminal, with a local folder instead of the browser's project.
 
-The conversation lives in this process; the argument lives in the folder, and the next chat there goes on with it. Without a model that
-can use tools the tutor asks from the method alone, and says so itself.
+The conversation lives in this process; the argument lives in the folder, where the next chat continues it. Without a model that can use
+tools, the tutor asks questions from the method alone, and says so.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from stepwell.errors import ConfigurationError
 
 
 def run(*, model: str | None, once: str | None, demo: bool, ask_before: tuple[str, ...], project: Path | None) -> int:
-    """The command; gives the exit code."""
+    """Run the command and return its exit code."""
     terminal = Terminal(sys.stdin, sys.stdout)
     if demo:
         return _demonstrate(terminal)
@@ -33,7 +33,7 @@ def run(*, model: str | None, once: str | None, demo: bool, ask_before: tuple[st
         return 2
     folder = project or Path()
     if once is None:
-        terminal.line(f"Your project is the folder {folder.resolve().name}. Nothing is written there before you allow it.")
+        terminal.line(f"Your project is the folder {folder.resolve().name}. Nothing is written there without your permission.")
     with asyncio.Runner() as runner:
         device = FolderProject(folder, terminal)
         chat = Chat(runner, terminal, GraphConversations(agent), device=device, for_agent=FOR_TUTOR, more_help=TUTOR_HELP)
@@ -49,7 +49,7 @@ def _build(model: Any, ask_before: tuple[str, ...]) -> Any:
 
 
 def _demonstrate(terminal: Terminal) -> int:
-    """A whole seminar by a scripted model and a scripted person, in a folder that is thrown away."""
+    """A whole seminar by a scripted model and a scripted person, in a temporary folder."""
     from langgraph.checkpoint.memory import InMemorySaver
 
     from stepwell.cli.demo.tutor import PERSON, REQUEST, build_demo_tutor
@@ -60,7 +60,7 @@ def _demonstrate(terminal: Terminal) -> int:
 
 
 def play_person(runner: asyncio.Runner, terminal: Terminal, tutor: Any, folder: Path, lines: Sequence[str]) -> int:
-    """A tutor talks to somebody whose lines are written down. Saves are allowed from the first one on."""
+    """Let a tutor talk to a person whose lines are scripted. The person allows all saves."""
     person = iter(lines)
 
     def answer(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What a chat shows: a turn as it happens, and what a thread keeps (the last answer, the plan, the files)."""
+"""What a chat shows: a turn as it happens, and the contents of a thread (the last answer, the plan, the files)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stepwell.cli.dialogue.terminal import Terminal
 
 
 class ChatView:
-    """Shows the runs of one thread. One for each thread: a resumed turn refers to calls of the one before."""
+    """Shows the runs of one thread. Use one per thread: a resumed turn refers to calls of the turn before."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -36,19 +36,19 @@ class ChatView:
 
 
 def last_answer(values: Mapping[str, Any]) -> str:
-    """The newest text that an agent said; empty if there is none."""
+    """The agent's newest text; empty if there is none."""
     messages = values.get("messages")
     said = [text_of(message) for message in messages if is_from_agent(message)] if isinstance(messages, list) else []
     return next((text for text in reversed(said) if text), "")
 
 
 def todos_of(values: Mapping[str, Any]) -> list[Mapping[str, str]]:
-    """The agent's present plan."""
+    """The agent's current plan."""
     return list(values.get("todos") or [])
 
 
 def files_of(values: Mapping[str, Any]) -> dict[str, str]:
-    """Path -> text of every file that the thread holds."""
+    """Path -> text of every file in the thread."""
     files = values.get("files") or {}
     return {path: _content(file) for path, file in sorted(files.items()) if file is not None}
 

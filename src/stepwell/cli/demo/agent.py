@@ -1,7 +1,7 @@
-"""An agent that needs no model: real tools, real files in state, real subagents and questions, but every reply is written down here.
+"""An agent that needs no model: real tools, real files in state, real subagents and questions, but every reply is scripted here.
 
-It must say so on the screen: nobody may take a script for intelligence. Which line comes next follows from the conversation alone, so
-any number of people can play it at once, each from the start.
+It must say so on the screen: nobody should mistake a script for intelligence. The next line depends on the conversation alone, so any
+number of people can play it at once, each from the start.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from stepwell.testing.scripted.replies import Reply, call, calls, say, slow
 REQUEST = "Find out what a stepwell is and leave me a short note about it."
 SAID = "This is a scripted demonstration: real agent, real tools, every reply written beforehand."
 PACE_S = 0.03
-"""Between two pieces of text, so that a person can follow."""
+"""Pause between two pieces of text, so that a person can follow."""
 
 FINDING = "A stepwell is a well with stairs down to the water, built in dry regions so that many households could share it."
 HISTORY = "Most were dug in western India between the 5th and the 19th century, some of them many storeys deep."
@@ -37,7 +37,7 @@ _TASKS = ("Find out what a stepwell is", "Ask who the note is for", "Write the n
 
 
 class ScriptModel(ScriptedModel):
-    """The player of the script. Where models are named and counted it is called what it is."""
+    """Plays the script. In traces and usage reports it appears as `script`, `demo`."""
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         return LangSmithParams(ls_provider="script", ls_model_name="demo", ls_model_type="chat")
@@ -48,13 +48,13 @@ def make_graph() -> Any:
 
 
 def build_demo(*, pace_s: float = 0.0, checkpointer: Any = None) -> Any:
-    """An agent with two subagents that plays the script, and asks before each change of a file."""
+    """An agent with two subagents that plays the script, and asks before it changes a file."""
 
     def paced(script: Callable[[Asked], Reply]) -> Callable[[Asked], Any]:
         return lambda asked: slow(script(asked), seconds_per_chunk=pace_s)
 
     scripts = {"main": paced(_main), "researcher": paced(_researcher), "historian": paced(_historian)}
-    # It remembers nothing of what it was asked: visitors come and go.
+    # It keeps no record of its requests, which would grow with every visitor.
     model = ScriptModel.by_agent(scripts, key=lambda asked: asked.agent if asked.agent in scripts else "main", remember=0)
     researcher: SubAgent = {
         "name": "researcher",
@@ -77,11 +77,11 @@ def build_demo(*, pace_s: float = 0.0, checkpointer: Any = None) -> Any:
 
 
 def _main(asked: Asked) -> Reply:
-    """The line after so many replies to the person's last message."""
+    """The next line of the script: its number is the number of replies so far."""
     if sum(isinstance(message, HumanMessage) for message in asked.messages) > 1:
         return say(
-            "I am a script, and this was all of it: I cannot answer that. Start a new thread to see it again, or set up a model "
-            "and talk to a real agent."
+            "I am a script, and it ends here: I cannot answer that. Start a new thread to see it again, or set up a model and talk "
+            "to a real agent."
         )
     line = sum(isinstance(message, AIMessage) for message in asked.messages)
     script = (_plan, _delegate, _report_back, _clarify, _write, _read, _edit, _finish_plan, _conclude)
@@ -90,7 +90,7 @@ def _main(asked: Asked) -> Reply:
 
 def _plan(asked: Asked) -> Reply:
     return call("write_todos", todos=_todos("in_progress", "pending", "pending")).saying(
-        "I play a script. First I make a plan, then I ask two subagents, then you."
+        "I am playing a script. First I make a plan, then I ask two subagents, then you."
     )
 
 
@@ -120,7 +120,7 @@ def _read(asked: Asked) -> Reply:
 
 def _edit(asked: Asked) -> Reply:
     return call("edit_file", file_path="/note.md", old_string="# Stepwell\n", new_string=f"# Stepwell\n\n{LAST_LINE}\n").saying(
-        "I would add a line. That changes the file, so I ask again."
+        "I would like to add a line. That changes the file, so I ask again."
     )
 
 
@@ -130,14 +130,14 @@ def _finish_plan(asked: Asked) -> Reply:
 
 def _conclude(asked: Asked) -> Reply:
     if _was_refused(asked, "edit_file"):
-        return say("The note is in /note.md, as you approved it: the line that you did not want is not in it.")
+        return say("The note is in /note.md, as you approved it, without the line that you rejected.")
     if _was_refused(asked, "write_file"):
-        return say("You did not want the note, so there is none. That is how an approval works: nothing happened without you.")
+        return say("You rejected the note, so I did not write it. That is how approvals work: nothing happens without you.")
     return say("The note is in /note.md. It says what a stepwell is, for the reader you chose.")
 
 
 def _researcher(asked: Asked) -> Reply:
-    return call("ls", path="/").saying("I look whether there are notes already.") if asked.turn == 0 else say(FINDING)
+    return call("ls", path="/").saying("I check whether there are notes already.") if asked.turn == 0 else say(FINDING)
 
 
 def _historian(asked: Asked) -> Reply:

@@ -1,6 +1,6 @@
-"""A research on the packaged world: everything is real but the web, whose pages are invented and lie in this package.
+"""A research on the packaged world: everything is real except the web, whose invented pages are part of this package.
 
-No model is asked, so the report is made of quotes. What is not in the invented pages cannot be found, and the report then says so.
+It uses no model, so the report consists of quotes. If the invented pages do not answer a question, the report says so.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from stepwell.tools.web.search.choice import search_chain
 
 QUESTION = "Who designed the Quellmouth bridge, when was it opened and how long is it?"
 SAID = (
-    "This is a demonstration: a real plan, a real approval and real evidence. Only the web is ours: its pages are invented and lie in "
-    "this package, and no model is asked."
+    "This is a demonstration: a real plan, a real approval and real evidence. Only the web is invented: its pages are part of this "
+    "package. No model is used."
 )
 PACE_S = 0.15
-"""A request's time on the way, so that a person can follow."""
+"""Simulated latency of a request, so that a person can follow."""
 
 
 def make_graph() -> Any:
@@ -28,11 +28,11 @@ def make_graph() -> Any:
 
 
 def demo_equipment(*, pace_s: float = 0.0) -> Equipment:
-    """The research's own, on the packaged web. It reads no environment: keys and rules of the operator's are not for visitors."""
+    """The usual equipment, on the packaged web. It ignores the environment: the operator's keys and policy are not for visitors."""
     settings = Settings.load({})
 
     async def no_wait(seconds: float) -> None:
-        """Nobody has to be spared here: the engines are ours, and all visitors would wait for one another."""
+        """The search engines are our own and need no rate limit, which would make visitors wait for one another."""
 
     return make_equipment(
         settings,

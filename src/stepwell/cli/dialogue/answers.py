@@ -1,18 +1,18 @@
-"""From an interrupt and a line that a person typed to the answer that resumes the run.
+"""Turns an interrupt and a line that a person typed into the answer that resumes the run.
 
 ```
 approval        y           approve
-                n [reason]  reject; the agent is told the reason
+                n [reason]  reject; the agent gets the reason
                 e {json}    edit: run the same tool with these arguments
 clarification   2           an option by its number, its label or its id; several are separated by commas
                 own words   where the interrupt allows them, or has no options
-anything else   is shown as it is; the typed line is its answer, as JSON if it is an object or a list
+anything else   is shown as is; the typed line is the answer, parsed as JSON if it is an object or a list
                 json: 3     any other JSON: a number, true, null
 ```
-A question is one of the first two kinds when it has their whole form; a graph of the user's may use their names for its own.
-Two shapes of approval exist: one interrupt with several requests (answered in order), and one interrupt for each call. A
-clarification brings `question`, `options[{id, label}]`, `allow_multiple` and `allow_freeform`; its answer is `{response}` where there
-are no options, and `{selected: [ids], freeform?}` where there are.
+An interrupt is an approval or a clarification only if it has the complete shape: a user's graph may use the same names for its own.
+Approvals come in two shapes: one interrupt with several requests (answered in order), and one interrupt per call. A clarification has
+`question`, `options[{id, label}]`, `allow_multiple` and `allow_freeform`; its answer is `{response}` without options, and
+`{selected: [ids], freeform?}` with options.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from stepwell.answers.clarification import is_clarification
 from stepwell.cli.dialogue.session import OpenInterrupt
 
 Ask = Callable[[str], str]
-"""Shows a text that asks for something and gives the line that was typed."""
+"""Shows a question and returns the line that the person typed."""
 
 CHOICES = "[y]es, [n]o and why, [e]dit and the new arguments as JSON"
 
 
 def answer_all(interrupts: Iterable[OpenInterrupt], ask: Ask) -> dict[str, Any]:
-    """Put every interrupt to the person; gives interrupt id -> answer."""
+    """Ask the person about every interrupt; returns interrupt id -> answer."""
     return {interrupt.id: _answer(interrupt.value, ask) for interrupt in interrupts}
 
 
@@ -59,7 +59,7 @@ def _dump(value: Any) -> str:
 
 
 def _parse_line(line: str) -> Any:
-    """Somebody else's graph may want more than a text. What could be a text as well is one, unless the line says `json:`."""
+    """A user's graph may expect more than text. A line that could be text is text, unless it starts with `json:`."""
     said, marked = line.strip(), False
     if said[:5].casefold() == "json:":
         said, marked = said[5:], True
@@ -71,7 +71,7 @@ def _parse_line(line: str) -> Any:
 
 
 def _decide(request: Mapping[str, Any], allowed: Sequence[str] | None, ask: Ask) -> dict[str, Any]:
-    """Ask until the line is one of the three forms, and one that this tool allows."""
+    """Ask until the line is a decision that this tool allows."""
     name = request["name"]
     prompt = f"Run {name}({_dump(request['args'])})?\n{CHOICES}"
     while True:
@@ -85,7 +85,7 @@ def _decide(request: Mapping[str, Any], allowed: Sequence[str] | None, ask: Ask)
 
 
 def parse_decision(tool: str, line: str) -> dict[str, Any] | str:
-    """The decision that a line stands for, or a sentence that says what is wrong with it."""
+    """The decision in a line, or a sentence that says what is wrong with it."""
     word, _, rest = line.strip().partition(" ")
     rest = rest.strip()
     match word.lower():
@@ -118,7 +118,7 @@ class Option:
 
 
 def clarify(request: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
-    """Ask until the line is an answer."""
+    """Ask until the line is a valid answer."""
     options = _read_options(request.get("options"))
     question = str(request.get("question") or "The agent asks.")
     if not options:
@@ -134,11 +134,11 @@ def clarify(request: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
         answer = parse_choice(ask(prompt), options, multiple=multiple, freeform=freeform)
         if answer is not None:
             return answer
-        prompt = f"That is none of the choices. {how}"
+        prompt = f"That is not one of the choices. {how}"
 
 
 def parse_choice(line: str, options: Sequence[Option], *, multiple: bool, freeform: bool) -> dict[str, Any] | None:
-    """The answer that a line stands for; None if it stands for none."""
+    """The answer in a line; None if it is not valid."""
     text = line.strip()
     whole = _find(text, options)
     parts = [text] if whole else [part.strip() for part in text.split(",") if part.strip()]

@@ -1,7 +1,7 @@
-"""A session with a graph in this process that survives the process: an engine drives it over a SQLite file.
+"""A durable session with a graph in this process: an engine executes it on a SQLite file.
 
-A run is on the disk before its first step. Killed at any moment, it goes on where it was as soon as a process opens the file again;
-`follow` shows the rest of it.
+A run is on disk before its first step. If the process is killed, the run resumes when a process opens the file again; `follow` shows
+the rest of it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DRAIN_S = 0.2
 
 @dataclass(frozen=True)
 class OpenEngine:
-    """An engine at work on a file, for one graph."""
+    """A running engine on a file, for one graph."""
 
     engine: Engine
     persistence: EmbeddedPersistence
@@ -46,8 +46,8 @@ class OpenEngine:
 async def open_engine(
     file: Path, graph_id: str, source: GraphSource, *, new_id: Callable[[], str] = lambda: str(uuid4())
 ) -> AsyncIterator[OpenEngine]:
-    """Opens the file, which is made if it is not there, and drives what a killed process left in it. Leaving hands back what is
-    under way: whoever opens the file next goes on with it."""
+    """Opens the file, creating it if necessary, and resumes runs that a killed process left in it. On exit, active runs are handed
+    back: the next process that opens the file resumes them."""
     clock = SystemClock()
     registry = GraphRegistry({graph_id: source})
     make_private_folder(file.parent)
@@ -68,14 +68,14 @@ class EngineSession:
         self._thread_id = thread_id
         self._modes = tuple(modes)
         self._run_id: str | None = None
-        """The run whose stream is being read."""
+        """The run whose stream we are reading."""
 
     @property
     def thread_id(self) -> str:
         return self._thread_id
 
     def send(self, input: Mapping[str, Any] | None, *, title: str = "") -> AsyncGenerator[StreamPart]:
-        """Each file has one thread, so nobody lists them, and `title` goes unused."""
+        """`title` is unused: each file has one thread, so there is no list of threads."""
         return self._start(input=None) if input is None else self._start(input=dict(input), if_not_exists="create")
 
     def answer(self, answers: Mapping[str, Any]) -> AsyncGenerator[StreamPart]:

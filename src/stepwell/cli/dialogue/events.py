@@ -1,7 +1,7 @@
-"""What happens in a turn, as plain values that a screen can show.
+"""The events of a turn, as plain values that a screen can show.
 
-`Translator` reads a run's stream as JSON (modes `messages` and `updates`, with subgraphs) and says who spoke, who called which tool
-and what came back. It needs no LangChain for that, so a chat with a server starts without it. It prints nothing.
+`Translator` reads a run's stream as JSON (modes `messages` and `updates`, with subgraphs) and yields who spoke, who called which tool
+and what the tool returned. It does not need LangChain, so a chat with a server starts without it. It prints nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from stepwell.cli.dialogue.interleaving import Floor, Said, Voice
 from stepwell.cli.dialogue.session import StreamPart
 
 MAIN = "main"
-"""The speaker's name of the agent itself; a subagent speaks under its own name."""
+"""Speaker name of the main agent; a subagent has its own name."""
 
 _AGENT_TYPES = ("ai", "AIMessageChunk")
 _TOOL_TYPES = ("tool", "ToolMessageChunk")
@@ -49,7 +49,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Restarted:
-    """A server began the run again from its last checkpoint: text that was shown since then does not count."""
+    """A server restarted the run from its last checkpoint: text shown since then is void."""
 
     attempt: int
 
@@ -58,19 +58,19 @@ TurnEvent: TypeAlias = Said | Called | Returned | Planned | Restarted
 
 
 class Translator:
-    """Turns the parts of a stream into events. One for each conversation: a resumed turn refers to calls of the one before."""
+    """Turns the parts of a stream into events. Use one per conversation: a resumed turn refers to calls of the turn before."""
 
     def __init__(self) -> None:
         self._open: dict[tuple[tuple[str, ...], str], tuple[str, str]] = {}
-        """Calls without a result, with speaker and tool. Ids are unique within one agent's turn only: some providers count."""
+        """Calls without a result yet, with speaker and tool. Ids are unique only within one agent's turn: some providers just count."""
         self._seen: set[tuple[tuple[str, ...], str | None]] = set()
-        """Messages whose calls were told; approval repeats the message it approved."""
+        """Messages whose calls were already reported; an approval repeats the approved message."""
         self._names: dict[tuple[str, ...], str] = {}
-        """Who speaks in which subgraph; a change of the plan does not say."""
+        """Who speaks in which subgraph; updates of the plan do not say."""
         self._floor = Floor()
 
     def translate(self, part: StreamPart) -> Iterator[TurnEvent]:
-        """The events that one part of the stream stands for; often none."""
+        """The events in one part of the stream; often none."""
         if part.mode == "messages":
             yield from self._speak(part.namespace, *part.data)
         elif part.mode == "updates":
@@ -81,7 +81,7 @@ class Translator:
                         yield from self._update(part.namespace, piece)
 
     def rest(self) -> Iterator[TurnEvent]:
-        """The turn is over, however it ended: what was not shown yet."""
+        """At the end of a turn, however it ended: what was not shown yet."""
         yield from self._floor.rest()
 
     def _speak(
@@ -120,12 +120,12 @@ class Translator:
 
 
 def is_from_agent(message: Any) -> bool:
-    """Whether something is a message that a model wrote, whole or in pieces. A graph may put anything among its messages."""
+    """Whether this is a message by a model, whole or a chunk. A graph may put anything among its messages."""
     return isinstance(message, Mapping) and message.get("type") in _AGENT_TYPES
 
 
 def text_of(message: Mapping[str, Any]) -> str:
-    """The text of a message, without the blocks that are none."""
+    """The text of a message, without its non-text blocks."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -134,7 +134,7 @@ def text_of(message: Mapping[str, Any]) -> str:
 
 
 def _speaker(namespace: tuple[str, ...], name: str | None) -> str:
-    """The top graph is `main` whatever it is called; below it, an agent's own name tells more than a namespace."""
+    """The top graph is always `main`; below it, an agent's name says more than its namespace."""
     return MAIN if not namespace else name or "subagent"
 
 

@@ -1,6 +1,6 @@
-"""A session with a graph in this process. Its threads are kept in memory: nothing is written to the disk, and nothing outlives us.
+"""A session with a graph in this process. Its threads live in memory: nothing is written to disk, and they end with the process.
 
-LangChain's objects become JSON here, as they do on a server, so that everything behind a session reads one form.
+LangChain's objects become JSON here, as on a server, so that all sessions yield the same format.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MODES = ("messages", "updates")
 
 
 class GraphSession:
-    """Drives a compiled graph that has a checkpointer."""
+    """Runs a compiled graph that has a checkpointer."""
 
     def __init__(self, graph: Any, thread_id: str, titles: MutableMapping[str, str] | None = None) -> None:
         self._graph = graph
@@ -39,13 +39,13 @@ class GraphSession:
         return self._drive(Command(resume=dict(answers)))
 
     async def follow(self) -> AsyncGenerator[StreamPart]:
-        """A run here ends when its reader goes: there is never one to follow."""
+        """Yields nothing: a run here ends when its reader stops, so there is never one to follow."""
         nothing: tuple[StreamPart, ...] = ()
         for part in nothing:
             yield part
 
     async def stop(self) -> None:
-        """Closing the stream has ended the run."""
+        """Does nothing: closing the stream has ended the run."""
 
     async def values(self) -> Mapping[str, Any]:
         values: Mapping[str, Any] = _as_json((await self._state()).values)
@@ -56,20 +56,20 @@ class GraphSession:
         return tuple(OpenInterrupt(each.id, _as_json(each.value)) for each in state.interrupts)
 
     async def claim(self, interrupt_id: str) -> None:
-        """Nobody else knows of a thread in this process."""
+        """Needs no claim: no other device can reach a thread in this process."""
 
     async def _state(self) -> Any:
         return await self._graph.aget_state(self._config)
 
     async def _drive(self, turn: Any) -> AsyncGenerator[StreamPart]:
-        # Closed at once when the reader stops (Ctrl-C), so that nothing of the run goes on behind the prompt.
+        # Closed as soon as the reader stops (Ctrl-C), so that the run does not continue behind the prompt.
         async with aclosing(self._graph.astream(turn, self._config, stream_mode=list(MODES), subgraphs=True)) as stream:
             async for namespace, mode, chunk in stream:
                 yield StreamPart(mode, namespace, _as_json(chunk))
 
 
 class GraphConversations:
-    """The threads of one graph that were begun in this process."""
+    """The threads of one graph that this process started."""
 
     def __init__(self, graph: Any, new_id: Callable[[], str] = lambda: str(uuid4())) -> None:
         self._graph = graph
@@ -81,7 +81,7 @@ class GraphConversations:
 
     async def open(self, thread_id: str) -> GraphSession:
         if thread_id not in self._titles:
-            raise NotFoundError("thread", thread_id, "/threads lists them.")
+            raise NotFoundError("thread", thread_id, "List them with /threads.")
         return GraphSession(self._graph, thread_id, self._titles)
 
     async def newest(self) -> list[ThreadLine]:
@@ -91,6 +91,6 @@ class GraphConversations:
 def _as_json(value: Any) -> Any:
     import orjson
 
-    from stepwell.state import wire  # brings LangChain, which a graph in this process has brought already
+    from stepwell.state import wire  # imports LangChain, which a graph in this process has imported already
 
     return orjson.loads(wire.encode(value))

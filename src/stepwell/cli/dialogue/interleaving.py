@@ -1,7 +1,7 @@
-"""One message at a time: pieces of messages that are written side by side become messages that can be read.
+"""Shows messages that are streamed in parallel one at a time, so that a person can read them.
 
-Subagents run at once, and so may nodes of a graph. Whoever speaks first has the floor, and its text is passed on as it comes. What
-the others say meanwhile is kept, and passed on when the floor is free or when they have ended. Nothing is left out.
+Subagents and nodes of a graph can run in parallel. The first to speak has the floor, and its text is passed on as it arrives. The text
+of the others is buffered until the floor is free or they have finished. Nothing is dropped.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class Voice(NamedTuple):
-    """One message of one agent. Two subagents may have one name, and one agent speaks several times."""
+    """One message of one agent. A speaker's name is not enough: two subagents may share it, and an agent sends several messages."""
 
     namespace: tuple[str, ...]
     message_id: str | None
@@ -23,7 +23,7 @@ _ONLY = Voice((), None)
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A piece of text, as the model streams it. Pieces of one message have one `voice`."""
+    """A piece of text, as the model streams it. Pieces of one message share a `voice`."""
 
     speaker: str
     text: str
@@ -31,17 +31,17 @@ class Said:
 
 
 class Floor:
-    """Who may speak."""
+    """Decides who may speak."""
 
     def __init__(self) -> None:
         self._holder: Voice | None = None
         self._waiting: dict[Voice, Said] = {}
 
     def say(self, piece: Said) -> Iterator[Said]:
-        """A piece has come: it is passed on, or kept."""
+        """Pass a piece on, or buffer it."""
         holder = self._holder
         if holder and holder != piece.voice and holder.namespace and holder.namespace == piece.voice.namespace:
-            yield from self.end_step(holder.namespace)  # an agent that begins another message is done with the one before
+            yield from self.end_step(holder.namespace)  # an agent that starts another message has finished the previous one
         if self._holder in (None, piece.voice):
             self._holder = piece.voice
             yield piece
@@ -50,7 +50,7 @@ class Floor:
             self._waiting[piece.voice] = Said(piece.speaker, before.text + piece.text, piece.voice) if before else piece
 
     def end_step(self, namespace: tuple[str, ...]) -> Iterator[Said]:
-        """An agent has ended a step, and so what it was saying."""
+        """An agent has finished a step, and with it the message it was writing."""
         for voice in [voice for voice in self._waiting if voice.namespace == namespace]:
             yield self._waiting.pop(voice)
         if self._holder and self._holder.namespace == namespace:
@@ -59,6 +59,6 @@ class Floor:
                 yield self._waiting.pop(self._holder)
 
     def rest(self) -> Iterator[Said]:
-        """The turn is over: what was kept."""
+        """At the end of a turn: everything still buffered."""
         kept, self._waiting, self._holder = self._waiting, {}, None
         yield from kept.values()

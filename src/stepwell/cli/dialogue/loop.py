@@ -1,4 +1,4 @@
-"""The dialogue: show what a run says, put its interrupts to a person, go on with the answers, until nothing waits any more.
+"""The dialogue: show a run, ask a person about its interrupts, resume with the answers, until there are no more interrupts.
 
 ```
 parts of a run ─> view.show ─> interrupts? ─ no ─> done (or silent: there was nothing to see)
@@ -6,8 +6,8 @@ parts of a run ─> view.show ─> interrupts? ─ no ─> done (or silent: ther
       └──── session.answer <─── answer ─ nobody is there ─> unanswered
 Ctrl-C at any moment ─> session.stop ─> stopped
 ```
-It knows a session, a view and somebody who answers. What an ending means for the person, in words and as an exit code, is the
-command's affair, and so are errors: they are raised.
+It knows a session, a view and a function that answers. The command decides what to say about an ending and which exit code it has.
+Errors are raised.
 
 One event loop serves the whole dialogue (clients belong to a loop), and lines are read outside it.
 """
@@ -25,18 +25,18 @@ from stepwell.errors import RunError, StepwellError
 Ending: TypeAlias = Literal["done", "silent", "stopped", "unanswered"]
 
 Answer: TypeAlias = Callable[[Sequence[OpenInterrupt]], Mapping[str, Any]]
-"""Puts interrupts to somebody; gives interrupt id -> answer, or raises `EOFError` when nobody is there."""
+"""Answers interrupts: returns interrupt id -> answer, or raises `EOFError` when nobody is there."""
 
 
 class View(Protocol):
     """Where a person sees the run."""
 
     def show(self, part: StreamPart) -> bool:
-        """Show a part; gives whether there was anything to see."""
+        """Show a part; returns whether there was anything to show."""
         ...
 
     def close(self) -> None:
-        """The stream has ended, one way or another: show what was held back."""
+        """The stream has ended, with or without an error: show what was held back."""
         ...
 
 
@@ -45,7 +45,7 @@ class NotStoppedError(RunError):
 
 
 class Dialogue:
-    """One thread, its view, and whoever answers."""
+    """One thread, its view, and the function that answers."""
 
     def __init__(self, runner: asyncio.Runner, session: Session, view: View, answer: Answer) -> None:
         self._runner = runner
@@ -77,7 +77,7 @@ class Dialogue:
 
     async def _read(self, parts: AsyncGenerator[StreamPart]) -> bool:
         seen = False
-        # Closed here also when the screen fails (`| head`): what drives the run must not be left to the end of the loop.
+        # Closed here even if the screen fails (`| head`): the generator that executes the run must not stay open until the loop ends.
         async with aclosing(parts) as arriving:
             async for part in arriving:
                 seen = self._view.show(part) or seen

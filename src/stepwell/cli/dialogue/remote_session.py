@@ -1,13 +1,13 @@
-"""A session with an assistant on a server, through LangGraph's own client: what our terminal can do, every client can.
+"""A session with an assistant on a server, through LangGraph's own client: every client can do what our terminal can.
 
 ```
-send, answer   POST .../runs/stream     a dropped connection is taken up again after the last event that came; before the first, the
-                                        request is sent again with its key, and starts nothing twice
-follow         GET  .../runs/R/stream   a run that was left, or that a restarted server goes on with
-stop           POST .../runs/R/cancel   Ctrl-C ends the run there, not only the reading here
+send, answer   POST .../runs/stream     reconnects after the last event received; before the first event it repeats the request with
+                                        the same idempotency key, so that nothing starts twice
+follow         GET  .../runs/R/stream   a run that the user left, or that a restarted server resumed
+stop           POST .../runs/R/cancel   Ctrl-C ends the run on the server, not only the reading here
 ```
-The server keeps everything: this side may vanish at any moment and come back with the thread's id. The key comes from
-STEPWELL_API_KEY and never from the arguments, which other users of the machine can see.
+The server stores everything: the client may disconnect at any time and return with the thread's id. The API key comes from
+STEPWELL_API_KEY, never from the arguments, which other users of the machine can see.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _PAUSES_S = (0.5, 1.0, 2.0, 4.0)
 
 @contextmanager
 def open_client(runner: asyncio.Runner, url: str, settings: Settings) -> Iterator[tuple[LangGraphClient, str]]:
-    """A client of the server and its address as it is shown. Its connections are closed at the end."""
+    """A client of the server, and its address for display. Closes its connections at the end."""
     url = check_address(url)
     client = get_client(url=url, api_key=settings.api_key.reveal() if settings.api_key else None)
     try:
@@ -47,7 +47,7 @@ def open_client(runner: asyncio.Runner, url: str, settings: Settings) -> Iterato
 
 
 def check_address(url: str) -> str:
-    """The address without a slash at its end; `ConfigurationError` if it cannot be one of a server."""
+    """The address without a trailing slash; `ConfigurationError` if it is invalid."""
     try:
         usable = url.startswith(("http://", "https://")) and bool(httpx.URL(url).host)
     except httpx.InvalidURL:
@@ -59,26 +59,26 @@ def check_address(url: str) -> str:
 
 @dataclass(frozen=True)
 class ServerLine:
-    """The line to a server: what all sessions with one assistant share."""
+    """The connection to a server that all sessions with one assistant share."""
 
     client: LangGraphClient
     url: str
     assistant: str
     tell: Callable[[str], None]
-    """Says what is not part of a run: that the server cannot be reached for a while."""
+    """Shows the user messages that are not part of a run, such as a lost connection."""
     modes: Sequence[str]
     subgraphs: bool = False
 
 
 class RemoteSession:
-    """One thread of one assistant. `known`: the server has the thread already; otherwise its first run makes it."""
+    """One thread of one assistant. `known`: the server already has the thread; otherwise its first run creates it."""
 
     def __init__(self, line: ServerLine, thread_id: str, *, carry_on: str, known: bool = False) -> None:
         self._line = line
         self._client = line.client
         self._thread_id = thread_id
         self._carry_on = carry_on
-        """The command that goes on with the thread."""
+        """The command that continues the thread."""
         self._known = known
         self._run_id: str | None = None
         self._under_way = False
@@ -122,7 +122,7 @@ class RemoteSession:
                 return
             try:
                 await self._client.runs.cancel(self._thread_id, self._run_id, wait=True)
-            except (NotThereError, ConflictError):  # it has ended meanwhile
+            except (NotThereError, ConflictError):  # it has ended in the meantime
                 return
 
     async def values(self) -> Mapping[str, Any]:
@@ -147,7 +147,7 @@ class RemoteSession:
                 return {}
 
     async def _start(self, **turn: Any) -> AsyncGenerator[StreamPart]:
-        """Start a run and read it. What may have arrived without anybody having said so is sent again under the same key."""
+        """Start a run and read it. If the server did not confirm the request, retry it with the same idempotency key."""
         headers = {"Idempotency-Key": str(uuid4())}
         for pause_s in (*_PAUSES_S, None):
             try:
@@ -158,7 +158,7 @@ class RemoteSession:
             except RunError as error:
                 if pause_s is None or self._run_id is not None or not is_uncertain(error.__cause__):
                     raise
-            self._line.tell("(Nobody said whether this arrived. Sending it again; it is taken once.)")
+            self._line.tell("(The server did not confirm this message. Sending it again; it will count only once.)")
             await asyncio.sleep(pause_s)
 
     def _open(self, headers: Mapping[str, str], turn: Mapping[str, Any]) -> AsyncIterator[Any]:

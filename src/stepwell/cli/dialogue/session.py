@@ -1,11 +1,11 @@
-"""One thread of one graph, as a person at a terminal deals with it: send something, read what the run says, answer interrupts.
+"""One thread of one graph, as a person at a terminal uses it: send a message, read the run, answer interrupts.
 
 ```
-GraphSession    a graph in this process; its threads are kept in memory and end with the process      chat
-EngineSession   an engine in this process over a file; the next process goes on with a killed run     research
-RemoteSession   an assistant on a server, through LangGraph's client; the server keeps everything     chat, research
+GraphSession    a graph in this process; its threads live in memory and end with the process          chat
+EngineSession   an engine in this process on a file; the next process resumes a killed run            research
+RemoteSession   an assistant on a server, through LangGraph's client; the server stores everything    chat, research
 ```
-All three say the same things in the same JSON, so that a dialogue need not know where its graph runs. Nothing here prints or reads.
+All three yield the same JSON, so a dialogue need not know where its graph runs. They neither print nor read input.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any, Protocol
 from stepwell.errors import RunError
 
 TERMINAL = "terminal"
-"""What this device is called where it claims something."""
+"""Name of this device in claims."""
 CLAIM_S = 60
-"""How long a claim lasts that nobody renews: an operation on a folder takes a moment."""
+"""How long a claim lasts. Operations on a folder are quick, so it is never renewed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class StreamPart:
 
     mode: str
     namespace: tuple[str, ...]
-    """Empty for the graph itself; the way to the subgraph that speaks otherwise."""
+    """Empty for the graph itself; otherwise the path to the subgraph that speaks."""
     data: Any
 
 
@@ -46,11 +46,11 @@ class ThreadLine:
 
     thread_id: str
     about: str
-    """Its state, or how it began."""
+    """Its status and title."""
 
 
 class RunFailedError(RunError):
-    """A run ended with an error of its own; `kind` is the name of that error's class, `reason` what it says."""
+    """A run failed; `kind` is the name of the error's class, `reason` its message."""
 
     def __init__(self, kind: str, reason: str) -> None:
         self.kind = kind
@@ -59,7 +59,7 @@ class RunFailedError(RunError):
 
 
 def read_part(event: str, data: Any) -> StreamPart:
-    """A part from an event's name and data; `RunFailedError` for the one that says that the run failed."""
+    """A part from an event's name and data; `RunFailedError` for an `error` event."""
     mode, *namespace = event.split("|")
     if mode == "error":
         raise RunFailedError(str(data.get("error") or "Error"), str(data.get("message") or ""))
@@ -67,25 +67,25 @@ def read_part(event: str, data: Any) -> StreamPart:
 
 
 class Session(Protocol):
-    """Its asynchronous methods belong to one event loop. A stream raises what its run raised, or `RunFailedError` in its place."""
+    """Its asynchronous methods belong to one event loop. A stream raises its run's own exception, or `RunFailedError` instead."""
 
     @property
     def thread_id(self) -> str: ...
 
     def send(self, input: Mapping[str, Any] | None, *, title: str = "") -> AsyncGenerator[StreamPart]:
-        """Start a run; None goes on from the last checkpoint. A thread that begins with this is listed under `title`."""
+        """Start a run; None continues from the last checkpoint. `title` becomes the title of a new thread."""
         ...
 
     def answer(self, answers: Mapping[str, Any]) -> AsyncGenerator[StreamPart]:
-        """Answer open interrupts by their ids; the run goes on."""
+        """Answer open interrupts by their ids; the run resumes."""
         ...
 
     def follow(self) -> AsyncGenerator[StreamPart]:
-        """What runs that are under way still say; nothing if there is none."""
+        """The rest of the stream of active runs; nothing if there are none."""
         ...
 
     async def stop(self) -> None:
-        """End the run whose stream was just left, wherever it runs. `send(None)` goes on with it later."""
+        """End the run whose stream was just left, wherever it runs. `send(None)` continues it later."""
         ...
 
     async def values(self) -> Mapping[str, Any]:
@@ -93,26 +93,26 @@ class Session(Protocol):
         ...
 
     async def interrupts(self) -> tuple[OpenInterrupt, ...]:
-        """What waits for an answer, in the order in which it was asked."""
+        """The open interrupts, oldest first."""
         ...
 
     async def claim(self, interrupt_id: str) -> str | None:
-        """Say that this device is about to carry out what an interrupt asks, so that no other one does it too. Gives the id that the
-        answer must carry; None where nobody else could. A `RunError` if another device was faster."""
+        """Claim an interrupt that this device is about to carry out, so that no other device does so too. Returns the id that the answer
+        must carry; None if no other device could. `RunError` if another device was faster."""
         ...
 
 
 class Conversations(Protocol):
-    """The threads that one graph has with one person."""
+    """One person's threads with one graph."""
 
     def new(self) -> Session:
-        """A thread that does not exist yet; its first `send` makes it."""
+        """A thread that does not exist yet; its first `send` creates it."""
         ...
 
     async def open(self, thread_id: str) -> Session:
-        """A thread to continue; `NotFoundError` if there is none."""
+        """A thread to continue; `NotFoundError` if it does not exist."""
         ...
 
     async def newest(self) -> list[ThreadLine]:
-        """Threads that can be continued, the newest first."""
+        """Threads that can be continued, newest first."""
         ...

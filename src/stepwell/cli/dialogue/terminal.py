@@ -1,6 +1,6 @@
 """The terminal: shows events, asks, reads lines. It knows nothing of agents.
 
-Text from a model or a tool may hold control characters that move the cursor or rewrite what was said; they are shown as `?`.
+Text from a model or a tool may contain control characters that move the cursor or overwrite earlier text; they are shown as `?`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from stepwell.cli.dialogue.events import MAIN, Called, Planned, Restarted, Retur
 from stepwell.cli.dialogue.interleaving import Said, Voice
 
 LINE_CHARS = 100
-"""Tool calls and results are shown in one line, cut here."""
+"""Tool calls and results are cut to one line of this length."""
 
 QUIET_TOOLS = ("write_todos", "ask_user", "ask_choices")
-"""Their calls are seen anyway: as a plan, or as a question with what was typed below it."""
+"""Their calls are visible anyway: as a plan, or as a question with the typed answer below it."""
 MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 
-# C0 and C1 controls but newline and tab, and the marks that turn the direction of text around.
+# C0 and C1 controls except newline and tab, and the marks that reverse the direction of text.
 _CONTROLS = {
     c: "?" for c in (*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)) if chr(c) not in "\n\t"
 }
@@ -32,7 +32,7 @@ class Terminal:
         self._source = source
         self._screen = screen
         self._speaking: tuple[str, Voice] | None = None
-        """Who is in the middle of a line of text, with which message."""
+        """The speaker and message of an unfinished line."""
 
     @property
     def interactive(self) -> bool:
@@ -51,9 +51,7 @@ class Terminal:
             case Planned(speaker, todos):
                 self.plan(todos, speaker)
             case Restarted():
-                self.line(
-                    "(The server began this turn again from its last checkpoint; what it said since then may come again.)"
-                )
+                self.line("(The server restarted this turn from its last checkpoint; some text may be repeated.)")
 
     def plan(self, todos: tuple[Mapping[str, str], ...] | list[Mapping[str, str]], speaker: str = MAIN) -> None:
         """Show a list of todos, one line each."""
@@ -61,18 +59,18 @@ class Terminal:
             self.line(f"{_label(speaker)}{MARKS.get(todo['status'], '[?]')} {_short(todo['content'])}")
 
     def line(self, text: str = "") -> None:
-        """Write a line of its own, ending a text that is still being streamed."""
+        """Write a separate line, ending any text that is still being streamed."""
         self.end_text()
         self._write(text + "\n")
 
     def end_text(self) -> None:
-        """The streamed text is over."""
+        """End the line of streamed text."""
         if self._speaking is not None:
             self._write("\n")
             self._speaking = None
 
     def ask(self, text: str) -> str:
-        """Show a text that asks for something and read one line; `EOFError` when there is none."""
+        """Show a question and read one line; `EOFError` at the end of input."""
         self.line(text)
         return self.read("answer> ")
 
@@ -109,7 +107,7 @@ def _arguments(args: Mapping[str, Any]) -> str:
 
 
 def _short(text: str) -> str:
-    """The first line, cut to fit, with a word on how much there is."""
+    """The first line, cut to fit, and the number of further lines."""
     first, _, rest = text.strip().partition("\n")
     cut = first if len(first) <= LINE_CHARS else first[: LINE_CHARS - 1] + "…"
     return f"{cut} (+{rest.count(chr(10)) + 1} lines)" if rest else cut

@@ -1,6 +1,6 @@
-"""Commands for whoever runs a server: its database, keys, usage, effects nobody knows the outcome of, and whether this machine is set up
+"""Commands for operators: the database, API keys, usage, effects with an unknown outcome, payments, and whether this machine is set up
 (`doctor`).
 
-They work on the database's file, some of them on a server. Importing this package imports nothing; `arguments` is read for `--help` and
-must stay light.
+They work on the database directly; some can ask a server instead. Importing this package imports nothing; `--help` imports `arguments`,
+which must stay light.
 """

@@ -1,4 +1,4 @@
-"""The arguments of `stepwell db`, `usage`, `effects` and `wallet`, and which function they mean.
+"""The arguments of `stepwell db`, `usage`, `effects` and `wallet`, and the function that each calls.
 
 Imports nothing heavy before a command is known.
 """
@@ -19,30 +19,32 @@ _GROUPS = ("run", "thread", "owner", "day", "model")
 
 
 def add_db(commands: Any) -> None:
-    db = commands.add_parser("db", help="look after the server's database", description="Look after the server's database.")
+    db = commands.add_parser("db", help="maintain the server's database", description="Maintain the server's database.")
     actions = db.add_subparsers(dest="action", metavar="ACTION", required=True)
-    status = actions.add_parser("status", help="its form, its size, what is in it")
-    migrate = actions.add_parser("migrate", help="bring it to the form of this version; makes a backup of a SQLite file first")
-    backup = actions.add_parser("backup", help="copy a SQLite file, also while a server works on it; Postgres: pg_dump")
-    backup.add_argument("file", metavar="FILE", type=Path, help="where to")
-    backup.add_argument("--force", action="store_true", help="overwrite the file if it is there")
+    status = actions.add_parser("status", help="show its schema version (form), size and contents")
+    migrate = actions.add_parser("migrate", help="upgrade its schema to this version; backs up a SQLite file first")
+    backup = actions.add_parser("backup", help="back up a SQLite file, even while a server uses it; for Postgres use pg_dump")
+    backup.add_argument("file", metavar="FILE", type=Path, help="the file to write")
+    backup.add_argument("--force", action="store_true", help="overwrite the file if it exists")
     restore = actions.add_parser(
-        "restore", help="put a backup in a SQLite file's place; the server must be stopped; Postgres: pg_restore"
+        "restore", help="replace a SQLite file with a backup; stop the server first; for Postgres use pg_restore"
     )
-    restore.add_argument("file", metavar="FILE", type=Path, help="a file of `stepwell db backup`")
+    restore.add_argument("file", metavar="FILE", type=Path, help="a file made by `stepwell db backup`")
     prune = actions.add_parser(
         "prune",
-        help="delete what is old; threads with a run under way or an interrupt open stay",
-        description="Delete what is old. Without --older-than and --keep-last, as STEPWELL_RETENTION_DAYS and "
-        "STEPWELL_RETENTION_CHECKPOINTS say.",
+        help="delete old threads and checkpoints; keeps threads with an active run or an open interrupt",
+        description="Delete old threads and checkpoints. Without --older-than and --keep-last, STEPWELL_RETENTION_DAYS and "
+        "STEPWELL_RETENTION_CHECKPOINTS apply.",
     )
-    prune.add_argument("--older-than", metavar="AGE", type=_age, help="threads nobody has touched for so long: 30d, 12h, 8w")
-    prune.add_argument("--keep-last", metavar="N", type=_count, help="keep so many checkpoints of each thread")
-    prune.add_argument("--dry-run", action="store_true", help="only say what would go")
+    prune.add_argument("--older-than", metavar="AGE", type=_age, help="delete threads not touched for this long: 30d, 12h, 8w")
+    prune.add_argument("--keep-last", metavar="N", type=_count, help="keep this many checkpoints per thread")
+    prune.add_argument("--dry-run", action="store_true", help="only show what would be deleted")
     prune.add_argument(
-        "--compact", action="store_true", help="give the freed space back to the disk; Postgres uses it again by itself"
+        "--compact", action="store_true", help="return the freed space to the disk; Postgres reuses it automatically"
     )
-    prune.add_argument("--graphs", metavar="FILE", type=Path, help="the langgraph.json of the threads, if a graph is asked for")
+    prune.add_argument(
+        "--graphs", metavar="FILE", type=Path, help="the langgraph.json of the threads' graphs, if prune asks for it"
+    )
     for action in (status, migrate, backup, restore, prune):
         _add_database(action)
     _add_move(actions)
@@ -51,73 +53,73 @@ def add_db(commands: Any) -> None:
 def _add_move(actions: Any) -> None:
     move = actions.add_parser(
         "move",
-        help="take all of it from SQLite to Postgres, or back; the servers must be stopped",
-        description="Take everything from one database to another one that is empty: SQLite to Postgres, or back. All servers and workers "
-        "must be stopped. The database it is taken from is not changed; the other one gets everything or nothing. Afterwards counts "
-        "and checksums of all tables are compared and printed. A PLACE is postgresql://user@host/name or a SQLite file.",
+        help="copy everything from SQLite to Postgres, or back; stop all servers first",
+        description="Copy everything from one database to an empty one: SQLite to Postgres, or back. Stop all servers and workers "
+        "first. The source is not changed; the target gets everything or nothing. At the end, row counts and checksums of all "
+        "tables are compared and printed. A PLACE is postgresql://user@host/name or a SQLite file.",
     )
-    move.add_argument("--from", metavar="PLACE", dest="source", help="the database to be moved, if it is not the usual one")
+    move.add_argument("--from", metavar="PLACE", dest="source", help="the database to move (default: the one the server uses)")
     move.add_argument(
-        "--to", metavar="PLACE", dest="target", required=True, help="where to: an empty database, or a file that is not there"
+        "--to", metavar="PLACE", dest="target", required=True, help="an empty database, or a file that does not exist yet"
     )
 
 
 def add_usage(commands: Any, usual_url: str) -> None:
-    text = "what runs used of models, and what it cost"
+    text = "show which models runs used, and what that cost"
     usage = commands.add_parser("usage", help=text, description=text.capitalize() + ".")
-    usage.add_argument("--by", choices=_GROUPS, default="model", help="one line for each of these and each model")
-    usage.add_argument("--thread", metavar="ID", help="of this thread only")
-    usage.add_argument("--json", action="store_true", help="as JSON")
+    usage.add_argument("--by", choices=_GROUPS, default="model", help="group by this and by model (default: model)")
+    usage.add_argument("--thread", metavar="ID", help="only this thread")
+    usage.add_argument("--json", action="store_true", help="print JSON")
     _add_place(usage, usual_url)
 
 
 def add_effects(commands: Any, usual_url: str) -> None:
-    text = "what tools began, and nobody knows whether it happened"
+    text = "list and settle tool effects that may or may not have happened"
     effects = commands.add_parser("effects", help=text, description=text.capitalize() + ".")
     actions = effects.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="those that somebody should look at, newest first")
-    listing.add_argument("--known", action="store_true", help="also those whose outcome is known, or that are under way")
-    listing.add_argument("--thread", metavar="ID", help="of this thread and its copies only")
-    settle = actions.add_parser("settle", help="say whether one happened; the model is told when the thread goes on")
-    settle.add_argument("key", metavar="KEY", help="a key of `stepwell effects list`")
+    listing = actions.add_parser("list", help="list the effects that somebody should check, newest first")
+    listing.add_argument("--known", action="store_true", help="include effects whose outcome is known, or that are in progress")
+    listing.add_argument("--thread", metavar="ID", help="only this thread and its copies")
+    settle = actions.add_parser("settle", help="record whether an effect happened; the model learns it when the thread resumes")
+    settle.add_argument("key", metavar="KEY", help="a key from `stepwell effects list`")
     outcome = settle.add_mutually_exclusive_group(required=True)
-    outcome.add_argument("--done", metavar="NOTE", nargs="?", const="", help="it happened; the note is told to the model")
+    outcome.add_argument("--done", metavar="NOTE", nargs="?", const="", help="it happened; the model gets the note")
     outcome.add_argument("--not-done", metavar="NOTE", nargs="?", const="", help="it did not happen")
     for action in (listing, settle):
-        action.add_argument("--json", action="store_true", help="as JSON")
+        action.add_argument("--json", action="store_true", help="print JSON")
         _add_place(action, usual_url)
 
 
 def add_wallet(commands: Any, usual_url: str) -> None:
-    text = "the money that agents are paid with: who has how much, what is owed, what was earned"
+    text = "manage payments for agents: balances, refunds owed, earnings"
     wallet = commands.add_parser(
         "wallet",
         help=text,
-        description=f"{text.capitalize()}. Amounts are in sats. What only reads works beside a running server; what moves money "
-        "(settle, payout, recover, sweep) wants all servers stopped, or asks one with --url.",
+        description=f"{text.capitalize()}. Amounts are in sats. Commands that only read work while a server is running. Commands that "
+        "move money (settle, payout, recover, sweep) need all servers stopped, or ask one with --url.",
     )
     actions = wallet.add_subparsers(dest="action", metavar="ACTION", required=True)
-    seed = "make 64 digits for STEPWELL_WALLET_SEED; keep a copy apart from the database"
-    actions.add_parser("seed", help=seed, description=seed.capitalize() + ".")
+    seed = "generate 64 digits for STEPWELL_WALLET_SEED; keep a copy apart from the database"
+    actions.add_parser("seed", help=seed, description=seed[0].upper() + seed[1:] + ".")
     actions_on_money = {
         name: actions.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         for name, text in {
-            "sessions": "payers' sessions, those touched last first",
-            "show": "one session with its tokens, its refund and every line of the ledger; nothing that could be spent",
-            "owed": "what payers are owed, by mint: balances, tokens not redeemed, refunds not fetched",
-            "unknown": "swaps of which nobody knows whether the mint did them, and why",
-            "settle": "have a swap of unknown outcome tried again, and say what came of it; exit code 1 if nobody knows more than before",
-            "audit": "whether the books add up and the mints agree; exit code 1 if not. A mint that is down is named",
-            "payout": "take the earnings at a mint out as a token, which alone goes to stdout, or to a file",
-            "payouts": "earlier payouts that are not known to be spent yet",
-            "recover": "finish the swaps that a crash left under way; a server does it by itself",
-            "sweep": "pay idle sessions back and notice what was spent; a server does it by itself",
+            "sessions": "list payers' sessions, most recently used first",
+            "show": "show one session with its tokens, refund and ledger entries, but nothing that could be spent",
+            "owed": "show what payers are owed, by mint: balances, tokens not redeemed, refunds not fetched",
+            "unknown": "list swaps whose outcome is unknown, and why",
+            "settle": "retry a swap whose outcome is unknown, and show the result; exit code 1 if it is still unknown",
+            "audit": "check that the books add up and the mints agree; exit code 1 if not. Names mints that are down",
+            "payout": "withdraw the earnings at a mint as a token, printed alone on stdout or written to a file",
+            "payouts": "list earlier payouts that may be unspent",
+            "recover": "finish swaps that a crash interrupted; a server does this automatically",
+            "sweep": "refund idle sessions and record what was spent; a server does this automatically",
         }.items()
     }
     _add_wallet_options(actions_on_money)
     for name, action in actions_on_money.items():
         if name != "payout":
-            action.add_argument("--json", action="store_true", help="as JSON")
+            action.add_argument("--json", action="store_true", help="print JSON")
         _add_url(action, usual_url, "ask this server, as an operator (STEPWELL_API_KEY)")
         _add_database(action)
 
@@ -125,18 +127,18 @@ def add_wallet(commands: Any, usual_url: str) -> None:
 def _add_wallet_options(actions: Mapping[str, Any]) -> None:
     sessions, payout = actions["sessions"], actions["payout"]
     sessions.add_argument("--state", choices=get_args(SessionState), metavar="STATE", help=", ".join(get_args(SessionState)))
-    sessions.add_argument("--owner", metavar="NAME", help="of this user only")
+    sessions.add_argument("--owner", metavar="NAME", help="only this user")
     sessions.add_argument(
-        "--limit", metavar="N", type=_page, default=100, help="at most so many, up to 1000; 100 if nothing is said"
+        "--limit", metavar="N", type=_page, default=100, help="show at most this many, up to 1000 (default: 100)"
     )
-    actions["show"].add_argument("session_id", metavar="ID", help="an id of `stepwell wallet sessions`")
+    actions["show"].add_argument("session_id", metavar="ID", help="an id from `stepwell wallet sessions`")
     actions["unknown"].add_argument(
-        "--pending", action="store_true", help="also those that are under way or wait for their mint"
+        "--pending", action="store_true", help="include swaps that are in progress or waiting for their mint"
     )
-    actions["settle"].add_argument("operation_id", metavar="OPERATION", help="an id of `stepwell wallet unknown`")
-    payout.add_argument("mint", metavar="MINT", nargs="?", help="its address; may be left out where only one is accepted")
-    payout.add_argument("--to", metavar="FILE", type=Path, help="write the token to this new file, which only you can read")
-    payout.add_argument("--again", metavar="ID", help="show an earlier payout instead: an id of `stepwell wallet payouts`")
+    actions["settle"].add_argument("operation_id", metavar="OPERATION", help="an id from `stepwell wallet unknown`")
+    payout.add_argument("mint", metavar="MINT", nargs="?", help="the mint's address; optional if only one mint is accepted")
+    payout.add_argument("--to", metavar="FILE", type=Path, help="write the token to this new file, readable only by you")
+    payout.add_argument("--again", metavar="ID", help="show an earlier payout again: an id from `stepwell wallet payouts`")
 
 
 def run_db(arguments: argparse.Namespace) -> int:
@@ -225,8 +227,8 @@ def run_wallet(arguments: argparse.Namespace) -> int:
 
 
 def _add_place(action: Any, usual_url: str) -> None:
-    _add_url(action, usual_url, "ask this server, for what is yours")
-    action.add_argument("--all", action="store_true", help="with --url: of all users; for operators")
+    _add_url(action, usual_url, "ask this server for your own data")
+    action.add_argument("--all", action="store_true", help="with --url: data of all users (operators only)")
     _add_database(action)
 
 
@@ -236,7 +238,7 @@ def _add_url(action: Any, usual_url: str, text: str) -> None:
         metavar="ADDRESS",
         nargs="?",
         const=usual_url,
-        help=f"{text}, instead of reading the database of this machine; alone, {usual_url}",
+        help=f"{text}, instead of reading the database directly (without ADDRESS: {usual_url})",
     )
 
 
@@ -244,7 +246,7 @@ def _add_database(action: Any) -> None:
     action.add_argument(
         "--database-url",
         metavar="URL",
-        help="sqlite:///path/to/file.db or postgresql://user@host/name, if it is not the usual one",
+        help="sqlite:///path/to/file.db or postgresql://user@host/name (default: the database the server uses)",
     )
 
 
@@ -263,5 +265,5 @@ def _page(text: str) -> int:
 
 def _count(text: str) -> int:
     if not text.isdigit() or not 1 <= int(text[:9]) <= 1_000_000:
-        raise argparse.ArgumentTypeError("a whole number from 1 on")
+        raise argparse.ArgumentTypeError("a whole number from 1 to 1000000")
     return int(text)

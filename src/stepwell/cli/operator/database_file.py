@@ -1,4 +1,4 @@
-"""Working on the server's database beside a server or without one."""
+"""Opens the server's database for a command, whether or not a server is running."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ T = TypeVar("T")
 
 
 def database_file(url: str | None, settings: Settings, instead: str) -> Path:
-    """Where the database is, for what can only be done with a file; `instead` says how it is done with Postgres."""
+    """The path of the database, for commands that need a SQLite file. `instead` tells the user what to do with Postgres."""
     place = database_place(url, settings)
     if isinstance(place, PostgresPlace):
         raise ConfigurationError(
-            f"This command works on a SQLite file, and the database is {place}. {instead} Another file is named with "
+            f"This command works on a SQLite file, and the database is {place}. {instead} To use a SQLite file, add "
             "--database-url sqlite:///path/to/file.db."
         )
     return place
 
 
 def require_file(url: str | None, settings: Settings, instead: str) -> Path:
-    """The same; `ConfigurationError` if there is no such file yet."""
+    """Like `database_file`; `ConfigurationError` if the file does not exist yet."""
     return _require(database_file(url, settings, instead))
 
 
 def require_database(url: str | None, settings: Settings) -> Path | PostgresPlace:
-    """Where the database is; `ConfigurationError` if it is a file that is not there yet."""
+    """Where the database is; `ConfigurationError` for a file that does not exist yet."""
     place = database_place(url, settings)
     return place if isinstance(place, PostgresPlace) else _require(place)
 
 
 def with_database(place: Path | PostgresPlace, work: Callable[[SqlDatabase], Awaitable[T]], *, alone: bool = False) -> T:
-    """Open the database, which is made if it is not there, do the work, and close it. `alone`: of Postgres, nobody else may use it
-    meanwhile; `ConfigurationError` if somebody does."""
+    """Open the database, creating a missing file, do the work, and close it. `alone`: no other process may use a Postgres database
+    meanwhile; `InUseError` if one does."""
     opened = _open(place, alone=alone)
 
     async def run() -> T:
@@ -55,7 +55,7 @@ def with_database(place: Path | PostgresPlace, work: Callable[[SqlDatabase], Awa
 
 
 def _open(place: Path | PostgresPlace, *, alone: bool) -> SqlDatabase:
-    # Imported when they are needed: `serve` looks only for the place.
+    # Imported on demand: some commands only need the path.
     if isinstance(place, PostgresPlace):
         from stepwell.database.postgres.database import PostgresDatabase
 
@@ -68,6 +68,6 @@ def _open(place: Path | PostgresPlace, *, alone: bool) -> SqlDatabase:
 def _require(file: Path) -> Path:
     if not file.is_file():
         raise ConfigurationError(
-            f"There is no database '{file.name}' yet. `{spell_command('serve')}` makes one; another is named with --database-url."
+            f"There is no database '{file.name}' yet. Create it with `{spell_command('serve')}`, or use another with --database-url."
         )
     return file

@@ -1,5 +1,5 @@
-"""`stepwell db`: the operator's side of the database. `status`, `backup` and `prune` work beside a running server; on a file, `migrate`
-and `restore` refuse while there is one. Copies of a Postgres database are made with its own tools."""
+"""`stepwell db`: database maintenance for operators. `status`, `backup` and `prune` work while a server is running; on a SQLite file,
+`migrate` and `restore` refuse to. Postgres databases are backed up with Postgres's own tools."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from stepwell.runs.upkeep.retention import Retention, RetentionReport
 from stepwell.settings import Settings
 from stepwell.sql import SqliteConnection
 
-_DUMP = "Copy it with `pg_dump --format=custom --file=FILE`, also while servers work."
-_LOAD = "Put a copy back with `pg_restore`, into an empty database and with all servers stopped."
+_DUMP = "Back it up with `pg_dump --format=custom --file=FILE`, even while servers are running."
+_LOAD = "Restore it with `pg_restore`, into an empty database and with all servers stopped."
 
 
 def status(*, database_url: str | None) -> int:
-    """Say how the database is."""
+    """Show the state of the database."""
     database = require_database(database_url, Settings.load())
     found = _inspect(database)
     contents = found.contents
@@ -53,13 +53,13 @@ def status(*, database_url: str | None) -> int:
         print(f"set aside    {contents.unreadable_runs} runs that cannot be read (table unreadable_runs)")
     if contents.half_erased:
         print(
-            f"erasing      {contents.half_erased} deleted threads have rows left; a server or `stepwell db prune` goes on with them"
+            f"erasing      {contents.half_erased} deleted threads have rows left; a server or `stepwell db prune` deletes the rest"
         )
     return 0
 
 
 def _inspect(database: Path | PostgresPlace) -> Condition:
-    """`ConfigurationError` for a form that this version does not know."""
+    """`ConfigurationError` if the schema is newer than this version knows."""
     if isinstance(database, PostgresPlace):
         from stepwell.database.postgres.condition import inspect_postgres
 
@@ -71,11 +71,11 @@ def _inspect(database: Path | PostgresPlace) -> Condition:
 
 
 def migrate(*, database_url: str | None) -> int:
-    """Bring the database to the newest form; of a file, with a copy of the old one beside it."""
+    """Upgrade the schema to the newest version (form). A SQLite file is backed up next to it first."""
     database = require_database(database_url, Settings.load())
     before = _inspect(database)
     if not before.missing:
-        print(f"Nothing to do: the database has form {before.form}, which is the newest.")
+        print(f"Nothing to do: the database already has the newest form, {before.form}.")
         return 0
     for step in before.missing:
         print(f"form {step.number}: {step.name.replace('_', ' ')}")
@@ -83,7 +83,7 @@ def migrate(*, database_url: str | None) -> int:
         _migrate_postgres(database)
     else:
         _migrate_file(database, before.form)
-    print(f"The database has form {_inspect(database).form} now.")
+    print(f"The database now has form {_inspect(database).form}.")
     return 0
 
 
@@ -98,14 +98,14 @@ def _migrate_file(database: Path, form: int) -> None:
     try:
         copy = database.with_name(f"{database.name}.form-{form}-{_stamp()}")
         copies.back_up(database, copy, progress=_progress(sys.stderr))
-        print(f"The database as it was is kept in '{copy.name}'.")
+        print(f"A backup of the old database is in '{copy.name}'.")
         Database(database).close()
     finally:
         lock.release()
 
 
 def backup(*, file: Path, force: bool, database_url: str | None) -> int:
-    """Copy the database, in use or not."""
+    """Copy the database, even while it is in use."""
     database = require_file(database_url, Settings.load(), _DUMP)
     made = copies.back_up(database, file, force=force, progress=_progress(sys.stderr))
     print(f"Backup '{file}': {_bytes(made.size_bytes)}, form {made.form}, checked.")
@@ -113,14 +113,14 @@ def backup(*, file: Path, force: bool, database_url: str | None) -> int:
 
 
 def restore(*, file: Path, database_url: str | None) -> int:
-    """Put a backup in the database's place."""
+    """Replace the database with a backup."""
     database = database_file(database_url, Settings.load(), _LOAD)
     database.parent.mkdir(parents=True, exist_ok=True)
     aside = copies.restore(file, database, kept_as=f"before-restore-{_stamp()}", progress=_progress(sys.stderr))
-    print(f"The database is as it was in '{file.name}'.")
+    print(f"The database was restored from '{file.name}'.")
     if aside:
-        print(f"The one before is kept in '{aside.name}'; delete it when you are sure.")
-    print("Runs that were under way when the backup was made are driven again at the next start.")
+        print(f"The previous one is in '{aside.name}'; delete it when you no longer need it.")
+    print("Runs that were active when the backup was made resume at the next start.")
     return 0
 
 
@@ -133,7 +133,7 @@ def prune(
     graphs: Path | None,
     database_url: str | None,
 ) -> int:
-    """Delete what is old, by rules of the command line or of the environment."""
+    """Delete old threads and checkpoints, by the rules of the command line or else of the environment."""
     settings = Settings.load()
     database = require_database(database_url, settings)
     rules = RetentionRules(older_than, keep_last)
@@ -149,11 +149,9 @@ def prune(
 
 def _compact(database: Path | PostgresPlace) -> None:
     if isinstance(database, PostgresPlace):
-        print(
-            "Postgres uses the freed space again by itself. To give it back to the disk, with all servers stopped: VACUUM FULL."
-        )
+        print("Postgres reuses the freed space automatically. To return it to the disk, stop all servers and run VACUUM FULL.")
     else:
-        print(f"Given back to the disk: {_bytes(_give_back(database))}.")
+        print(f"Returned to the disk: {_bytes(_give_back(database))}.")
 
 
 async def _prune(
@@ -184,7 +182,7 @@ def _give_back(database: Path) -> int:
         lock = _lock(database)
         try:
             with closing(sqlite3.connect(database, isolation_level=None)) as connection:
-                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # an older file gets it with this copy
+                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # VACUUM applies it to older files
                 connection.execute("VACUUM")
         finally:
             lock.release()
@@ -193,13 +191,13 @@ def _give_back(database: Path) -> int:
         left = free_bytes(connection)
     if left:
         print(
-            f"Still free inside the file: {_bytes(left)}. With no server running and room for a copy, this gives all of it back."
+            f"Still free inside the file: {_bytes(left)}. To return all of it, stop the server, make room for a copy and try again."
         )
     return max(before - _size(database), 0)
 
 
 def _has_room_for_a_copy(database: Path) -> bool:
-    """SQLite's own way writes the whole database a second time, and a third time into its log."""
+    """VACUUM writes the whole database a second time, and a third time into its log."""
     return DiskSpace(database).free_bytes > 3 * _size(database)
 
 
@@ -208,7 +206,7 @@ async def _give_back_in_place(opened: SqlDatabase) -> None:
 
 
 def _registry(graphs: Path) -> GraphRegistry:
-    from stepwell.cli.compose import graphs_to_serve  # it brings the web framework, which nothing else here needs
+    from stepwell.cli.compose import graphs_to_serve  # imports the web framework, which nothing else here needs
 
     return graphs_to_serve(graphs).registry
 
@@ -228,7 +226,7 @@ def _lock(database: Path) -> ProcessLock:
 
 
 def _progress(screen: TextIO) -> Callable[[int, int], None] | None:
-    """A line that redraws itself; nothing where no terminal is."""
+    """A line that redraws itself; `None` without a terminal."""
     if not screen.isatty():
         return None
 

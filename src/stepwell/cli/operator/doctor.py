@@ -1,4 +1,4 @@
-"""`stepwell doctor`: which model would be used and why, what is missing for the others, what this machine has, and how the server is."""
+"""`stepwell doctor`: which model would be used and why, what the other providers need, what is installed here, the server's state."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def run() -> int:
 
 
 def _print_choice(settings: Settings) -> bool:
-    """Say which model is used, and prove that it can be built."""
+    """Print which model is used, and check that it can be built."""
     try:
         choice = choose_model(None, settings, embedded_fallback=True)
-        resolve_model(str(choice), settings=settings)  # reads names and keys; loads nothing and asks nobody
+        resolve_model(str(choice), settings=settings)  # reads names and keys; loads no model and sends no request
     except StepwellError as error:
         print(f"Model: none. {error}")
         return False
@@ -52,13 +52,13 @@ def _print_choice(settings: Settings) -> bool:
 
 
 def warning_about(choice: ModelChoice, settings: Settings) -> str | None:
-    """What the chosen model cannot do or lacks, where that is known."""
+    """What the chosen model is known to lack: an ability or a key."""
     if choice.provider == LOCAL:
         model = CATALOGUE.get(choice.name)
         return model.cannot if model else None
     keys, _ = PROVIDER_VARIABLES.get(choice.provider, ((), ()))
     if keys and choice.provider not in settings.access:
-        return f"{keys[0]} is not set, so the provider will refuse. Set it in the environment or in .env."
+        return f"{keys[0]} is not set, so the provider will reject requests. Set it in the environment or in .env."
     return None
 
 
@@ -102,12 +102,12 @@ def _local_runtime() -> str:
 def _room(folder: Path) -> str:
     place = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
     if not place.is_dir() or not _is_writable(place):
-        return "which cannot be written: choose another with STEPWELL_DATA_DIR"
+        return "not writable: choose another with STEPWELL_DATA_DIR"
     return f"{shutil.disk_usage(place).free / 1e9:,.0f} GB free"
 
 
 def _is_writable(folder: Path) -> bool:
-    """Asked by writing a file without a name: rights alone say yes to a superuser where nothing can be written."""
+    """Tries to write an unnamed file: permission bits alone would always allow a superuser, even on a read-only disk."""
     try:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError:
@@ -122,7 +122,7 @@ def _embeddings(settings: Settings) -> str:
 
 
 def describe_evidence_key(settings: Settings) -> str:
-    """The public key that signs bundles here: others compare it with `stepwell verify --key`."""
+    """The public key of this installation's signatures. Others pass it to `stepwell verify --key`."""
     from stepwell.audit.signing import SigningKey
     from stepwell.cli.database_place import PostgresPlace, database_place
 
@@ -132,12 +132,12 @@ def describe_evidence_key(settings: Settings) -> str:
         if isinstance(database, PostgresPlace) and not key.is_chosen:
             from stepwell.database.postgres.signing_key import kept_key
 
-            return kept_key(database.url.reveal()) or "none yet; it is made when the first bundle is signed"
+            return kept_key(database.url.reveal()) or "none yet; created when the first bundle is signed"
         public = key.public_key()
     except StepwellError as error:
         return str(error)
     if public is None:
-        return "none yet; it is made when the first bundle is signed"
+        return "none yet; created when the first bundle is signed"
     return public if key.is_private() else f"{public}\n                 others can read {key.file}: chmod 600 it"
 
 
@@ -145,5 +145,5 @@ def _shell() -> str:
     if sys.platform != "linux":
         return "execute        the sandboxed shell needs Linux"
     if shutil.which("bwrap"):
-        return "execute        bubblewrap is here; the sandbox is tested when it is first used"
+        return "execute        bubblewrap is installed; the sandbox is tested on first use"
     return "execute        missing: bubblewrap (Debian: apt-get install bubblewrap)"

@@ -1,6 +1,6 @@
-"""`stepwell effects`: what tools began and nobody knows whether it happened; and saying so, once somebody has looked.
+"""`stepwell effects`: lists tool effects with an unknown outcome, and records the outcome once somebody has checked.
 
-Works on the database of this machine, also while a server runs on it, or asks a server.
+Works on the database directly, even while a server uses it, or asks a server.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from stepwell.settings import Settings
 T = TypeVar("T")
 Line = Mapping[str, Any]
 
-_MOST = 1000
+_MAX_LINES = 1000
 _COLUMNS = ("outcome", "tool", "begun_at", "owner", "thread_id", "key")
 
 
@@ -29,11 +29,11 @@ def show(*, known: bool, thread: str | None, as_json: bool, url: str | None, eve
     """List effects, newest first."""
     settings = Settings.load()
     if url:
-        wanted = {"known": str(known).lower(), "limit": str(_MOST), **({"thread_id": thread} if thread else {})}
+        wanted = {"known": str(known).lower(), "limit": str(_MAX_LINES), **({"thread_id": thread} if thread else {})}
         lines: Sequence[Line] = ask_server(url, settings, _path("", everybody=everybody), params=wanted)
     else:
         which = EffectFilter(open=not known, thread_id=thread)
-        found = _with_records(database_url, settings, lambda records: records.effects(None, which, Page(limit=_MOST)))
+        found = _with_records(database_url, settings, lambda records: records.effects(None, which, Page(limit=_MAX_LINES)))
         lines = [effect.as_json() for effect in found]
     print(json.dumps(lines, indent=2) if as_json else "\n".join(_table(lines)))
     return 0
@@ -42,7 +42,7 @@ def show(*, known: bool, thread: str | None, as_json: bool, url: str | None, eve
 def settle(
     *, key: str, happened: bool, note: str, as_json: bool, url: str | None, everybody: bool, database_url: str | None
 ) -> int:
-    """Say what became of one."""
+    """Record whether an effect happened."""
     settings = Settings.load()
     if url:
         body = {"key": key, "outcome": "done" if happened else "not_done", "note": note}
@@ -55,7 +55,7 @@ def settle(
         line = settled.as_json()
     fact = "done" if happened else "not done"
     told = (
-        "The model is told when the thread goes on, if the call is still in its conversation."
+        "The model learns this when the thread resumes, if the call is still in its conversation."
         if line["thread_id"]
         else "Its thread was deleted."
     )
@@ -79,7 +79,7 @@ def _table(lines: Sequence[Line]) -> list[str]:
     table = align(rows)
     if any(line["outcome"] == "unknown" for line in lines):
         settle = spell_command("effects settle KEY --done [NOTE] | --not-done [NOTE]")
-        table.append(f"Look where it would have happened, then: {settle}")
+        table.append(f"Check whether it happened, then run: {settle}")
     return table
 
 

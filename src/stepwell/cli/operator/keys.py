@@ -1,4 +1,4 @@
-"""`stepwell keys`: who may use the server. Works on the database itself, also while a server runs on it."""
+"""`stepwell keys`: API keys of the server's users. Works on the database directly, even while a server uses it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def create(
     roots: Sequence[str] = (),
     read_roots: Sequence[str] = (),
 ) -> int:
-    """Make a key and print it, once."""
+    """Create a key and print it. It cannot be shown again."""
     clock = SystemClock()
     lasts = None if expires_days is None else timedelta(days=expires_days)
     grants = make_grants(roots, read_roots)
@@ -37,7 +37,7 @@ def create(
     _with_records(database_url, clock, lambda records: records.add_key(made.record))
     print(made.text)
     role = "an operator" if operator else "a user"
-    print(f"Key '{made.record.key_id}' for '{user}', {role}. It is shown only now: keep it somewhere safe.", file=_aside())
+    print(f"Key '{made.record.key_id}' for '{user}', {role}. It is shown only once: store it somewhere safe.", file=_aside())
     return 0
 
 
@@ -52,21 +52,25 @@ def show(*, database_url: str | None) -> int:
         )
         print(f"{key.key_id}  {role:8}  {_state(key, clock.now()):22}  since {key.created_at:%Y-%m-%d}  {key.owner}{opens}")
     if not keys:
-        print(f"No keys. Make one with: {spell_command('keys create --user NAME')}")
+        print(f"No keys. Create one with: {spell_command('keys create --user NAME')}")
     return 0
 
 
 def revoke(*, key_id: str, database_url: str | None) -> int:
-    """Take a key back. A running server refuses it from the next request on."""
-    # The whole key works as well: somebody who lost track of it may have nothing else.
+    """Revoke a key. A running server rejects it from the next request on."""
+    # Accept the whole key too: the user may not know its id.
     wanted = key_id.split("_")[1] if key_id.startswith("sw_") and key_id.count("_") >= 2 else key_id
     revoked = _with_records(database_url, SystemClock(), lambda records: records.revoke_key(wanted))
-    print(f"Key '{wanted}' is revoked." if revoked else f"No usable key '{wanted}'. `{spell_command('keys list')}` shows them.")
+    print(
+        f"Key '{wanted}' is revoked."
+        if revoked
+        else f"No usable key '{wanted}'. List them with `{spell_command('keys list')}`."
+    )
     return 0 if revoked else 1
 
 
 def _with_records(database_url: str | None, clock: Clock, work: Callable[[AccessRecords], Awaitable[T]]) -> T:
-    """Makes the database if there is none: a server that others can reach needs a key before its first start."""
+    """Creates the database if it is missing: a server that other machines can reach needs a key before its first start."""
     place = database_place(database_url, Settings.load())
     return with_database(place, lambda opened: work(AccessRecords(opened, clock)))
 
@@ -80,5 +84,5 @@ def _state(key: ApiKey, now: datetime) -> str:
 
 
 def _aside() -> TextIO:
-    """So that `stepwell keys create ... > file` keeps the key alone."""
+    """So that `stepwell keys create ... > file` writes only the key to the file."""
     return sys.stderr

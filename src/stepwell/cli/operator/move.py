@@ -26,7 +26,7 @@ def run(*, source: str | None, target: str) -> int:
     where_from, where_to = _place(source, settings), _place(target, settings)
     if where_from == where_to:
         raise ConfigurationError(
-            "A database cannot be moved to itself. Name the one to be moved with --from, and another one with --to."
+            "A database cannot be moved to itself. Name the source with --from and a different target with --to."
         )
     began = monotonic()
     with ExitStack() as opened:
@@ -38,7 +38,7 @@ def run(*, source: str | None, target: str) -> int:
 
 
 def _place(named: str | None, settings: Settings) -> Path | PostgresPlace:
-    """An address as everywhere else, or just a file."""
+    """A database URL, or just the name of a file."""
     return Path(named) if named and "://" not in named else database_place(named, settings)
 
 
@@ -67,7 +67,7 @@ def _tell(moved: Sequence[Moved], where_from: Path | PostgresPlace, where_to: Pa
         "both sides."
     )
     print(
-        f"From now on start servers and workers with {_name(where_to)}. The old database is as it was: start nothing on it any more."
+        f"From now on start servers and workers with {_name(where_to)}. The old database is unchanged; do not start anything on it."
     )
 
 
@@ -77,7 +77,7 @@ def _name(place: Path | PostgresPlace) -> str:
 
 @contextmanager
 def _progress(screen: TextIO) -> Iterator[Told]:
-    """A line that redraws itself and is gone at the end; where no terminal is, a line for each step."""
+    """A line that redraws itself and is cleared at the end. Without a terminal: one line per step."""
     drawn_at, said = 0.0, ""
 
     def draw(doing: str, table: str, done: int, of: int | None) -> None:

@@ -1,4 +1,4 @@
-"""What `stepwell doctor` says of the server: whether one answers, and what its database is like. It changes nothing."""
+"""What `stepwell doctor` says about the server: whether one answers, and the state of its database. Read-only."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def _describe_place(place: Path | PostgresPlace) -> str:
 
         name, found = str(place), inspect_postgres(place.url.reveal())
         if not found.form:
-            return f"{name}, which is empty yet; the first start of a server makes its tables"
+            return f"{name}, still empty; the first start of a server creates its tables"
     else:
         from stepwell.database.sqlite.condition import inspect_database
 
         if not place.is_file():
-            return "none yet; the first start of the server makes it in the data folder"
+            return "none yet; the first start of the server creates it"
         name, found = place.name, inspect_database(place)
     form = f"form {found.form}" + (
         f" ({len(found.missing)} steps behind: {spell_command('db migrate')})" if found.missing else ""

@@ -1,4 +1,4 @@
-"""One request to a server, for the commands that read or settle something there instead of in the database's file."""
+"""One request to a server, for commands that read or settle something there instead of in the database."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def ask_server(
     body: Mapping[str, Any] | None = None,
     timeout_s: float = _ASK_S,
 ) -> Any:
-    """The JSON of a server's response, to a POST if there is a body; a refusal is raised in the server's own words."""
+    """The JSON of a server's response. Sends a POST if there is a body. An error response is raised with the server's own message."""
     with needs_extra("Asking a server", "server"):
         import httpx
     headers = {"x-api-key": settings.api_key.reveal()} if settings.api_key else {}
@@ -31,7 +31,7 @@ def ask_server(
         found = response.json()
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         raise RunError(
-            f"What is at {url} did not answer as a Stepwell server does ({type(error).__name__}). "
+            f"No Stepwell server answered at {url} ({type(error).__name__}). "
             f"Start one with `{spell_command('serve')}`, or check --url."
         ) from error
     if response.status_code != httpx.codes.OK:

@@ -1,4 +1,4 @@
-"""Rows of text under one another: what the operator's commands print for people. Programs ask for `--json`."""
+"""Text tables that the operator's commands print for people. Programs use `--json`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 
 def align(rows: Sequence[Sequence[str]], *, numbers: Collection[int] = ()) -> list[str]:
-    """Lines with all cells of a column equally wide; the columns in `numbers` end at the right, so that digits are under digits."""
+    """The rows as lines with aligned columns; those in `numbers` are right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
@@ -18,5 +18,5 @@ def align(rows: Sequence[Sequence[str]], *, numbers: Collection[int] = ()) -> li
 
 
 def short_time(text: str | None) -> str:
-    """A time of the API to the second, without its zone, which is UTC everywhere."""
+    """A timestamp of the API cut to the second, without its zone, which is always UTC."""
     return (text or "?")[:19].replace("T", " ")

@@ -1,4 +1,4 @@
-"""`stepwell usage`: what runs used of models, from the database of this machine or from a server. An unknown price is never 0."""
+"""`stepwell usage`: the models that runs used and their cost, from the database or from a server. An unknown price is never 0."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ _NUMBERS = ("runs", "calls", "input_tokens", "output_tokens")
 def run(
     *, by: UsageGroup, thread: str | None, as_json: bool, url: str | None, everybody: bool, database_url: str | None
 ) -> int:
-    """The command."""
     if by not in get_args(UsageGroup):
         raise ConfigurationError(f"Usage cannot be grouped by '{by}'. Choose one of: {', '.join(get_args(UsageGroup))}.")
     settings = Settings.load()
@@ -47,7 +46,7 @@ def _ask(url: str, settings: Settings, by: UsageGroup, thread: str | None, *, ev
 
 def _table(by: str, lines: Sequence[Line]) -> list[str]:
     if not lines:
-        return ["Nothing was used yet."]
+        return ["No usage yet."]
     heads = [*([] if by == "model" else [by]), "model", *(name.replace("_", " ") for name in _NUMBERS), "cost in USD"]
     rows = [
         [*([] if by == "model" else [_key(line)]), line["model"], *(str(line[n]) for n in _NUMBERS), _cost(line)]
@@ -56,7 +55,7 @@ def _table(by: str, lines: Sequence[Line]) -> list[str]:
     total = {name: sum(line[name] for line in lines) for name in _NUMBERS}
     priced = [line["cost_usd"] for line in lines if line["cost_usd"] is not None]
     whole = {"cost_usd": sum(priced) if priced else None, "unpriced_runs": sum(line["unpriced_runs"] for line in lines)}
-    # A run that used two models stands in two lines: adding up runs would count it twice.
+    # A run that used two models is in two lines: a total of runs would count it twice.
     last = [*(["total"] if by == "model" else ["total", ""]), "", *(str(total[n]) for n in _NUMBERS[1:]), _cost(whole)]
     return align([heads, *rows, last])
 

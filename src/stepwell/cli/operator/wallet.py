@@ -1,7 +1,7 @@
-"""`stepwell wallet`: the operator's side of money. Who has how much, what is owed, what nobody knows, whether it adds up, what was earned.
+"""`stepwell wallet`: payments from the operator's side. Balances, debts, swaps with unknown outcomes, audits, earnings.
 
-What only reads works on the database of this machine also while a server runs on it; what moves money wants the server stopped, or asks
-it (`--url`). No token is ever printed, except that of a payout: alone on stdout, or into a file that nobody else can read.
+Commands that only read work on the database even while a server uses it; commands that move money need the server stopped, or ask it
+(`--url`). We never print a token except that of a payout: alone on stdout, or into a file that only the user can read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _PATIENCE_S = 600.0
-"""For what a server has to ask its mints about: a mint that is down is asked several times, for each thing that waits for it."""
+"""Long, because a server may have to ask its mints, and retries a mint that is down for each pending operation."""
 
 
 @dataclass(frozen=True)
@@ -47,26 +47,26 @@ class Place:
     settings: Settings
 
     def ask(self, path: str, params: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None) -> Any:
-        """A route of the server, if there is one to be asked."""
+        """Request a wallet route of the server."""
         where = f"/api/wallet/all{path}"
         return ask_server(self.url or "", self.settings, where, params=params, body=body, timeout_s=_PATIENCE_S)
 
     def read(self, work: Callable[[Ledger], Awaitable[T]]) -> T:
-        """Look into the ledger, beside a server or without one. It needs no settings: what is owed is owed, also when payments are off."""
+        """Read the ledger, whether or not a server is running. Needs no payment settings: debts remain when payments are turned off."""
         from stepwell.database.ledger import DatabaseLedger
 
         place = require_database(self.database_url, self.settings)
         return with_database(place, lambda opened: work(DatabaseLedger(opened)))
 
     def work(self, work: Callable[[Wallet], Awaitable[T]], *, moves_money: bool = True) -> T:
-        """Ask mints, and do something with the money. What moves it wants no server beside."""
+        """Open the wallet, which can ask mints and move money. With `moves_money`, no server may be running."""
         from stepwell.database.ledger import DatabaseLedger
         from stepwell.payments.configuration import load_charging, open_wallet
 
         charging = load_charging(self.settings.payments)
         if charging is None:
             raise ConfigurationError(
-                "Payments are not configured here. Set STEPWELL_MINTS, a price and STEPWELL_WALLET_SEED as the server has them, "
+                "Payments are not configured here. Set STEPWELL_MINTS, a price and STEPWELL_WALLET_SEED as on the server, "
                 "or ask the server with --url."
             )
         chosen = charging
@@ -83,11 +83,11 @@ class Place:
 
 
 def show_seed() -> int:
-    """Make a seed. Only its digits go to stdout, so that `stepwell wallet seed > file` keeps nothing else."""
+    """Generate a seed. Only its digits go to stdout, so that `stepwell wallet seed > file` writes nothing else."""
     print(secrets.token_hex(32))
     _aside(
-        "Put these digits into STEPWELL_WALLET_SEED, and keep a copy apart from the database: with them the money can be had again from "
-        "the mints if the database is lost, and nothing else can do that. Who has them can have the money."
+        "Put these digits into STEPWELL_WALLET_SEED, and keep a copy apart from the database: if the database is lost, they are the "
+        "only way to recover the money from the mints. Anybody who has them can take the money."
     )
     return 0
 
@@ -100,7 +100,7 @@ def show_sessions(place: Place, *, state: SessionState | None, owner: str | None
         lines = place.read(lambda ledger: bookkeeping.list_sessions(ledger, owner=owner, state=state, limit=limit))
     _show(lines, text.describe_sessions, as_json=as_json)
     if len(lines) == limit:
-        _aside(f"These are the {limit} that were touched last. --limit shows more, --state and --owner show some of them.")
+        _aside(f"These are the {limit} most recently used. Show more with --limit, or filter with --state and --owner.")
     return 0
 
 
@@ -129,7 +129,7 @@ def show_unknown(place: Place, *, pending: bool, as_json: bool) -> int:
 
 
 def settle(place: Place, *, operation_id: str, as_json: bool) -> int:
-    """Have a swap of unknown outcome tried again. Exit code 1 if nobody knows more than before."""
+    """Retry a swap of unknown outcome. Exit code 1 if the outcome is still unknown."""
     if place.url:
         operation = place.ask(f"/operations/{quote(operation_id, safe='')}/reopen", body={})
     else:
@@ -139,16 +139,16 @@ def settle(place: Place, *, operation_id: str, as_json: bool) -> int:
 
 
 def audit(place: Place, *, as_json: bool) -> int:
-    """Exit code 1 if the books do not add up, or money was spent elsewhere. A mint that cannot be asked proves neither."""
+    """Exit code 1 if the books do not add up, or money was spent elsewhere. A mint that cannot be reached counts as neither."""
     found = place.ask("/audit") if place.url else place.work(bookkeeping.audit, moves_money=False)
     _show(found, text.describe_audit, as_json=as_json)
     return 0 if found["adds_up"] and not found["spent_elsewhere_sats"] else 1
 
 
 def payout(place: Place, *, mint: str | None, again: str | None, to: Path | None) -> int:
-    """Take the earnings out, or show an earlier payout again."""
+    """Withdraw the earnings, or show an earlier payout again."""
     if mint and again:
-        raise ConfigurationError("Give a mint to take new earnings out, or --again ID for an earlier payout; not both.")
+        raise ConfigurationError("Name a mint to withdraw new earnings, or use --again ID for an earlier payout; not both.")
     if to is None:
         found = _fetch_payout(place, mint, again)
         print(found["token"])
@@ -165,14 +165,14 @@ def show_payouts(place: Place, *, as_json: bool) -> int:
 
 
 def recover(place: Place, *, as_json: bool) -> int:
-    """Exit code 1 if something still waits for its mint."""
+    """Exit code 1 if some swaps still wait for their mint."""
     found = place.ask("/recover", body={}) if place.url else place.work(bookkeeping.recover)
     _show(found, text.describe_recovery, as_json=as_json)
     return 1 if found["waiting"] else 0
 
 
 def sweep(place: Place, *, as_json: bool) -> int:
-    """Exit code 1 if something could not be done now."""
+    """Exit code 1 if something failed for now."""
     found = place.ask("/sweep", body={}) if place.url else place.work(bookkeeping.sweep)
     _show(found, text.describe_sweep, as_json=as_json)
     return 1 if found["failed"] else 0
@@ -194,12 +194,12 @@ def _fetch_payout(place: Place, mint: str | None, again: str | None) -> Any:
 
 
 def _keep_payout(place: Place, mint: str | None, again: str | None, to: Path) -> Any:
-    """The file is made before the money is taken out: a folder that cannot be written to is said while nothing has happened."""
+    """Creates the file before it withdraws the money, so that a folder without write access fails before anything has happened."""
     try:
         descriptor = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
         raise ConfigurationError(
-            f"The file '{to}' cannot be made ({error.strerror}). Name one that is not there yet, in a folder that is."
+            f"The file '{to}' cannot be created ({error.strerror}). Name a new file in an existing folder."
         ) from error
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         try:
@@ -214,14 +214,14 @@ def _keep_payout(place: Place, mint: str | None, again: str | None, to: Path) ->
         except OSError as error:
             command = spell_command(f"wallet payout --again {found['payout_id']}")
             raise ConfigurationError(
-                f"The payout was made, and could not be written to '{to}' ({error.strerror}). Fetch it with: {command}"
+                f"The payout was made, but could not be written to '{to}' ({error.strerror}). Fetch it with: {command}"
             ) from error
     return found
 
 
 @contextmanager
 def _nobody_else(place: Path | PostgresPlace) -> Iterator[None]:
-    """Keep servers out of a file; say what to do when one uses a Postgres database, which is opened for us alone."""
+    """Lock a SQLite file against servers. Postgres is opened with `alone`; if a server uses it, tell the user what to do."""
     if isinstance(place, PostgresPlace):
         from stepwell.database.postgres.in_use import InUseError
 
@@ -242,7 +242,7 @@ def _nobody_else(place: Path | PostgresPlace) -> Iterator[None]:
 
 
 def _one_at_a_time(database: str) -> str:
-    return f"A server uses the database {database}, and money is moved by one of us at a time. Ask the server with --url, or stop it."
+    return f"A server is using the database {database}, and only one process may move money. Ask the server with --url, or stop it."
 
 
 def _show(found: Any, describe: Callable[[Any], list[str]], *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""What `stepwell wallet` says about money to people: JSON of the ledger or of a server as tables and sentences. Amounts are in sats."""
+"""What `stepwell wallet` prints for people: JSON from the ledger or a server, as tables and sentences. Amounts are in sats."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Line = Mapping[str, Any]
 
 _SUMS = ("funded", "spent", "balance", "reserved")
 _OUTCOMES = {
-    "done": "The mint had done it. The money is in the ledger.",
-    "failed": "The mint has done nothing of it, and nothing was taken.",
-    "pending": "The mint could not be asked. A server tries again by itself; so does `{recover}`.",
-    "unknown": "Nobody knows more than before. Ask the mint's operator, then try again.",
+    "done": "The mint had completed it. The money is in the ledger.",
+    "failed": "The mint did not carry it out, and no money was taken.",
+    "pending": "The mint could not be reached. A server retries automatically; so does `{recover}`.",
+    "unknown": "The outcome is still unknown. Ask the mint's operator, then try again.",
 }
 
 
@@ -52,7 +52,7 @@ def describe_statement(statement: Line) -> list[str]:
     }
     refund = statement["refund"]
     if refund:
-        facts["refund"] = f"{refund['amount_sats']} sats, {'spent' if refund['spent'] else 'waits to be fetched'}"
+        facts["refund"] = f"{refund['amount_sats']} sats, {'spent' if refund['spent'] else 'not fetched yet'}"
     lines = align([[name, fact] for name, fact in facts.items()])
     for token in statement["tokens"]:
         reason = f" ({token['reason']})" if token["reason"] else ""
@@ -106,9 +106,7 @@ def describe_operations(lines: Sequence[Line]) -> list[str]:
     ]
     table = align([heads, *rows], numbers=(3,))
     if any(line["state"] == "unknown" for line in lines):
-        table.append(
-            f"Ask the mint's operator what it did, then have it tried again: {spell_command('wallet settle OPERATION')}"
-        )
+        table.append(f"Ask the mint's operator what happened, then retry: {spell_command('wallet settle OPERATION')}")
     return table
 
 
@@ -144,41 +142,43 @@ def describe_audit(audit: Line) -> list[str]:
     ]
     troubles = [f"{mint['mint']}: {mint['trouble']}" for mint in audit["mints"] if mint["trouble"]]
     missing = audit["spent_elsewhere_sats"]
-    alarm = [f"{missing} sats that are counted as held were spent by somebody else. Who has the database or the seed?"]
+    alarm = [
+        f"{missing} sats that the ledger counts as held were spent elsewhere. Does somebody else have the database or the seed?"
+    ]
     return [*sums, verdict, "", *align([heads, *rows], numbers=(1, 2, 3)), *(alarm if missing else []), *troubles]
 
 
 def describe_payout(payout: Line, to: Path | None) -> str:
     again = spell_command(f"wallet payout --again {payout['payout_id']}")
-    left = f" {payout['left_sats']} sats did not fit in and can be paid out next." if payout["left_sats"] else ""
+    left = f" {payout['left_sats']} sats did not fit in and are left for the next payout." if payout["left_sats"] else ""
     return (
         f"Payout '{payout['payout_id']}': {payout['amount_sats']} sats of {payout['mint']}, {'above' if to is None else f'in {to}'}. "
-        f"Who has this token has the money. Until its mint says that it is spent, it can be had again: {again}.{left}"
+        f"Anybody who has this token can spend it. Until its mint reports it as spent, you can show it again: {again}.{left}"
     )
 
 
 def describe_payouts(lines: Sequence[Line]) -> list[str]:
     if not lines:
-        return ["No payout waits to be spent."]
+        return ["No unspent payouts."]
     rows = [[line["payout_id"], str(line["amount_sats"]), line["mint"], short_time(line["made_at"])] for line in lines]
     again = spell_command("wallet payout --again PAYOUT")
-    return [*align([["payout", "sats", "mint", "made"], *rows], numbers=(1,)), f"One of them as a token: {again}"]
+    return [*align([["payout", "sats", "mint", "made"], *rows], numbers=(1,)), f"Show one as a token: {again}"]
 
 
 def describe_recovery(found: Line) -> list[str]:
-    waiting = f"Swaps that wait for their mint, which could not be asked: {found['waiting']}." if found["waiting"] else ""
+    waiting = f"Swaps waiting for a mint that could not be reached: {found['waiting']}." if found["waiting"] else ""
     unknown = (
         f"Swaps of unknown outcome: {found['unknown']}. See: {spell_command('wallet unknown')}" if found["unknown"] else ""
     )
-    return [line for line in (waiting, unknown) if line] or ["Nothing is under way any more."]
+    return [line for line in (waiting, unknown) if line] or ["No swaps are in progress."]
 
 
 def describe_sweep(found: Line) -> list[str]:
     named = {
-        "sessions ended, their rest made ready": "refunded",
-        "calls released that never came back": "released",
+        "sessions ended, their refunds ready": "refunded",
+        "reservations released whose call never returned": "released",
         "refunds and payouts found to be spent": "claimed",
-        "not done now; the next sweep tries again": "failed",
+        "failed; the next sweep retries": "failed",
     }
     return align([[name, str(found[key])] for name, key in named.items()], numbers=(1,))
 

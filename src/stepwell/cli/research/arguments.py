@@ -11,78 +11,92 @@ COMMANDS = ("research", "verify", "replay", "export")
 
 
 def add_research(commands: Any, default_url: str) -> None:
-    text = "research a question: approve the plan, get a report whose every sentence can be checked"
+    text = "research a question: approve the plan, get a report in which you can check every sentence"
     research = commands.add_parser("research", help=text, description=text[0].upper() + text[1:] + ".")
     research.add_argument("question", metavar="QUESTION", nargs="?", help="what you want to know, in quotation marks")
     research.add_argument(
-        "--url", metavar="ADDRESS", nargs="?", const=default_url, help=f"research on this server; alone, {default_url}"
+        "--url",
+        metavar="ADDRESS",
+        nargs="?",
+        const=default_url,
+        help=f"research on this server (without ADDRESS: {default_url})",
     )
     research.add_argument(
-        "--continue", dest="thread", metavar="THREAD", help="go on with this research; with a question, ask that in it next"
+        "--continue", dest="thread", metavar="THREAD", help="continue this research; with a question, ask it as the next one"
     )
     research.add_argument(
         "--on",
         dest="origin",
         metavar="BUNDLE",
         type=Path,
-        help="go on from the sources of this bundle, which is verified first and has to be signed by you or by --key",
+        help="build on the sources of this bundle, which is verified first and must be signed by you or by --key",
     )
     research.add_argument(
-        "--refresh", metavar="BUNDLE", type=Path, help="ask the question of this bundle again and show only what has changed"
+        "--refresh", metavar="BUNDLE", type=Path, help="ask this bundle's question again and show only what has changed"
     )
     research.add_argument(
-        "--key", metavar="KEY|FILE", help="with --on or --refresh: the public key of who made that bundle, if it was not you"
+        "--key", metavar="KEY|FILE", help="with --on or --refresh: the public key of the bundle's author, if that is not you"
     )
     research.add_argument(
         "--unvouched",
         action="store_true",
-        help="with --on or --refresh: take the bundle whoever has signed it; what you build on it will say so",
+        help="with --on or --refresh: accept the bundle without checking who signed it; the new bundle will say so",
     )
     research.add_argument(
-        "--list", action="store_true", help="the researches there are, newest first; with words, those whose question has them"
+        "--list", action="store_true", help="list your researches, newest first; QUESTION filters them by words"
     )
     research.add_argument(
-        "--demo", action="store_true", help="on a web of our own with invented pages; needs no model, no key and no network"
+        "--demo", action="store_true", help="research on an invented web; needs no model, no key and no network"
     )
     research.add_argument("--yes", action="store_true", help="approve a plan that breaks no rule without asking")
     research.add_argument(
-        "--review-sources", action="store_true", help="admit or deny each source before the report is written"
+        "--review-sources", action="store_true", help="accept or reject each source before the report is written"
     )
-    research.add_argument("--policy", metavar="FILE", type=Path, help="hold it to this policy instead of the usual one")
-    research.add_argument("--out", metavar="FILE", type=Path, help="write the report there too; the ending says the format")
-    research.add_argument("--format", choices=FORMATS, help="the format of --out, if its name does not say")
+    research.add_argument("--policy", metavar="FILE", type=Path, help="apply this policy instead of the default one")
+    research.add_argument("--out", metavar="FILE", type=Path, help="also write the report to this file")
+    research.add_argument("--format", choices=FORMATS, help="the format of --out (default: from its extension)")
     research.add_argument(
         "--context",
         metavar="PLACE",
         type=Path,
         action="append",
         default=[],
-        help="a text, web page or PDF of yours to work with, or a folder of them (may be repeated)",
+        help="a text, web page or PDF of yours to use as a source, or a folder of them (may be repeated)",
     )
     research.add_argument(
-        "--context-url", metavar="URL", action="append", default=[], help="a page to read in any case (may be repeated)"
+        "--context-url",
+        metavar="URL",
+        action="append",
+        default=[],
+        help="a page to read whatever the plan says (may be repeated)",
     )
     verify = _add_bundle(
-        commands, "verify", "check a bundle: every hash, quote, sentence, verdict and request, and who vouches for it"
+        commands, "verify", "check a bundle: every hash, quote, sentence, verdict and request, and who signed it"
     )
-    verify.add_argument("--head", metavar="HASH", help="the trail's head that was noted when the research ended")
+    verify.add_argument("--head", metavar="HASH", help="the trail hash that the research printed at its end")
     verify.add_argument(
-        "--key", metavar="KEY|FILE", help="the public key of who should have made it; `stepwell doctor` prints it there"
+        "--key", metavar="KEY|FILE", help="the public key of the expected author, who gets it from `stepwell doctor`"
     )
     verify.add_argument(
         "--strict",
         action="store_true",
-        help="fail also over what nothing shows: who signed it or what it is built on, where its pages came from, that it has a report",
+        help="also fail if something is unproven: who signed it or what it builds on, where its pages came from, that it has a report",
     )
-    verify.add_argument("--seconds", metavar="N", type=float, help="give up after so many seconds (120)")
+    verify.add_argument("--seconds", metavar="N", type=float, help="give up after this many seconds (default: 120)")
     _add_bundle(commands, "replay", "run a research again from its bundle, without network, and compare the reports")
-    export = commands.add_parser("export", help="a research as a document", description="A research as a document.")
-    export.add_argument("what", metavar="THREAD|BUNDLE", help="a research by its id, or a bundle's file")
-    export.add_argument(
-        "--url", metavar="ADDRESS", nargs="?", const=default_url, help=f"the research is on this server; alone, {default_url}"
+    export = commands.add_parser(
+        "export", help="export a research as a document", description="Export a research as a document."
     )
-    export.add_argument("--format", choices=FORMATS, help="if the name of --out does not say; md if nothing does")
-    export.add_argument("--out", metavar="FILE", type=Path, help="where to; without it, text goes to the screen")
+    export.add_argument("what", metavar="THREAD|BUNDLE", help="the id of a research, or a bundle file")
+    export.add_argument(
+        "--url",
+        metavar="ADDRESS",
+        nargs="?",
+        const=default_url,
+        help=f"export from this server (without ADDRESS: {default_url})",
+    )
+    export.add_argument("--format", choices=FORMATS, help="the format (default: from the extension of --out, or md)")
+    export.add_argument("--out", metavar="FILE", type=Path, help="the file to write (default: standard output, for text)")
 
 
 def run_research(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
@@ -101,24 +115,24 @@ def run_research(parser: argparse.ArgumentParser, arguments: argparse.Namespace)
 
             return export.run(arguments.what, form=arguments.format, out=arguments.out, url=arguments.url)
     if arguments.demo and (arguments.url or arguments.thread or arguments.policy or arguments.context_url):
-        parser.error("--demo has a web and a policy of its own, so --url, --continue, --policy and --context-url cannot apply.")
+        parser.error("--demo has its own web and policy. Leave out --url, --continue, --policy and --context-url.")
     ways = [arguments.thread, arguments.origin, arguments.refresh, arguments.list or None, arguments.demo or None]
     if sum(way is not None for way in ways) > 1 and not (arguments.demo and (arguments.origin or arguments.refresh)):
-        parser.error("--continue, --on, --refresh, --list and --demo begin in different ways. Name one of them.")
+        parser.error("--continue, --on, --refresh, --list and --demo cannot be combined. Choose one.")
     if (arguments.key or arguments.unvouched) and not (arguments.origin or arguments.refresh):
-        parser.error("--key and --unvouched are about the bundle of --on or --refresh. Name one.")
+        parser.error("--key and --unvouched apply to the bundle of --on or --refresh. Add one of these.")
     if arguments.origin and arguments.question is None:
-        parser.error("--on takes a question too: what do you want to know next?")
+        parser.error("--on needs a question too: what do you want to know next?")
     if arguments.refresh and (arguments.question or arguments.url):
-        parser.error("--refresh asks the bundle's own question, on this machine: leave the question and --url out.")
+        parser.error("--refresh asks the bundle's own question on this machine. Leave out the question and --url.")
     if arguments.origin and arguments.url:
-        parser.error("--on reads the bundle on this machine: leave --url out.")
+        parser.error("--on reads the bundle on this machine. Leave out --url.")
     if arguments.list:
         from stepwell.cli.research import listing
 
         return listing.run(arguments.question or "", url=arguments.url)
     if arguments.question is None and not any(way is not None for way in ways):
-        parser.error("research takes a question, --continue THREAD, --refresh BUNDLE, --list, or --demo.")
+        parser.error("research needs a question, --continue THREAD, --refresh BUNDLE, --list, or --demo.")
     from stepwell.cli.research import command
     from stepwell.cli.research.options import ResearchOptions
 
@@ -145,5 +159,5 @@ def run_research(parser: argparse.ArgumentParser, arguments: argparse.Namespace)
 
 def _add_bundle(commands: Any, name: str, text: str) -> Any:
     command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-    command.add_argument("bundle", metavar="BUNDLE", type=Path, help="a file that `stepwell research` made")
+    command.add_argument("bundle", metavar="BUNDLE", type=Path, help="a bundle file made by `stepwell research`")
     return command

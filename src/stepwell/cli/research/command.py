@@ -1,10 +1,10 @@
-"""`stepwell research`: a question, a plan that you approve, a report whose every sentence can be checked.
+"""`stepwell research`: a question, a plan that you approve, a report in which you can check every sentence.
 
 ```
 options -> session (an engine here, or a server) -> dialogue (progress, gate) -> report -> bundle -> --out
 ```
-Here, each thread has a folder of its own with a database: several can run at a time, and going on with one drives no other. Where the
-output is a file or a pipe, only the report goes there; the rest is said on the standard error.
+On this machine each thread has its own folder with a database: several can run at the same time, and continuing one does not run the
+others. If the output is a file or a pipe, only the report goes there; everything else goes to standard error.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ if TYPE_CHECKING:
 
 DATABASE = "research.db"
 EXTRACTIVE = (
-    "No model that can write is configured, so this will be quotes from the sources, not a written answer.\n"
+    "No model that can write is configured, so the report will consist of quotes from the sources.\n"
     "For a written report set STEPWELL_MODEL=provider:name and the provider's key."
 )
 
 
 @dataclass(frozen=True)
 class Invocation:
-    """One call of the command, with all it needs."""
+    """One invocation of the command, with everything it needs."""
 
     runner: asyncio.Runner
     options: ResearchOptions
     input: Mapping[str, Any] | None
-    """What the graph begins with; None goes on with a thread."""
+    """The graph's input; None continues a thread."""
     form: Format
     settings: Settings
     terminal: Terminal
@@ -77,7 +77,7 @@ def run(
     settings: Settings | None = None,
     terminal: Terminal | None = None,
 ) -> int:
-    """The command; gives the exit code. `equipment` is for whoever brings a web and models of their own."""
+    """Run the command and return its exit code. `equipment` is for callers with their own web and models."""
     prefer_in_environment("LANGGRAPH_STRICT_MSGPACK", "true")
     form = check_options(options)
     settings = settings or Settings.load()
@@ -113,7 +113,7 @@ async def _read_context(
 
 
 def demonstrate(options: ResearchOptions, *, terminal: Terminal | None = None) -> int:
-    """The same on a web of our own. Where nobody is there to approve the plan, it is approved if it breaks no rule."""
+    """The same on an invented web. Without a person at the terminal, a plan that breaks no rule is approved automatically."""
     with needs_extra("Research", "research"):
         from stepwell.cli.demo.research import PACE_S, QUESTION, SAID, demo_equipment
     terminal = terminal or Terminal(sys.stdin, sys.stdout if sys.stdout.isatty() else sys.stderr)
@@ -167,7 +167,7 @@ def _run_on_server(invocation: Invocation) -> int:
         if code:
             return code
         export = spell_command(f"export {thread_id} --url {thread.url} --out bundle.zip")
-        terminal.line(f"The evidence is kept on the server, thread {thread_id}.")
+        terminal.line(f"The evidence is stored on the server, thread {thread_id}.")
         terminal.line(f"Get it: {export}")
         if options.out:
             write_file(options.out, write_from_server(runner, thread, invocation.form))
@@ -176,18 +176,18 @@ def _run_on_server(invocation: Invocation) -> int:
 
 
 def _still_asks(invocation: Invocation, session: Session, carry_on: str) -> bool:
-    """Whether a new question would pass over one that the research itself asks; then that is said."""
+    """Whether the research itself has an open question, so that it cannot take a new one; tells the user so."""
     if not (invocation.input and invocation.options.thread and invocation.runner.run(session.interrupts())):
         return False
     invocation.terminal.line(
-        f"Thread {session.thread_id}\nIts last question still waits for an answer, its plan for approval for instance. Give that "
-        f"first, or stop it there; then ask this one:\n  {carry_on}"
+        f"Thread {session.thread_id}\nThe research is waiting for your answer, such as the approval of its plan. Answer or stop it "
+        f"first, then ask your question:\n  {carry_on}"
     )
     return True
 
 
 def _converse(invocation: Invocation, session: Session, carry_on: str) -> int:
-    """Drive one thread to its end and show the report; gives the exit code. `carry_on` is the command that goes on with it later."""
+    """Run one thread to its end and show the report; returns the exit code. `carry_on` is the command that continues it later."""
     runner, terminal, given = invocation.runner, invocation.terminal, invocation.input
     terminal.line(f"Thread {session.thread_id}")
     answers = GateAnswers(_make_gate(invocation), retries=given is None)
@@ -197,22 +197,20 @@ def _converse(invocation: Invocation, session: Session, carry_on: str) -> int:
     except OutageError as error:
         terminal.line(f"No report: {error}\nTry again with:\n  {carry_on}")
         return 1
-    except (
-        RunFailedError
-    ) as error:  # a research says in its own words what went wrong; the class of the error tells nobody anything
+    except RunFailedError as error:  # the reason says what went wrong; the error's class would not help the user
         raise RunError(error.reason or error.kind) from error
     match ending:
         case "stopped":
-            terminal.line(f"\nStopped. What was done is kept; go on with:\n  {carry_on}")
+            terminal.line(f"\nStopped. Finished work is stored; continue with:\n  {carry_on}")
             return 130
         case "unanswered":
-            terminal.line(f"The research waits for an answer, and nobody is there to give one. Go on with:\n  {carry_on}")
+            terminal.line(f"The research is waiting for an answer, but there is nobody to answer. Continue with:\n  {carry_on}")
             return 1
     return _report(invocation, runner.run(session.values()))
 
 
 async def resume(session: Session) -> AsyncGenerator[StreamPart]:
-    """Follow what is under way. If nothing is, and the research has neither ended nor waits, it was stopped: go on with it."""
+    """Follow active runs. If there are none, and the research has neither ended nor waits for an answer, it was stopped: continue it."""
     under_way = False
     async with aclosing(session.follow()) as parts:
         async for part in parts:
@@ -227,13 +225,13 @@ async def resume(session: Session) -> AsyncGenerator[StreamPart]:
 
 def _report(invocation: Invocation, values: Mapping[str, Any]) -> int:
     if values.get("status") != "complete":
-        invocation.terminal.line(f"No report: {values.get('error_message') or 'the research did not end.'}")
+        invocation.terminal.line(f"No report: {values.get('error_message') or 'the research did not finish.'}")
         return 1
     invocation.terminal.line()
     if not invocation.options.refresh:
         invocation.output.line(str(values.get("final_report") or ""))
     if head := values.get("trail_head"):
-        invocation.terminal.line(f"Trail {head}\nNote it: evidence that somebody writes anew has another.")
+        invocation.terminal.line(f"Trail {head}\nWrite it down: forged evidence would have a different one.")
     return 0
 
 
@@ -247,7 +245,7 @@ def _keep(invocation: Invocation, opened: OpenEngine, thread_id: str, bundle: Pa
     invocation.runner.run(write_bundle(opened.persistence.vault(thread_id), bundle, signer))
     if options.refresh:
         invocation.output.line(describe_changes(options.refresh, bundle))
-    terminal.line(f"Everything it rests on: {bundle}")
+    terminal.line(f"Evidence: {bundle}")
     terminal.line(f"Check it: {spell_command(f'verify {bundle}')}")
     if options.out:
         write_file(options.out, export_bundle(bundle, invocation.form))
@@ -261,7 +259,7 @@ def _make_gate(invocation: Invocation) -> Gate:
 
     def ask(text: str) -> str:
         terminal.line(text)
-        # The platform's prompt goes to the standard output, which may be the file that takes the report.
+        # `input` writes its prompt to standard output, which may be the file for the report.
         return terminal.read("answer> " if sys.stdout.isatty() else "")
 
     return Gate(ask, terminal.line, edit, approve_clean=invocation.options.yes)

@@ -1,4 +1,4 @@
-"""What `stepwell research` takes from a bundle: sources to go on from (`--on`), or a question to ask again (`--refresh`)."""
+"""What `stepwell research` takes from an earlier bundle: sources to build on (`--on`), or a question to ask again (`--refresh`)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def read_earlier(options: ResearchOptions, settings: Settings) -> Origin | None:
-    """The bundle that was named, if one was. It is verified before anything begins, and so is who signed it: this installation, or the key
-    of `--key`."""
+    """The bundle of `--on` or `--refresh`, if any. We verify it before anything starts, including its signature by this installation or
+    by `--key`."""
     bundle = options.origin or options.refresh
     if bundle is None:
         return None
@@ -28,14 +28,14 @@ def read_earlier(options: ResearchOptions, settings: Settings) -> Origin | None:
     found = read_origin(bundle, [key for key in (own, named) if key], unvouched=options.unvouched)
     if options.refresh and found.question.data["mode"] == "deep":
         raise BundleError(
-            f"The bundle '{bundle.name}' is of a deep research, which chooses its own steps. Ask it again in its thread; "
-            "--refresh asks again what `stepwell research` asked."
+            f"The bundle '{bundle.name}' is from a deep research, which chooses its own steps. Ask again in its thread; --refresh "
+            "works only for bundles of `stepwell research`."
         )
     return found
 
 
 def asked_along(options: ResearchOptions, earlier: Origin | None) -> dict[str, Any]:
-    """What the first research was given besides its question. What is named on the command line now comes first."""
+    """The inputs of the first research besides its question. Those given on the command line now take precedence."""
     if not options.refresh or earlier is None:
         return {}
     said = earlier.question.data
@@ -49,7 +49,7 @@ def asked_along(options: ResearchOptions, earlier: Origin | None) -> dict[str, A
 
 
 def describe_changes(before: Path, after: Path) -> str:
-    """What is other in the newer bundle, for a reader."""
+    """The differences between two bundles, for a reader."""
     from stepwell.audit.export.changes import compare, describe
     from stepwell.audit.export.dossier import read_dossier
 

@@ -1,4 +1,4 @@
-"""`stepwell export`: a research of this machine or of a server as Markdown, HTML, PDF, DOCX or as its bundle."""
+"""`stepwell export`: a research from this machine or a server, as a document or as its bundle."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 def run(what: str, *, form: str | None, out: Path | None, url: str | None = None, settings: Settings | None = None) -> int:
-    """`what` is a bundle's file, or the id of a thread: of `stepwell research` here, or of the server at `url`.
+    """`what` is a bundle file, or the id of a thread: of `stepwell research` here, or of the server at `url`.
 
-    Without `out`, text goes to the standard output.
+    Without `out`, text goes to standard output.
     """
     from stepwell.audit.export import export_bundle, format_of
 
     chosen = format_of(out, form)
     if out is None and chosen in ("pdf", "docx", "zip"):
-        raise BundleError(f"'{chosen}' is not for a screen. Name a file with --out.")
+        raise BundleError(f"'{chosen}' cannot be shown on a screen. Name a file with --out.")
     settings = settings or Settings.load()
     content = _write_from_server(url, what, chosen, settings) if url else export_bundle(_find_bundle(what, settings), chosen)
     if out is None:
@@ -54,5 +54,7 @@ def _find_bundle(what: str, settings: Settings) -> Path:
         return file
     bundle = thread_folder(settings, what, must_exist=True) / BUNDLE
     if not bundle.is_file():
-        raise BundleError(f"The research '{what}' has not ended. Go on with: {spell_command(f'research --continue {what}')}")
+        raise BundleError(
+            f"The research '{what}' has not finished. Continue it with: {spell_command(f'research --continue {what}')}"
+        )
     return bundle

@@ -1,14 +1,13 @@
-"""The gate of a research in the terminal: a plan with what the audit says about it, and what a person answers; sources to admit or
-deny.
+"""The gate of a research in the terminal: a person approves, edits or rejects an audited plan, and accepts or rejects sources.
 
 ```
 a               approve
 e               edit the whole plan as JSON in your editor ($VISUAL or $EDITOR)
-e 2 new words   another input for step 2        d 2   leave step 2 out        + words   one more search
-r why           reject; another plan is made that knows why
+e 2 new words   change the input of step 2      d 2   delete step 2           + words   add a search
+r why           reject; the next plan takes the reason into account
 s [why]         stop here
 ```
-An edited plan is audited again and comes back here. The terminal is known only by `ask` and `say`.
+An edited plan is audited again and comes back here. This module uses the terminal only through `ask` and `say`.
 """
 
 from __future__ import annotations
@@ -30,25 +29,25 @@ from stepwell.validation import describe_first_fault
 
 Say = Callable[[str], None]
 EditText = Callable[[str], str]
-"""Lets the person change a text; what comes back is the text afterwards."""
+"""Lets the person edit a text; returns the edited text."""
 
 CHOICES = "[a]pprove, [e]dit, [r]eject and why, [s]top; ? explains"
 HELP = """a               approve the plan
 e               edit the whole plan as JSON in your editor
-e 2 NEW WORDS   another input for step 2
-d 2             leave step 2 out
+e 2 NEW WORDS   change the input of step 2
+d 2             delete step 2
 + WORDS         add a search
-r WHY           reject: another plan is made that knows why
-s               stop here: nothing of the plan is carried out"""
-SOURCES_HELP = "Enter admits all; 's2 s5' leaves these out; 'only s1 s3' keeps these."
+r WHY           reject: you get another plan that takes your reason into account
+s               stop here, without carrying out the plan"""
+SOURCES_HELP = "Press Enter to accept all, type 's2 s5' to leave these out, or 'only s1 s3' to keep only these."
 RETRY = "search_retry"
-"""The interrupt of a research that could ask no search engine."""
+"""The interrupt of a research that could not reach any search engine."""
 _NUMBERED = re.compile(r"(\d+)(?:\s+(.*))?")
 
 
 @dataclass(frozen=True)
 class Gate:
-    """Puts a plan, or the sources that were found, to a person."""
+    """Asks a person about a plan or about the sources found."""
 
     ask: Ask
     say: Say
@@ -57,7 +56,7 @@ class Gate:
     """`--yes`: a plan without violations is approved without asking."""
 
     def answer(self, interrupt: Mapping[str, Any]) -> Any:
-        """What resumes the run; `EOFError` when nobody is there."""
+        """The answer that resumes the run; `EOFError` when nobody is there."""
         if problem := interrupt.get("problem"):
             self.say(str(problem))
         if interrupt.get("type") == "source_review":
@@ -79,7 +78,7 @@ class Gate:
             prompt = said
 
     def _read(self, plan: dict[str, Any], line: str) -> dict[str, Any] | str:
-        """The answer that a line stands for, or a sentence to ask again with."""
+        """The answer in a line, or a sentence to ask again with."""
         word, _, rest = line.partition(" ")
         rest = rest.strip()
         match word.lower():
@@ -89,7 +88,7 @@ class Gate:
                 return {"decision": "reject", "stop": True, **({"reason": rest} if rest else {})}
             case "r" | "n" | "reject" | "no":
                 if not rest:
-                    return "Say why, so that the next plan can be better: r and the reason. (s stops.)"
+                    return "Type r and the reason, so that the next plan can be better. (s stops.)"
                 return {"decision": "reject", "reason": rest}
             case "e" | "edit" if not rest:
                 return self._edit_all(plan)
@@ -99,7 +98,7 @@ class Gate:
 
     def _edit_all(self, plan: dict[str, Any]) -> dict[str, Any] | str:
         if self.edit_text is None:
-            return "There is no editor: set EDITOR, or change one step with 'e 2 new words'."
+            return "No editor is set. Set EDITOR, or change one step with 'e 2 new words'."
         text = json.dumps(_editable(plan), ensure_ascii=False, indent=2)
         try:
             edited = self.edit_text(text)
@@ -123,12 +122,12 @@ class Gate:
 
 
 class OutageError(RunError):
-    """No search engine could be asked, so there is nothing to decide; the research can be tried again later."""
+    """No search engine could be reached, so there is nothing to decide; the user can retry the research later."""
 
 
 class GateAnswers:
-    """Answers the interrupts of a research at the gate. `retries`: the first time that the research says that it could ask no search
-    engine, it is told to try again, which is what somebody who continues it wants; afterwards that is an `OutageError`."""
+    """Answers the interrupts of a research at the gate. `retries`: the first time that no search engine could be reached, retry, because
+    that is what a user who continues a research wants; after that, raise `OutageError`."""
 
     def __init__(self, gate: Gate, *, retries: bool) -> None:
         self._gate = gate
@@ -145,7 +144,7 @@ class GateAnswers:
 
 
 def plan_lines(interrupt: Mapping[str, Any]) -> Iterator[str]:
-    """What is decided about: steps, what the audit says with rule ids, what it may cost, what has left the machine already."""
+    """What the person decides about: steps, the audit's findings with rule ids, the estimated cost, what was sent so far."""
     plan, audit, estimate = (interrupt.get(name) or {} for name in ("plan", "audit", "estimate"))
     rules = interrupt.get("rules") or {}
     yield ""
@@ -160,7 +159,7 @@ def plan_lines(interrupt: Mapping[str, Any]) -> Iterator[str]:
         yield f"  suggested: {suggestion}"
     left = audit.get("leftToTheHuman") or audit.get("left_to_the_human") or ()
     if left:
-        yield "  No model could judge these rules; they are yours to judge:"
+        yield "  No model could check these rules; please judge them yourself:"
         yield from (f"  [{rule}] {rules.get(rule, '')}" for rule in left)
     yield f"Estimate: {estimate_line(estimate)}"
     if note := estimate.get("priceNote") or estimate.get("price_note"):
@@ -176,34 +175,34 @@ def estimate_line(estimate: Mapping[str, Any]) -> str:
 
 
 def edit_step(plan: Mapping[str, Any], action: str, rest: str) -> dict[str, Any] | str:
-    """Another input for a step, a step less, or a search more."""
+    """Change a step's input, delete a step, or add a search."""
     steps = [dict(step) for step in plan.get("steps", ())]
     if action == "+":
         return (
             _check_plan(plan, [*steps, {"tool": "web_search", "input": rest}])
             if rest
-            else "Write what to search after the plus."
+            else "Type what to search for after the plus."
         )
     match = _NUMBERED.fullmatch(rest)
     if not match or not 1 <= int(match[1][:4]) <= len(steps):
-        return f"There is no such step; they are numbered 1 to {len(steps)}."
+        return f"There is no such step; the steps are numbered 1 to {len(steps)}."
     index = int(match[1]) - 1
     if action == "d":
         return _check_plan(plan, steps[:index] + steps[index + 1 :]) if len(steps) > 1 else "A plan needs a step. s stops."
     if not match[2]:
-        return f"Write the new input after the number, as in: e {match[1]} new words"
+        return f"Type the new input after the number, as in: e {match[1]} new words"
     steps[index]["input"] = match[2]
     return _check_plan(plan, steps)
 
 
 def parse_edited_plan(plan: Mapping[str, Any], text: str) -> dict[str, Any] | str:
-    """The plan of an edited text, or what is wrong with it."""
+    """The answer with the edited plan, or a sentence about what is wrong with it."""
     try:
         edited = json.loads(text)
     except json.JSONDecodeError as error:
-        return f"This is not JSON (line {error.lineno}: {error.msg}). The plan is as it was. {CHOICES}"
+        return f"This is not JSON (line {error.lineno}: {error.msg}). The plan is unchanged. {CHOICES}"
     if not isinstance(edited, dict):
-        return f"A plan is one JSON object. The plan is as it was. {CHOICES}"
+        return f"A plan must be a JSON object. The plan is unchanged. {CHOICES}"
     return _check_plan({**plan, **edited}, edited.get("steps", plan.get("steps")))
 
 
@@ -220,7 +219,7 @@ def read_review(known: Sequence[str], line: str) -> dict[str, Any] | str:
 
 
 def edit_in(editor: str) -> EditText:
-    """Changes a text in the person's own editor."""
+    """Opens a text in the person's own editor."""
 
     def edit(text: str) -> str:
         with tempfile.TemporaryDirectory(prefix="stepwell-") as folder:
@@ -248,5 +247,5 @@ def _check_plan(plan: Mapping[str, Any], steps: Any) -> dict[str, Any] | str:
     try:
         checked = ResearchPlan.model_validate(edited)
     except ValidationError as error:
-        return f"{describe_first_fault(error, 'the plan')}. The plan is as it was. {CHOICES}"
+        return f"{describe_first_fault(error, 'the plan')}. The plan is unchanged. {CHOICES}"
     return {"decision": "edit", "plan": checked.model_dump(mode="json", by_alias=True)}

@@ -1,7 +1,7 @@
-"""`stepwell research --list`: the researches there are, newest first, each with its question and how to go on with it.
+"""`stepwell research --list`: your researches, newest first, each with its question, and how to continue one.
 
-Here, each is a folder with a line of text that says what was asked; one from before that is known by its bundle. On a server they are the
-threads of its research graph.
+On this machine each is a folder with a file that contains the question; older ones are recognised by their bundle. On a server they
+are the threads of its research graph.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from stepwell.private_files import make_private_folder
 from stepwell.settings import Settings
 
 MOST = 100
-"""Lines that are shown. With words the list is shorter."""
+"""Maximum number of lines shown; the user can narrow the list down with words."""
 _PAGE = 100
 _MOST_ON_SERVER = 2_000
 
@@ -34,7 +34,7 @@ class PastResearch:
     ended: bool
 
     def has(self, words: str) -> bool:
-        """Whether each of the words stands in its question, in any case, or its id begins with them."""
+        """Whether its question contains each of the words, ignoring case, or its id starts with the text."""
         asked = self.question.casefold()
         return self.thread_id.startswith(words) or all(word in asked for word in words.casefold().split())
 
@@ -44,21 +44,23 @@ def run(words: str, *, url: str | None = None, settings: Settings | None = None)
     all_there = _list_on_server(url, settings) if url else list(list_here(settings))
     found = sorted((each for each in all_there if each.has(words)), key=lambda each: each.at, reverse=True)
     if not found:
-        said = f"None of {len(all_there)} researches asks about '{words}'." if all_there else "There are no researches yet."
+        said = f"None of the {len(all_there)} researches matches '{words}'." if all_there else "There are no researches yet."
         example = spell_command('research "..."')
-        print(f"{said} Begin one: {example}")
+        print(f"{said} Start one: {example}")
         return 0 if not words else 1
     for each in found[:MOST]:
-        print(f"{each.at.astimezone():%Y-%m-%d %H:%M}  {each.thread_id}  {'' if each.ended else '(not ended) '}{each.question}")
+        print(
+            f"{each.at.astimezone():%Y-%m-%d %H:%M}  {each.thread_id}  {'' if each.ended else '(not finished) '}{each.question}"
+        )
     if len(found) > MOST:
-        print(f"... and {len(found) - MOST} more. Name words of the question to find them.")
+        print(f"... and {len(found) - MOST} more. Add words of the question to narrow the list down.")
     at = f" --url {url}" if url else ""
-    print(f"Go on with one: {spell_command(f'research --continue THREAD{at}')}")
+    print(f"Continue one: {spell_command(f'research --continue THREAD{at}')}")
     return 0
 
 
 def note_question(folder: Path, question: str) -> None:
-    """For the list: what is asked, on one line."""
+    """Store the question on one line, for the list."""
     make_private_folder(folder)
     aside = folder / f".{ASKED}"
     aside.write_text(" ".join(question.split()) + "\n", encoding="utf-8")

@@ -1,10 +1,10 @@
-"""Files of yours for `stepwell research --context`: texts, Markdown, web pages and PDFs, one by one or by the folder.
+"""The user's own files for `stepwell research --context`: texts, Markdown, web pages and PDFs, single files or whole folders.
 
 ```
 files ─> text, by pages where there are pages ─> passages of at most 1,200 characters ─> those nearest to the question
 ```
-Only what is chosen here goes along with the question, and becomes sources with the file's name and page. The files are read by processes
-apart, with limits: a PDF from somewhere is somebody else's program for its reader.
+Only the chosen passages go to the research, as sources with the file's name and page. Separate processes with limits read the files,
+because a PDF from an unknown source may attack its reader.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 MOST_FILES = 500
 MOST_BYTES = 50_000_000
-"""Of one file."""
+"""Per file."""
 MOST_PASSAGES = 5_000
 READ = (".txt", ".md", ".markdown", ".rst", ".html", ".htm", ".pdf")
 PASSAGE_CHARS = 1_200
-"""About what an embedder reads of a text: of a longer passage only the beginning would be compared with the question."""
+"""About as much as an embedder reads: of a longer passage it would compare only the beginning with the question."""
 MANY = 500
-"""Passages that take a moment to compare, so that it is said beforehand."""
+"""Comparing more passages than this takes a moment, so we tell the user first."""
 _OVERLAP = 150
 
 
 @dataclass(frozen=True)
 class Passage:
-    """Some text of a file. `start` is its place in the whole text."""
+    """Part of a file's text. `start` is its offset in the whole text."""
 
     file: str
     document_id: str
@@ -52,7 +52,7 @@ class Passage:
 async def read_material(
     places: Sequence[Path], question: str, embedder: Embedder, tell: Callable[[str], None]
 ) -> list[dict[str, Any]]:
-    """The passages to send along, as the graph takes them (`snippets`). `tell` says how many of how many."""
+    """The passages to send, as `snippets` for the graph. `tell` reports how many were chosen."""
     from stepwell.apps.research.snippets import MOST_SNIPPETS
 
     passages, unread = await _read_all(list_files(places))
@@ -60,13 +60,13 @@ async def read_material(
         tell(said)
     if len(passages) > MOST_PASSAGES:
         raise InvalidRequestError(
-            f"The files of --context have {len(passages):,} passages, at most {MOST_PASSAGES:,} are looked through. Name fewer files."
+            f"The files of --context have {len(passages):,} passages; the limit is {MOST_PASSAGES:,}. Name fewer files."
         )
     if len(passages) > MANY:
-        tell(f"Looking through {len(passages):,} passages of your files ...")
+        tell(f"Searching {len(passages):,} passages of your files ...")
     chosen = await choose(passages, question, embedder, MOST_SNIPPETS)
     if len(chosen) < len(passages):
-        tell(f"Of your files, the {len(chosen)} passages nearest to the question go along, of {len(passages):,}.")
+        tell(f"Using the {len(chosen)} passages of your files that are closest to the question, of {len(passages):,}.")
     return [
         {
             "id": f"{passage.document_id}:{passage.start}",
@@ -81,7 +81,7 @@ async def read_material(
 
 
 async def _read_all(files: Sequence[Path]) -> tuple[list[Passage], list[str]]:
-    """The passages of all files, and a sentence for each that could not be read. One broken file is no reason to do without the others."""
+    """The passages of all files, and a sentence for each unreadable file. One broken file does not stop the others."""
     passages: list[Passage] = []
     unread: list[str] = []
     for file in files:
@@ -95,7 +95,7 @@ async def _read_all(files: Sequence[Path]) -> tuple[list[Passage], list[str]]:
 
 
 def list_files(places: Sequence[Path]) -> list[Path]:
-    """The files that were named, and of folders those that can be read, in the order of their names; hidden ones are left out."""
+    """The named files, and all readable files in the named folders, sorted by name; hidden files are left out."""
     found: list[Path] = []
     for place in places:
         if place.is_dir():
@@ -103,19 +103,19 @@ def list_files(places: Sequence[Path]) -> list[Path]:
             own = [file for file in inside if not any(part.startswith(".") for part in file.relative_to(place).parts)]
             if not own:
                 kinds = ", ".join(READ)
-                raise InvalidRequestError(f"The folder '{place.name}' of --context has no file that can be read ({kinds}).")
+                raise InvalidRequestError(f"The folder '{place.name}' of --context has no readable files ({kinds}).")
             found += own
         elif place.exists():
             found.append(place)
         else:
-            raise InvalidRequestError(f"There is no file or folder '{place}', which --context names.")
+            raise InvalidRequestError(f"There is no file or folder '{place}', named by --context.")
     if len(found) > MOST_FILES:
-        raise InvalidRequestError(f"--context names {len(found):,} files, at most {MOST_FILES} are read. Name fewer.")
+        raise InvalidRequestError(f"--context names {len(found):,} files; the limit is {MOST_FILES}. Name fewer.")
     return list(dict.fromkeys(found))
 
 
 async def choose(passages: Sequence[Passage], question: str, embedder: Embedder, most: int) -> list[Passage]:
-    """Those nearest to the question, in the order in which they stand in their files."""
+    """The passages closest to the question, in the order of their files."""
     if len(passages) <= most:
         return list(passages)
     asked, *vectors = await embedder.aembed([question, *(passage.text for passage in passages)])
@@ -148,7 +148,7 @@ def _content(file: Path) -> bytes:
 
 
 def _cut(name: str, document_id: str, text: str, pages: Sequence[int]) -> Iterator[Passage]:
-    """Passages of one page each, and short enough, cut where a line ends if one does."""
+    """Passages within one page and the length limit, cut at the end of a line or sentence if possible."""
     begins = list(pages) or [0]
     for number, (begin, end) in enumerate(zip(begins, [*begins[1:], len(text)], strict=True), 1):
         place = begin

@@ -1,6 +1,6 @@
-"""What `stepwell research` and `stepwell export` do with a server: talk to it, and make documents from the evidence it keeps.
+"""How `stepwell research` and `stepwell export` use a server: talk to it, and create documents from the evidence it stores.
 
-The bundle comes over the wire into a temporary file. What is written from it here is verified here: the server is not trusted.
+We download the bundle into a temporary file and verify it here before we write documents from it: the server is not trusted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ResearchThread:
 
     @property
     def carry_on(self) -> str:
-        """The command that goes on with it."""
+        """The command that continues it."""
         return spell_command(f"research --url {self.url} --continue {self.thread_id}")
 
     def open(self, *, known: bool) -> RemoteSession:
@@ -50,13 +50,13 @@ class ResearchThread:
 def connect_research(
     runner: asyncio.Runner, url: str, settings: Settings, thread_id: str, tell: Callable[[str], None]
 ) -> Iterator[ResearchThread]:
-    """The thread at the server; connections are closed at the end."""
+    """The thread on the server. Closes connections at the end."""
     with open_client(runner, url, settings) as (client, address):
         yield ResearchThread(ServerLine(client, address, GRAPH, tell, MODES), thread_id)
 
 
 def write_from_server(runner: asyncio.Runner, thread: ResearchThread, form: Format) -> bytes:
-    """A research of a server as a document."""
+    """A research on a server as a document."""
     from stepwell.audit.export import export_bundle
 
     with tempfile.TemporaryDirectory() as folder:
@@ -66,7 +66,7 @@ def write_from_server(runner: asyncio.Runner, thread: ResearchThread, form: Form
 
 
 async def _download_bundle(thread: ResearchThread, file: Path) -> None:
-    """The evidence of the thread, as the server packs it. Whoever uses it verifies it first."""
+    """Download the thread's evidence. Callers must verify it before they use it."""
     with as_sentences(thread.url, thread.carry_on):
         http = thread.line.client.http.client
         async with http.stream("GET", f"/api/research/{thread.thread_id}/bundle") as response:
@@ -79,6 +79,6 @@ async def _download_bundle(thread: ResearchThread, file: Path) -> None:
 
 async def _explain_refusal(thread: ResearchThread, response: httpx.Response) -> str:
     return await read_problem(response) or (
-        f"The server at {thread.url} gives no evidence of its researches (it answered {response.status_code}), so nothing can be "
-        f"checked or exported here. The report alone goes to the standard output: {spell_command('research ... > report.md')}"
+        f"The server at {thread.url} does not offer evidence of its researches (it answered {response.status_code}), so it cannot be "
+        f"checked or exported. To get the report alone, use standard output: {spell_command('research ... > report.md')}"
     )

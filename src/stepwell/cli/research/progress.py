@@ -1,4 +1,4 @@
-"""What a research does, as lines: which node is done and what came of it, what comes next, how each step went."""
+"""The progress of a research, as lines: which node has finished with which result, what comes next, how each step went."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _WIDTH = 9
 
 
 class ResearchProgress:
-    """Turns updates of the graph into lines. One for a research: it remembers the plan."""
+    """Turns updates of the graph into lines. Use one per research: it remembers the plan."""
 
     def __init__(self) -> None:
         self._steps: dict[str, Mapping[str, Any]] = {}
         self._told: dict[str, str] = {}
 
     def lines(self, node: str, update: Mapping[str, Any]) -> Iterator[str]:
-        """What an update says; nothing for those that only the graph needs."""
+        """The lines for an update; none for updates that only the graph needs."""
         self._remember(update)
         if node == "tool_executor":
             yield from self._outputs()
@@ -49,7 +49,7 @@ class ResearchProgress:
             self._steps = {str(step.get("id")): step for step in plan.get("steps") or ()}
 
     def _outputs(self) -> Iterator[str]:
-        """What came of the steps that are new since the last time: the engine that answered, pages that were read."""
+        """The results of steps since the last call: the search engine that answered, the pages read."""
         for number, (step_id, step) in enumerate(self._steps.items(), 1):
             if step.get("output") and step["output"] != self._told.get(step_id):
                 self._told[step_id] = step["output"]
@@ -76,11 +76,11 @@ class ResearchView:
         return some
 
     def close(self) -> None:
-        """Lines are whole; nothing is held back."""
+        """Nothing is held back."""
 
 
 def _updates_in(part: StreamPart) -> list[tuple[str, Mapping[str, Any]]]:
-    """Which nodes changed what; nothing for parts that tell of something else."""
+    """The nodes and their updates; empty for other kinds of parts."""
     if part.mode != "updates" or part.namespace or not isinstance(part.data, Mapping):
         return []
     return [(node, update) for node, update in part.data.items() if isinstance(update, Mapping)]

@@ -1,4 +1,4 @@
-"""`stepwell replay`: run a whole research again from its bundle, without network and models, and say whether the report is the same."""
+"""`stepwell replay`: run a whole research again from its bundle, without network or models, and compare the reports."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from stepwell.settings import prefer_in_environment
 
 
 def run(bundle: Path) -> int:
-    """0 if the report is the same to the byte, 1 if not."""
+    """0 if the report is byte-for-byte the same, 1 if not."""
     checked = verify_bundle(bundle)
     if not checked.ok:
-        print(f"{bundle.name} does not hold, so it is not replayed: {checked.problems[0]}", file=sys.stderr)
+        print(f"{bundle.name} failed verification, so it is not replayed: {checked.problems[0]}", file=sys.stderr)
         return 1
     prefer_in_environment("LANGGRAPH_STRICT_MSGPACK", "true")
     with needs_extra("Replaying a research", "research"):

@@ -1,4 +1,4 @@
-"""`stepwell verify`: whether a bundle holds, and who vouches for it. Needs nothing but the file."""
+"""`stepwell verify`: checks whether a bundle is valid and who signed it. Needs nothing but the file."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MOST_LINES = 50
 def run(
     bundle: Path, *, head: str | None = None, key: str | None = None, strict: bool = False, seconds: float | None = None
 ) -> int:
-    """0 if everything holds, 1 with one line for each problem if not, 2 where there is nothing to check, or nothing to check it against."""
+    """0 if the bundle is valid; 1, with one line per problem, if not; 2 if the file, the key or another argument is unusable."""
     if seconds is not None and not 0 < seconds < math.inf:
-        print("--seconds takes a number above 0.", file=sys.stderr)
+        print("--seconds must be a number above 0.", file=sys.stderr)
         return 2
     if not bundle.exists():
         print(
-            f"There is no file '{bundle}'. Name a bundle that `stepwell research` or `stepwell export` has made.",
+            f"There is no file '{bundle}'. Name a bundle made by `stepwell research` or `stepwell export`.",
             file=sys.stderr,
         )
         return 2
@@ -46,7 +46,7 @@ def run(
 
 
 def name_key(given: str) -> str | Path:
-    """A key as it is printed, or the name of a file with one."""
+    """A printed key as it is, or the path of a key file."""
     return given if given.startswith("ed25519:") else Path(given)
 
 
@@ -60,19 +60,19 @@ def _print_problems(name: str, checked: Verification) -> None:
 
 
 def _list_notes(checked: Verification) -> Iterator[str]:
-    """What a reader should know of a bundle that holds."""
+    """What a reader should know about a valid bundle."""
     if checked.vouched:
         yield f"Vouched for by {checked.signed_by}, the key you named."
     elif checked.signed_by:
         yield (
-            f"Signed by {checked.signed_by}. Anybody can make a key: if you know whose this should be, compare it with "
+            f"Signed by {checked.signed_by}. Anybody can create a key: if you know the author's key, check it with "
             f"`{spell_command('verify --key KEY')}`."
         )
     yield from checked.notes
     yield from checked.lacks
     if marked := checked.marked_today:
-        yield f"Today's checks would mark {len(marked)} of its claims:"
+        yield f"The current checks would flag {len(marked)} of its claims:"
         yield from (f"  {problem.fact}" for problem in marked[:MOST_LINES])
     if many := checked.elsewhere:
         said = "1 entry" if many == 1 else f"{many} entries"
-        yield f"The trail also holds {said} of other branches of the thread; this report does not rest on them."
+        yield f"The trail also holds {said} from other branches of the thread; this report does not use them."

@@ -1,5 +1,5 @@
-"""What a request may bring and from where: the size and pace of its head, the size, depth and numbers of its body, its host, its origin,
-the proxies before the server, and how many streams a user may hold open.
+"""Limits on requests: the size and pace of the head, the size, depth and numbers of the body, the host, the origin, trusted proxies, and
+how many streams a user may have open.
 
-Plain ASGI layers; `layers` has their order. Wrong credentials are limited in `login.throttle`. Importing this package imports nothing.
+Plain ASGI layers; `layers` defines their order. `login.throttle` limits wrong credentials. Importing this package imports nothing.
 """

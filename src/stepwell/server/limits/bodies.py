@@ -4,9 +4,9 @@ requests and never at responses.
 ```
 head ─> who sends it? (401 without having read any of it) ─> receive it whole, within the budget ─> check it ─> the application
 ```
-A body is read whole before the application sees it. That costs nothing (routes need it whole) and lets it be measured before anything
-parses it. Integers that do not fit into 64 bits are refused, never rounded: a parser would make a float near them, and a checkpoint cannot
-keep them.
+We read a body completely before the application sees it. That costs nothing (routes need all of it) and lets us measure it before
+anything parses it. Integers that do not fit into 64 bits are rejected, never rounded: a parser would turn them into an approximate float,
+and a checkpoint cannot store them.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ T = TypeVar("T")
 
 
 class Sender(Protocol):
-    """A principal, as far as it matters here."""
+    """The part of a principal that matters here."""
 
     @property
     def owner(self) -> str: ...
 
 
 class Identifies(Protocol):
-    """`Authenticator`, as far as it matters here."""
+    """The part of `Authenticator` that matters here."""
 
     async def identify(self, request: HTTPConnection) -> Sender: ...
 
 
 class BodyLimits:
-    """Refuses bodies of nobody (401), too large or of too many values (413), too deep or with too long an integer (422), too slow (408),
-    not JSON by their own word (415), and more at once than the server can hold (429, 503)."""
+    """Rejects bodies without credentials (401), too large or with too many values (413), too deep or with too long an integer (422), too
+    slow (408), not declared as JSON (415), and more at once than the server can hold (429, 503)."""
 
     def __init__(
         self,
@@ -66,8 +66,8 @@ class BodyLimits:
         upload_paths: Collection[str] = ("/api/research/verify",),
         file_paths: tuple[str, ...] = ("/api/workspace/files/", "/api/workspace/uploads/"),
     ) -> None:
-        """What comes to `upload_paths` as `application/zip`, and what is PUT below `file_paths`, is not read here: the route does,
-        once it knows who sends it. (A page cannot PUT across sites without the browser asking us first.)"""
+        """Bodies sent to `upload_paths` as `application/zip`, and PUT below `file_paths`, are not read here: the route reads them once it
+        knows the sender. (A page cannot PUT across sites without the browser asking us first.)"""
         self._app = app
         self._settings = settings
         at_once = settings.bodies_at_once_bytes
@@ -111,7 +111,7 @@ class BodyLimits:
         if kind == FORM and path in self._form_paths:
             return
         if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
-            # Anything else can be sent across sites by a page without the browser asking us first.
+            # A page can send any other type across sites without the browser asking us first.
             raise Refused(415, "not-json", "The body is not JSON", "Send JSON, with 'Content-Type: application/json'.")
         if b"\0" in body:
             raise Refused(400, "not-json", "The body is not JSON", "The body holds a zero byte. JSON is sent as UTF-8.")
@@ -136,8 +136,8 @@ class BodyLimits:
 
 
 async def _sender_of(scope: Scope) -> str:
-    """Who sends a body, found out before any of it is read; `UNKNOWN` where anybody may send one. The policy of the route finds the
-    answer in the request's state."""
+    """The sender of a body, identified before we read any of it; `UNKNOWN` on public paths. The route's policy finds the principal in
+    the request's state."""
     if scope["path"] in PUBLIC_PATHS:
         return UNKNOWN
     authenticator: Identifies = scope["app"].state.authenticator
@@ -154,7 +154,7 @@ def _too_many_values(most: int) -> Refused:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    waiting = [body]  # let go of when it is read: the response may be a stream that lasts for hours
+    waiting = [body]  # freed when it is read: the response may be a stream that lasts for hours
 
     async def receive_again() -> Message:
         if not waiting:

@@ -1,7 +1,7 @@
-"""Bounds for the head of a request: the time it may take, and its size. uvicorn has neither, and reads heads before anybody has said
-who they are: connections that never finish one would be kept for ever, and one that never ends would fill the memory.
+"""Limits on the head of a request: its duration and its size. uvicorn has neither, and reads heads before anybody has signed in:
+connections that never finish a head would stay open forever, and an endless head would fill the memory.
 
-Bodies are `bodies`' affair, and connections that idle after a response uvicorn's own.
+`bodies` limits bodies, and uvicorn itself closes connections that idle after a response.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class BoundedHeads(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def _await_head(self) -> None:
-        """Once for each head: whoever sends it byte by byte wins no time."""
+        """Starts once per head: sending it byte by byte gains no time."""
         if self._deadline is None:
             self._deadline = self.loop.call_later(HEAD_S, self.transport.close)
 

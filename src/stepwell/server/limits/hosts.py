@@ -1,4 +1,4 @@
-"""Which host names a server answers to, so that no page can talk to it under a name of its own."""
+"""Which host names a server answers to, so that no web page can reach it under a host name of its own."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from stepwell.server.problems import problem
 
 
 class HostCheck:
-    """Refuses requests that were addressed to another name. A page can point a name of its own at 127.0.0.1 and would then be
-    "same origin" with a server there; the `Host` header gives that away."""
+    """Rejects requests for another host name. A page can point its own host name at 127.0.0.1 (DNS rebinding) and would then be "same
+    origin" with a server there; the `Host` header reveals that."""
 
     def __init__(self, app: ASGIApp, *, allowed: tuple[str, ...]) -> None:
         self._app = app

@@ -1,7 +1,7 @@
-"""How deep a JSON text is, how many values it has, which integers and lists of messages in it are too long. Pure functions.
+"""Measures a JSON text: its depth, its number of values, integers and lists of messages that are too long. Pure functions.
 
-Depth and values are measured *before* anything parses the text: a parser that recurses must not meet a thousand brackets, and a hundred
-thousand tiny objects take seconds to become what a graph works on, however few bytes they are.
+Depth and values are measured *before* anything parses the text: a recursive parser must not meet a thousand brackets, and a graph needs
+seconds to convert a hundred thousand tiny objects, however few bytes they have.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _DIGITS_AS_ZEROS = bytes(ord("0") if byte in b"0123456789" else ord(" ") for byte in range(256))
 _MANY_DIGITS = b"0" * 19
-"""As many as the first integer has that is too long."""
+"""As many digits as the smallest integer that is too long."""
 _MOST_DIGITS = 20
 _PLACE_CHARS = 200
 _MESSAGES = ("messages", "input")
-"""What lists are called that become messages; `input` itself is one in a graph that has nothing else."""
+"""Names of lists that become messages; `input` itself is one in a graph whose state is only messages."""
 
 
 def measure_json(body: bytes) -> tuple[int, int]:
-    """How deep the brackets outside of strings go, and how many values there are, counted as brackets that open and commas. Linear,
-    without recursion; what is not JSON is left to the parser."""
-    # Escaped backslashes first, then escaped quotes: what is left of the quotes opens and closes strings in turn.
+    """The depth of brackets outside strings, and the number of values, counted as opening brackets and commas. Linear, without
+    recursion; the parser reports text that is not JSON."""
+    # Remove escaped backslashes first, then escaped quotes: the remaining quotes alternately open and close strings.
     unescaped = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     outside = b"".join(unescaped.split(b'"')[::2])
     brackets = outside.translate(_STEPS, _NO_BRACKETS)
@@ -36,13 +36,13 @@ def measure_json(body: bytes) -> tuple[int, int]:
 
 
 def may_be_over(body: bytes, most_depth: int, most_items: int) -> bool:
-    """Seen at a glance, strings included: whether depth or values can be more than allowed at all."""
+    """A cheap check that also counts inside strings: whether depth or values can exceed the limits at all."""
     opening = body.count(b"[") + body.count(b"{")
     return opening > most_depth or opening + body.count(b",") > most_items
 
 
 def place_of_many_messages(body: bytes, most: int) -> str | None:
-    """Where a list of more messages than `most` stands, as keys joined by dots. What is not JSON has none: the parser says so."""
+    """The path of a list with more than `most` messages, as keys joined by dots. `None` if it is not JSON: the parser reports it."""
     try:
         value = orjson.loads(body)
     except ValueError:
@@ -55,18 +55,18 @@ def _is_messages(place: str, value: Any) -> bool:
 
 
 class _Long:
-    """Stands in for an integer that is too long, in what is parsed."""
+    """Replaces an integer that is too long in the parsed value."""
 
 
 def may_hold_long_integer(body: bytes) -> bool:
-    """Seen without parsing: the usual body has no number of so many digits. Only one that has is parsed once more to look."""
+    """A cheap check without parsing: few bodies have a number with so many digits. Only those are parsed an extra time."""
     return _MANY_DIGITS in body.translate(_DIGITS_AS_ZEROS)
 
 
 def place_of_long_integer(body: bytes) -> str | None:
-    """Where the first that is too long stands, as `body` and the keys below it, joined by dots.
+    """The path of the first integer that is too long, as `body` and the keys below it, joined by dots.
 
-    What is not JSON has none: the parser that follows says so. The number itself is not told: it may be a secret.
+    `None` for text that is not JSON: the parser reports it. We do not report the number itself: it may be a secret.
     """
     try:
         value = json.loads(body, parse_int=_look)

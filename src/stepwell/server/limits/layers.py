@@ -1,6 +1,6 @@
 """The layers around the application, outermost first.
 
-All of them are plain ASGI: a response passes through as it comes, so a stream of events is never held back.
+All of them are plain ASGI: a response passes through as it arrives, so event streams are never buffered.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HEADERS = {
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-site",
-    # Responses are for one person; what may be cached says so itself.
+    # Responses are for one person; those that may be cached set their own header.
     "cache-control": "no-store",
 }
 _PAGE_POLICY = (
@@ -35,16 +35,16 @@ def limit_layers(settings: ServerSettings) -> list[Middleware]:
     """For `FastAPI(middleware=...)`."""
     return [
         Middleware(TrustedProxies, trusted=settings.trusted_proxies),  # before anything asks where a request comes from
-        Middleware(SecurityHeaders),  # outermost of those that answer, so that refusals carry them too
+        Middleware(SecurityHeaders),  # outermost of those that respond, so that rejections have them too
         Middleware(HostCheck, allowed=settings.allowed_hosts),  # before anything reads more of the request
-        cors_layer(settings),  # outside of the limits, so that a page may read why it was refused
+        cors_layer(settings),  # outside the limits, so that a page can read why it was rejected
         Middleware(ForeignOrigins, settings=settings),
         Middleware(BodyLimits, settings=settings),
     ]
 
 
 class SecurityHeaders:
-    """Adds what browsers should know, where the response does not say otherwise."""
+    """Adds security headers that the response does not set itself."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

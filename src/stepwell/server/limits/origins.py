@@ -1,8 +1,8 @@
 """Which page a browser's request comes from, by `Origin` and `Sec-Fetch-Site`, and which pages may use the server.
 
-Only browsers send these headers, and a page cannot forge them. The server's own pages may do everything; pages of other origins only if
-they are on the list, or, on a server for one machine, if they are that machine's own. CORS alone only keeps a page from *reading* a
-response. `ForeignOrigins` refuses the request before anything happens:
+Only browsers send these headers, and a page cannot forge them. The server's own pages may do everything; pages of other origins need to
+be on the list or, on a server for one machine, to be from that machine. CORS alone only keeps a page from *reading* a response.
+`ForeignOrigins` rejects the request before anything happens:
 
 ```
                                           an allowed Origin   no Origin, or another one
@@ -30,7 +30,7 @@ from stepwell.server.problems import problem
 from stepwell.server.settings import ServerSettings
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-"""They change nothing."""
+"""Methods that change nothing."""
 LOCAL_PAGES = rf"http://({'|'.join(map(re.escape, LOCAL_HOSTS))})(:\d{{1,5}})?"
 EXPOSED = (
     "Content-Location",
@@ -47,7 +47,7 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 def cors_layer(settings: ServerSettings) -> Middleware:
-    """What browsers are told about pages of other origins."""
+    """The CORS rules for pages of other origins."""
     return Middleware(
         CORSMiddleware,
         allow_origins=list(settings.cors_origins),
@@ -60,7 +60,7 @@ def cors_layer(settings: ServerSettings) -> Middleware:
 
 
 class ForeignOrigins:
-    """Refuses what a page that is neither ours nor allowed asks for. Programs send neither of the headers and pass."""
+    """Rejects requests of pages that are neither ours nor allowed. Programs send neither of the headers and pass."""
 
     def __init__(self, app: ASGIApp, *, settings: ServerSettings) -> None:
         self._app = app
@@ -90,13 +90,13 @@ class ForeignOrigins:
 
 
 def _opens_page(scope: Scope, headers: Headers) -> bool:
-    """A person follows a link, from anywhere, to something that is shown to everybody: the page, the form for signing in."""
+    """Whether a person follows a link, from any site, to a public page: the web page or the sign-in form."""
     follows = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
     return follows and scope.get("method") in SAFE_METHODS and (scope["path"] in PUBLIC_PATHS or is_address(scope["path"]))
 
 
 def from_own_page(headers: Mapping[str, str], public_url: str | None) -> bool:
-    """The request was made by a page of this very server: same host and port, not merely the same site."""
+    """Whether a page of this very server sent the request: same host and port, not merely the same site."""
     origin = headers.get("origin")
     if origin is None:
         return headers.get("sec-fetch-site") == "same-origin"
@@ -104,7 +104,7 @@ def from_own_page(headers: Mapping[str, str], public_url: str | None) -> bool:
 
 
 def is_own(origin: str, host: str, public_url: str | None) -> bool:
-    """Compares with how the request was addressed; behind a proxy also with how the server is called from outside."""
+    """Compares the origin with the request's host and, behind a proxy, with the server's public address."""
     parts = urlsplit(origin)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         return False

@@ -1,13 +1,13 @@
-"""Where a request comes from when proxies stand before the server. A plain ASGI layer that sets `client` and `scheme` of the request.
+"""Where a request comes from when the server is behind proxies. A plain ASGI layer that sets `client` and `scheme` of the request.
 
-Each proxy adds the address that connected to it at the end of `X-Forwarded-For`; everything before that was sent by a client and may be
-made up. So only a configured proxy is believed, and of its list the last address that isn't a configured proxy itself:
+Each proxy appends the address that connected to it to `X-Forwarded-For`; everything before that was sent by a client and may be forged.
+So we trust only configured proxies, and take the last address in the list that isn't a configured proxy itself:
 
 ```
 X-Forwarded-For: made up, made up, 203.0.113.9, 10.0.0.3      connection from 10.0.0.2; 10.0.0.0/8 is trusted
                                    ^ the client
 ```
-With `*` whatever connects is taken for a proxy, and the last address for the client.
+With `*` every connection counts as a proxy, and the last address as the client.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from stepwell.server.addresses import EVERYTHING, Address, read_address, read_ne
 
 
 class TrustedProxies:
-    """Believes what the proxies in `trusted` (addresses, networks, or `*`) say about the clients that connect to them."""
+    """Trusts what the proxies in `trusted` (addresses, networks, or `*`) report about their clients."""
 
     def __init__(self, app: ASGIApp, *, trusted: Iterable[str]) -> None:
         self._app = app
@@ -44,7 +44,7 @@ class TrustedProxies:
         return address is not None and self._is_proxy(address)
 
     def _client_in(self, forwarded: str) -> Address | None:
-        """The last that is no proxy; where all are, the last. `None` if the proxy named none that can be read."""
+        """The last address that isn't a proxy; if all are proxies, the last one tried. `None` if there is no valid address."""
         last: Address | None = None
         for entry in reversed(forwarded.split(",")):
             address = read_address(entry.strip())

@@ -1,12 +1,12 @@
-"""Receives the body of a request into memory: so large, at such a pace, and of all that arrive at once only so much.
+"""Receives the body of a request into memory, with limits on its size, its pace, and the total of all bodies at once.
 
 ```
 sender                         one body           all of its bodies at once     all senders at once
 unknown (forms to sign in)     64 KiB, 10 s       -                             4 MiB
 known                          `most_bytes`       half of what all may send     `most_at_once`
 ```
-Bytes are counted as they arrive and until the body is whole, so that neither announcing much nor sending slowly takes anything from
-others. A sender has a while to begin, and then has to keep up a pace.
+Bytes count from their arrival until the body is complete, so that a sender cannot block others by announcing a large body. A sender has
+some time to start, and must then keep up a minimum pace.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _DRAINED_BYTES = 64 * 1024 * 1024
 
 
 class Refused(Exception):
-    """A body that is not taken."""
+    """The body is rejected."""
 
     def __init__(self, status: int, name: str, title: str, detail: str, *, retry_after_s: int | None = None) -> None:
         super().__init__(detail)
@@ -41,12 +41,12 @@ class Refused(Exception):
 
 
 class Gone(Exception):
-    """The client went away while sending."""
+    """The client disconnected while sending."""
 
 
 @dataclass
 class Pace:
-    """How long a body may still take: some seconds, and as many more as its bytes take at the slowest pace."""
+    """How long a body may still take: a few seconds to start, plus the time for its bytes at the slowest pace."""
 
     start_s: float = _START_S
     bytes_per_s: float = _BYTES_PER_S
@@ -61,7 +61,7 @@ class Pace:
 
 
 class Receiving:
-    """What is being received at this moment, and the room that is left. `share` is what one known sender may take of it."""
+    """The bytes being received now, and the room that is left. `share` is the limit for one known sender."""
 
     def __init__(self, most_bytes: int, most_at_once: int, share: int) -> None:
         self._most_bytes = most_bytes
@@ -80,7 +80,7 @@ class Receiving:
         pace = Pace(_UNKNOWN_S) if sender == UNKNOWN else Pace()
         parts: list[bytes] = []
         size = 0
-        # What is refused is read on for a while: a client that is still sending would see a broken connection, not the response.
+        # We read on for a while after a rejection: a client that is still sending would see a broken connection, not the response.
         keep = int(announced) <= most if announced.isdigit() else True
         with self._counting(sender) as count:
             while True:

@@ -1,6 +1,5 @@
-"""Who is asking: API keys, tokens of an identity provider and sessions of the browser become a `Principal`.
+"""Identifies the caller: API keys, tokens of an identity provider and browser sessions become a `Principal`.
 
-`authentication` is the one place that reads credentials, `sign_in` has the routes of signing in and out. What a principal may do is
-decided in `server.policy`. Importing this package imports nothing; tokens and OIDC bring cryptography and are loaded only where they
-are set up.
+`authentication` is the only module that reads credentials, `sign_in` has the routes for signing in and out. `server.policy` decides what
+a principal may do. Importing this package imports nothing; tokens and OIDC import cryptography and are loaded only if they are configured.
 """

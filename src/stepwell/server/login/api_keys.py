@@ -1,7 +1,7 @@
-"""API keys: `sw_<key id>_<secret>`. Made, recognised and checked here; kept as a hash (`database/access_types`).
+"""API keys: `sw_<key id>_<secret>`. Created, recognised and checked here; stored as a hash (`database/access_types`).
 
 The secret has 256 random bits, so a plain SHA-256 of it is as good as a slow hash: there is no dictionary to try.
-Comparing takes the same time whatever is wrong, and an unknown key id costs a comparison as well.
+A comparison takes the same time whatever is wrong, and an unknown key id costs a comparison as well.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NO_HASH = "0" * 64
 
 
 class NewKey(NamedTuple):
-    """`text` is shown once and kept nowhere."""
+    """`text` is shown once and never stored."""
 
     text: str
     record: ApiKey
@@ -45,7 +45,7 @@ def make_key(
     name: str = "",
     grants: Grants = NO_ROOTS,
 ) -> NewKey:
-    """A key for a user. The user need not exist: a user is whoever has a key."""
+    """A key for a user. The user need not exist before: having a key makes a user."""
     if not 0 < len(user) <= _LONGEST_USER or not user.isprintable() or user != user.strip() or user == SYSTEM:
         raise InvalidRequestError(
             f"'{user[:40]}' cannot be a user's name: 1 to {_LONGEST_USER} printable characters, no space at either end, not '{SYSTEM}'."
@@ -57,7 +57,7 @@ def make_key(
 
 
 def random_token(random_bytes: RandomBytes) -> str:
-    """256 random bits as a word that fits into a URL, a header or a cookie."""
+    """256 random bits as text that is safe in a URL, a header or a cookie."""
     return urlsafe_text(random_bytes(32))
 
 
@@ -66,12 +66,12 @@ def urlsafe_text(data: bytes) -> str:
 
 
 def hash_of(secret: str) -> str:
-    """What is kept of a key or of a session's cookie."""
+    """What we store of a key or a session cookie."""
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 class KeyVerifier:
-    """Text -> the key it is. Asks the records every time: a revoked key is refused by the next request."""
+    """Finds the key for a text. Queries the records every time, so that a revoked key is rejected from the next request on."""
 
     def __init__(self, records: AccessRecords, clock: Clock) -> None:
         self._records = records

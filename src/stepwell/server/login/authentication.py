@@ -1,14 +1,14 @@
-"""A request -> its principal. The one place that reads credentials.
+"""Finds the principal of a request. The only module that reads credentials.
 
 ```
-a server that asks nobody        the local user, whatever the request carries (clients send empty or foreign keys by habit)
+a server without sign-in         the local user, whatever the request contains (clients often send empty or foreign keys)
 Authorization: Bearer sw_...     an API key
 Authorization: Bearer <token>    a token of the identity provider, if there is one
 x-api-key: sw_...                an API key
 cookie                           a session of the page; changes only from the server's own origin
 ```
 
-The first that is there decides; an invalid one is refused, the next is not tried.
+The first credential present decides; if it is invalid, the request is rejected and the next one is not tried.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 class Authenticator:
-    """Kept at `app.state.authenticator`, where `policy` finds it. `app.install_sign_in` makes it."""
+    """Stored at `app.state.authenticator`, where `policy` finds it. `app.install_sign_in` creates it."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Authenticator:
         self._throttle = throttle
 
     async def identify(self, request: HTTPConnection) -> Principal:
-        """The same, once for a request: who asked first (the layer that receives bodies) leaves the answer in its state."""
+        """`principal_of`, once per request: the first caller (the layer that receives bodies) stores the result in the request's state."""
         known: Principal | None = getattr(request.state, _KNOWN, None)
         if known is None:
             known = await self.principal_of(request)
@@ -77,18 +77,18 @@ class Authenticator:
         raise NotSignedInError("Say who you are: an API key in 'x-api-key' or 'Authorization: Bearer', or sign in at /login.")
 
     async def may_still_read(self, request: HTTPConnection) -> bool:
-        """Whether a request whose response is still being read would be let in again: its key not revoked, its session not over, its
-        token not out of date. Where that cannot be told now (a provider that does not answer), the reader may go on."""
+        """Whether a request whose response is still being read would still be accepted: its key not revoked, its session not over, its
+        token not expired. If that cannot be checked now (the provider does not answer), the reader may continue."""
         try:
             await self.principal_of(request)
         except NotSignedInError:
             return False
         except (LimitReachedError, SignInUnavailableError, StorageUnavailableError) as error:
-            _log.debug("it cannot be told now whether a stream's reader may still read: %s", error)
+            _log.debug("cannot check whether a stream's reader still has access: %s", error)
         return True
 
     async def check(self, credential: str, address: str) -> Principal:
-        """Whose key or token this is. A right one is always taken: wrong ones from the same address do not lock out its owner."""
+        """The principal of a key or token. A valid one is always accepted: wrong ones from the same address do not lock out its owner."""
         try:
             if credential.startswith("sw_"):
                 key = await self._keys.verify(credential)
@@ -108,14 +108,14 @@ class Authenticator:
         if request.scope.get("method", "GET") not in SAFE_METHODS and not from_own_page(
             request.headers, self._settings.public_url
         ):
-            # A cookie is sent by the browser without being asked; only our own page may use it to change things.
+            # Browsers send cookies with every request; only our own page may use one to change things.
             raise AccessError("This change came from another site's page. Use the server's own page, or an API key.")
         return Principal(session.owner, session.owner, session.is_operator, "session", session.key_id or "", session.grants)
 
 
 def client_address_of(request: HTTPConnection) -> str:
-    """Where a request comes from, as far as is known; `limits.proxies` puts it right. Whoever has an IPv6 address has a whole network of
-    64 bits, which is one client."""
+    """The client's address, as far as known; `limits.proxies` has corrected it. For IPv6, a /64 network counts as one client, because an
+    owner of an address has all of it."""
     address = read_address(request.client.host) if request.client else None
     if isinstance(address, IPv6Address):
         return str(IPv6Network((address, 64), strict=False))

@@ -1,8 +1,7 @@
 """What is fetched from an identity provider: its discovery document and its public keys (OpenID Connect Discovery, RFC 7517).
 
-Both are cached. Keys are asked for again when a token names one that is not there (the provider may have changed them), but
-not more often than every few seconds, so that made-up tokens cannot be used to send requests to the provider.
-When the provider does not answer, the keys that were fetched last stay valid for a day.
+Both are cached. We fetch the keys again when a token names an unknown one (the provider may have changed them), but at most every few
+seconds, so that forged tokens cannot be used to flood the provider. If the provider does not answer, the last keys stay valid for a day.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ async def _fetch_json(method: str, url: str, tls: ssl.SSLContext, data: Mapping[
                     raise SignInUnavailableError("The identity provider's response is too long.")
             parsed = orjson.loads(body)
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, orjson.JSONDecodeError) as error:
-        # The kind of error only: its text may hold the address with a code in it.
+        # Only the kind of error: its text may contain the address with a code in it.
         raise SignInUnavailableError(f"The identity provider gave no usable response ({type(error).__name__}).") from None
     if not isinstance(parsed, dict):
         raise SignInUnavailableError("The identity provider's response is not a JSON object.")
@@ -55,7 +54,7 @@ async def _fetch_json(method: str, url: str, tls: ssl.SSLContext, data: Mapping[
 
 
 class IdentityProvider:
-    """The issuer of the tokens that are accepted here."""
+    """The issuer of the tokens that we accept."""
 
     def __init__(self, settings: JwtSettings, clock: Clock) -> None:
         self._settings = settings
@@ -68,14 +67,14 @@ class IdentityProvider:
         self._tls: ssl.SSLContext | None = None
 
     async def fetch_json(self, method: str, url: str, data: Mapping[str, str] | None = None) -> tuple[int, Any]:
-        """Ask an address of the provider. Raises `SignInUnavailableError` when no JSON object comes back in time."""
+        """Send a request to the provider. Raises `SignInUnavailableError` if it does not return a JSON object in time."""
         if self._tls is None:
-            # Once, and in a thread: reading all the certificates of the world would hold everybody up.
+            # Once, and in a thread: loading all root certificates would block the event loop.
             self._tls = await asyncio.to_thread(httpx.create_ssl_context)
         return await _fetch_json(method, url, self._tls, data)
 
     async def document(self) -> dict[str, Any]:
-        """The discovery document. Its issuer must be ours, or somebody else's responses were taken for its own."""
+        """The discovery document. Its issuer must be the configured one; otherwise we might accept another issuer's responses."""
         if self._document is None:
             url = f"{self._settings.issuer.rstrip('/')}/.well-known/openid-configuration"
             status, document = await self.fetch_json("GET", url)
@@ -87,7 +86,7 @@ class IdentityProvider:
     async def key(self, kid: str | None, algorithm: str) -> jwt.PyJWK | None:
         """The public key of that name for that algorithm, or `None`."""
         found = self._find(kid, algorithm)
-        # One asks a provider that may be slow; the others go on with what is there.
+        # One request refreshes the keys, which may be slow; the others meanwhile use the cached ones.
         fresh_s = _USABLE_S if self._lock.locked() else _FRESH_S
         if found is None or self._age_s() > fresh_s:
             async with self._lock:
@@ -97,7 +96,7 @@ class IdentityProvider:
 
     def _find(self, kid: str | None, algorithm: str) -> jwt.PyJWK | None:
         fitting = [key for name, key in self._keys if key.algorithm_name == algorithm and kid in (name, None)]
-        # A token without a key id is accepted only where there is nothing to choose.
+        # A token without a key id is accepted only if exactly one key fits.
         return fitting[0] if len(fitting) == 1 or (fitting and kid is not None) else None
 
     def _age_s(self) -> float:

@@ -3,8 +3,8 @@
 ```
 begin ──> browser goes to the provider ──> comes back with code and state ──> finish: code -> id token -> principal
 ```
-Three secrets travel apart: `state` ties the way back to the browser that began (its cookie), `nonce` ties the token to this
-sign-in, `verifier` ties the code to us. Each is good once, for ten minutes.
+Three secrets take different paths: `state` ties the callback to the browser that started (its cookie), `nonce` ties the token to this
+sign-in, `verifier` ties the code to us. Each is valid once, for ten minutes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from stepwell.server.settings import OidcSettings
 
 
 class BegunSignIn(NamedTuple):
-    """`cookie` is for the browser that began; `url` is where it goes."""
+    """`cookie` is for the browser that started the sign-in; `url` is where to redirect it."""
 
     cookie: str
     url: str
@@ -61,7 +61,7 @@ class OidcClient:
         return BegunSignIn(cookie, f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}")
 
     async def finish(self, cookie: str, state: str, code: str, redirect_uri: str) -> tuple[Principal, str]:
-        """Who it is, and where they wanted to go."""
+        """The principal, and the path they wanted to visit."""
         begun = await self.records.take_sign_in(hash_of(cookie)) if cookie else None
         if begun is None:
             raise NotSignedInError(

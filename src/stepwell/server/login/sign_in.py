@@ -1,4 +1,4 @@
-"""Signing in with a key or at an identity provider. Plain HTML forms: they work without any script.
+"""Signing in with a key or at an identity provider. Plain HTML forms that work without scripts.
 
 The web page has a form of its own: it sends the same fields and asks for JSON, and is answered without a page and without a redirect.
 
@@ -33,7 +33,7 @@ SIGN_IN_COOKIE = "stepwell_sign_in"
 
 
 class LoginRoutes:
-    """What the routes of signing in and out do."""
+    """The handlers for signing in and out."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class LoginRoutes:
         except AccessError as error:
             return self._page("/", str(error), 503)
         answer = RedirectResponse(begun.url, 303)
-        # Lax: this one must come along when the provider sends the browser back.
+        # Lax: the browser must send this one when the provider redirects it back.
         answer.set_cookie(
             SIGN_IN_COOKIE, begun.cookie, max_age=int(SIGN_IN_LASTS.total_seconds()), path="/login", httponly=True, samesite="lax",
             secure=self._secure(request),
@@ -140,7 +140,7 @@ class LoginRoutes:
 
 
 def login_router(routes: LoginRoutes) -> APIRouter:
-    """All of these are public (`addresses.PUBLIC_PATHS`): whoever needs them has not signed in yet."""
+    """All of these are public (`addresses.PUBLIC_PATHS`): their users have not signed in yet."""
     router = APIRouter(include_in_schema=False)
     router.add_api_route("/login", routes.show, methods=["GET"])
     router.add_api_route("/login", routes.sign_in, methods=["POST"])
@@ -155,7 +155,7 @@ def _by_script(request: Request) -> bool:
 
 
 def _fields(body: bytes) -> dict[str, str]:
-    """What a form of ours holds. One with more fields than any of ours is not read at all, and then lacks a key."""
+    """The fields of one of our forms. A form with more fields than ours is ignored, so it lacks a key."""
     try:
         return dict(parse_qsl(body.decode("utf-8", "replace"), max_num_fields=10))
     except ValueError:
@@ -163,7 +163,7 @@ def _fields(body: bytes) -> dict[str, str]:
 
 
 def own_path(wanted: str) -> str:
-    """A path of this server, or `/`: signing in must not be a way to send people elsewhere."""
+    """A path of this server, or `/`: sign-in must not redirect people to other sites."""
     parts = urlsplit(wanted) if wanted.isprintable() and "\\" not in wanted else urlsplit("/")
     fine = wanted.startswith("/") and not wanted.startswith("//") and not parts.scheme and not parts.netloc
     return wanted if fine and wanted.isprintable() and "\\" not in wanted else "/"

@@ -1,7 +1,7 @@
-"""Counts wrong credentials per address, so that guessing is slow, seen, and costs the database little.
+"""Counts wrong credentials per address, so that guessing is slow, visible, and cheap for the database.
 
-Only credentials that prove nothing count. A key that was revoked or a token that is out of date was right once: counting
-those would lock out an office behind one address each time a browser wakes up.
+Only credentials that were never valid count. A revoked key or an expired token was valid once: counting those would lock out an office
+behind one address each time a browser wakes up.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ _MOST_ADDRESSES = 10_000
 
 
 class BadCredentialError(NotSignedInError):
-    """A credential that proves nothing: made up, mistyped or forged."""
+    """A credential that was never valid: invented, mistyped or forged."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, INVALID_CREDENTIAL)
 
 
 class CredentialThrottle:
-    """At most `limit` wrong credentials from one address are told so within `window_s`; after that, wrong ones have to wait until the
-    window ends. Right ones never do: nobody can lock out the others at an address.
+    """Allows `limit` wrong credentials per address within `window_s`; further wrong ones have to wait until the window ends. Valid ones
+    never wait: nobody can lock out other users at the same address.
 
-    They are counted for all servers together. A server learns how many there were elsewhere with the first wrong one that it sees itself,
-    so each further server may answer one more than the limit; nothing is asked for credentials that are right."""
+    All servers share the count. A server learns the count of the others with the first wrong credential that it sees itself, so each
+    further server may answer one more than the limit; valid credentials cost no query."""
 
     def __init__(self, clock: Clock, counts: SharedCounts, *, limit: int = 30, window_s: int = 60) -> None:
         self._clock = clock
@@ -39,13 +39,13 @@ class CredentialThrottle:
         self._refused_until: OrderedDict[str, float] = OrderedDict()
 
     def check(self, address: str) -> None:
-        """Raise `LimitReachedError` while an address has to wait. Asked after a credential turned out to be wrong."""
+        """Raise `LimitReachedError` while an address has to wait. Called after a credential turned out to be wrong."""
         left_s = self._refused_until.get(address, 0.0) - self._now()
         if left_s > 0:
             raise _too_many(left_s)
 
     async def count(self, address: str) -> None:
-        """One more was wrong. `LimitReachedError` when that is more than allowed."""
+        """Count one more wrong credential. `LimitReachedError` if that exceeds the limit."""
         counted = await self._counts.count(f"wrong keys from {address}", self._window_s)
         if counted.number < self._limit:
             return

@@ -1,7 +1,7 @@
 """Tokens of an identity provider (JWT, RFC 7519 with the advice of RFC 8725): whose token it is, or why it is not valid.
 
-The algorithm must be on our list *and* be that of the key; the list holds only signatures with a key pair, so neither `none`
-nor a public key used as a shared secret gets anywhere. Issuer, audience and times are always checked.
+The algorithm must be on our list *and* match the key; the list contains only signatures with a key pair, so neither `none` nor a public
+key used as a shared secret works. Issuer, audience and times are always checked.
 A user is `issuer|subject`: two providers may both have a user `1`.
 """
 
@@ -22,12 +22,12 @@ from stepwell.server.settings import JwtSettings
 
 _LONGEST_TOKEN = 16 * 1024
 _LONGEST_USER = 255
-# Times are checked here, by the clock that was handed in.
+# We check times ourselves, with the injected clock.
 _OPTIONS: Any = {"require": ["exp", "iss", "aud"], "verify_exp": False, "verify_nbf": False, "verify_iat": False}
 
 
 class TokenVerifier:
-    """Text -> claims that are true, or `NotSignedInError`."""
+    """Verifies a token and returns its claims, or raises `NotSignedInError`."""
 
     def __init__(self, settings: JwtSettings, provider: IdentityProvider, clock: Clock) -> None:
         self._settings = settings
@@ -35,7 +35,7 @@ class TokenVerifier:
         self._clock = clock
 
     async def principal(self, token: str) -> Principal:
-        """Who sends a token with a request."""
+        """The principal of a token sent with a request."""
         return self.principal_from(await self.claims(token, self._settings.audience), "jwt")
 
     async def claims(self, token: str, audience: str) -> Mapping[str, Any]:
@@ -51,7 +51,7 @@ class TokenVerifier:
                 token, key, algorithms=[algorithm], audience=audience, issuer=self._settings.issuer, options=_OPTIONS
             )
         except jwt.PyJWTError as error:
-            # PyJWT's texts name the claim that is wrong, never its value; we give only the kind.
+            # PyJWT's messages name the wrong claim, never its value; we report only the kind of error.
             raise BadCredentialError(f"The token is not valid here ({type(error).__name__}).") from None
         self._check_times(claims)
         return claims
@@ -69,7 +69,7 @@ class TokenVerifier:
         return Principal(user, user, self._is_operator(claims), via, str(claims.get("jti", ""))[:64], self._grants(claims))
 
     def _grants(self, claims: Mapping[str, Any]) -> Grants:
-        """The workspaces that a token opens. One that says so in a form we do not know opens nothing, and is refused."""
+        """The workspaces that a token grants. A token that lists them in an unknown format is rejected."""
         names = (self._settings.roots_claim, self._settings.read_roots_claim)
         given = [claims.get(name) if name else None for name in names]
         roots, read_roots = ([each] if isinstance(each, str) else each or [] for each in given)

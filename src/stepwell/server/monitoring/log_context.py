@@ -1,8 +1,8 @@
-"""Which request and which run a line of the log belongs to, and what must not appear in it: the keys the run was given. Set where
-a request or a run begins; read by `logs` for every record.
+"""Which request and run a log line belongs to, and what must not appear in it: the keys passed to the run. Set when a request or a run
+starts; `logs` reads it for every record.
 
-The values live in context variables: tasks and the threads that LangGraph runs nodes in inherit them, so a library that logs
-inside a node is told apart too. Nothing here writes a log.
+The values are context variables: tasks, and the threads in which LangGraph runs nodes, inherit them, so that lines of a library inside a
+node are attributed too. Nothing here writes a log.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _request: ContextVar[Mapping[str, str]] = ContextVar("stepwell_request", default
 
 
 def enter_run(run: Run) -> None:
-    """What the current task logs from now on belongs to this run."""
+    """Attribute what the current task logs from now on to this run."""
     _run.set(run_fields(run))
     _secrets.set(run.request.secrets)
 
@@ -32,18 +32,18 @@ def leave_run() -> None:
 
 
 def enter_request(request_id: str) -> None:
-    """What the current task logs from now on belongs to this request."""
+    """Attribute what the current task logs from now on to this request."""
     _request.set({"request_id": request_id})
 
 
 def current_fields() -> Mapping[str, str]:
-    """The fields of the request and the run that are under way here."""
+    """The fields of the current request and run."""
     run, request = _run.get(), _request.get()
     return {**request, **run} if run and request else run or request
 
 
 def current_secrets() -> frozenset[str]:
-    """The keys that the run under way here was given."""
+    """The keys passed to the current run."""
     return _secrets.get()
 
 

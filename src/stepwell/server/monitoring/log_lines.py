@@ -1,4 +1,4 @@
-"""One record of the log as one line: JSON for machines, words for a terminal. Secrets of a known form are taken out of both."""
+"""Formats a log record as one line: JSON for machines, text for a terminal. Secrets of a known form are removed from both."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Line = Callable[[logging.LogRecord], bytes]
 _SHORTENED = {"run_id": "run", "thread_id": "thread", "graph_id": "graph", "request_id": "request"}
 _NOT_ON_A_TERMINAL = frozenset({"assistant_id", "owner_hash"})
 _OURS = frozenset({"run_id", "thread_id", "assistant_id", "graph_id", "owner_hash", "request_id", "status", "route"})
-"""Never a secret: made or checked by us. Looking through them for one took most of a line's time."""
+"""Fields that we create or validate, so they contain no secrets. Searching them took most of the time for a line."""
 _ID_LENGTH = 8
 _LAYOUT = "\n\t"
-"""What a traceback is laid out with."""
+"""Control characters that a traceback may keep."""
 
 
 def json_line(record: logging.LogRecord) -> bytes:
-    """`{"time", "level", "logger", "message", ...}`; what was given as `extra` follows, and `exception` with its traceback."""
+    """`{"time", "level", "logger", "message", ...}`, followed by the `extra` fields, and `exception` with its traceback."""
     hide_in(record)
     fields = {
         "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
@@ -39,7 +39,7 @@ def json_line(record: logging.LogRecord) -> bytes:
 
 
 def text_line(record: logging.LogRecord) -> bytes:
-    """For somebody at a terminal: the time of day, the level if it is worth a look, words, and short ids."""
+    """For a terminal: the time of day, the level unless it is INFO, the message, and short ids."""
     hide_in(record)
     moment = datetime.fromtimestamp(record.created).astimezone()
     level = "" if record.levelno == logging.INFO else f"{record.levelname} "
@@ -50,7 +50,7 @@ def text_line(record: logging.LogRecord) -> bytes:
 
 
 def _harmless(text: str, keep: str = "") -> str:
-    """One line stays one line, and colours nothing: a path or a model's words may hold what a terminal would obey."""
+    """Escape control characters: a path or a model's text may contain some that a terminal would obey."""
     return (
         text
         if text.isprintable()
@@ -59,7 +59,7 @@ def _harmless(text: str, keep: str = "") -> str:
 
 
 def _extras(record: logging.LogRecord) -> dict[str, Any]:
-    """What a record carries beside the standard fields, without secrets."""
+    """A record's extra fields, without secrets."""
     return {name: value if name in _OURS else clean_field(name, value) for name, value in extras_of(record).items()}
 
 

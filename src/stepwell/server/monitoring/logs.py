@@ -1,12 +1,12 @@
-"""The server's log: one line per record on the standard error, written by a thread of its own.
+"""The server's log: one line per record on standard error, written by a separate thread.
 
 ```
-any thread ──stamp, put──> queue with a bound ──> stepwell-log: line, write ──> standard error
-                            full: dropped, counted, and said in the log once there is room again
+any thread ──stamp, put──> bounded queue ──> stepwell-log: line, write ──> standard error
+                            full: dropped, counted, and reported in the log once there is room again
 ```
 
-Whatever becomes of the sink (slow, stuck, gone), nobody who logs waits for it. Lines go straight to the descriptor: Python's own
-stream would keep its lock while a stuck sink blocks it, and the process could not end.
+Code that logs never waits for the sink, even if it is slow, stuck or gone. Lines go straight to the file descriptor: Python's own stream
+would hold its lock while a stuck sink blocks it, and the process could not exit.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _OURS = "stepwell"
 
 
 class LogSink(logging.Handler):
-    """Takes records at once and writes them when it can."""
+    """Accepts records immediately and writes them when it can."""
 
     def __init__(self, write: Write, line: Line, *, most_waiting: int = MOST_WAITING) -> None:
         super().__init__()
@@ -47,19 +47,19 @@ class LogSink(logging.Handler):
 
     @property
     def dropped(self) -> int:
-        """Records that were lost: no room to wait, or nowhere to write to."""
+        """Number of records lost because the queue was full or they could not be written."""
         return self._dropped
 
     def emit(self, record: logging.LogRecord) -> None:
         record = copy(record)  # others may handle it too
         for name, value in current_fields().items():
             record.__dict__.setdefault(name, value)
-        # Made into text here: what it is made of may change before its turn comes.
+        # Format the message now: its arguments may change before it is written.
         record.msg, record.args = record.getMessage(), None
         if record.exc_info and not record.exc_text:
             record.exc_text = logging.Formatter().formatException(record.exc_info)
             record.exc_info = None
-        if secrets := current_secrets():  # known only here; keys of a known form are taken out when the line is made
+        if secrets := current_secrets():  # known only here; keys of a known form are removed when the line is formatted
             hide_in(record, secrets)
         try:
             self._waiting.put_nowait(record)
@@ -67,7 +67,7 @@ class LogSink(logging.Handler):
             self._dropped += 1
 
     def close(self) -> None:
-        """Write what waits, for a moment. A sink that is stuck is left behind."""
+        """Write the queued records, with a short time limit. A stuck sink is abandoned."""
         try:
             self._waiting.put(None, timeout=CLOSE_S)
         except Full:
@@ -85,12 +85,12 @@ class LogSink(logging.Handler):
     def _tell_dropped(self) -> None:
         lost, self._told = self._dropped - self._told, self._dropped
         fields = {"name": "stepwell.server.monitoring.logs", "levelname": "WARNING", "levelno": logging.WARNING, "count": lost}
-        self._put(logging.makeLogRecord({**fields, "msg": "lines of the log were lost: they could not be written in time"}))
+        self._put(logging.makeLogRecord({**fields, "msg": "log lines were lost: they could not be written in time"}))
 
     def _put(self, record: logging.LogRecord) -> None:
         try:
             self._write(self._line(record))
-        except Exception:  # whatever a value's own text raises, or the sink: the log must outlive it, and it has no log to tell
+        except Exception:  # from a value's `__str__` or from the sink: the log must survive it, and cannot log it
             self._dropped += 1
 
 
@@ -98,7 +98,7 @@ class LogSink(logging.Handler):
 def open_logs(
     form: LogFormat = "auto", level: LogLevel = "info", *, write: Write | None = None, most_waiting: int = MOST_WAITING
 ) -> Iterator[LogSink]:
-    """Send the process's log there until left. `auto`: words on a terminal, JSON elsewhere. Libraries are heard from `warning` on."""
+    """Redirect the process's log until the block ends. `auto`: text on a terminal, JSON elsewhere. Libraries log from `warning` on."""
     as_text = form == "text" or (form == "auto" and write is None and sys.stderr.isatty())
     sink = LogSink(write or _to_standard_error(), text_line if as_text else json_line, most_waiting=most_waiting)
     root, ours = logging.getLogger(), logging.getLogger(_OURS)
@@ -110,7 +110,7 @@ def open_logs(
         yield sink
     finally:
         root.handlers[:], root.level, ours.level = before
-        root.setLevel(before[1])  # also empties the loggers' memory of which levels count
+        root.setLevel(before[1])  # also clears the loggers' cache of enabled levels
         sink.close()
 
 

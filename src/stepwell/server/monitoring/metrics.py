@@ -1,7 +1,7 @@
-"""What the server counts, in the text format of Prometheus. Read by `/metrics`; never a reason for anything to fail.
+"""The server's metrics, in Prometheus's text format, for `/metrics`. They never make anything fail.
 
-Labels are few and closed: the route's pattern and never its path, graphs that are served, models up to a bound. An id never
-becomes a series. The registry is the server's own: two servers in one process do not mix.
+Labels are few and bounded: the route's pattern and never its path, served graphs, a limited number of models. An id never becomes a
+series. Each server has its own registry, so two servers in one process do not mix.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from stepwell.server.monitoring.request_log import route_of
 from stepwell.supervision import Supervisor
 
 MOST_MODELS = 50
-"""A caller may be able to choose models by name; beyond so many different ones, the rest is counted as `other`."""
+"""Callers may be able to choose models by name; beyond this many different ones, the rest count as `other`."""
 OTHER = "other"
 
 _WAITS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 120)
@@ -33,7 +33,7 @@ _UNKNOWN = float("nan")
 
 
 class Metrics:
-    """Counters of one server. Made first, then handed to whoever has something to count; `watch` adds what is asked when read."""
+    """The metrics of one server. Created first and passed to the code that counts; `watch` adds values that are queried on each read."""
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
@@ -85,28 +85,28 @@ class Metrics:
         self._maintenance: Maintenance | None = None
 
     def watch(self, maintenance: Maintenance, *, streams: Callable[[], int], driving: Callable[[], int]) -> None:
-        """Read from the storage, and how many streams and runs there are, whenever the metrics are read."""
+        """Query the storage and the numbers of streams and runs whenever the metrics are read."""
         self._maintenance = maintenance
         self.registry.register(_StorageFigures(maintenance))
         self.show("stepwell_streams_open", "Event streams that are open now", streams)
         self.show("stepwell_runs_driving", "Runs under way in this process", driving)
 
     def watch_duties(self, supervisor: Supervisor) -> None:
-        """Read which duties of the server fail, whenever the metrics are read."""
+        """Query which duties of the server are failing whenever the metrics are read."""
         self.registry.register(_DutyFigures(supervisor))
 
     def show(self, name: str, words: str, read: Callable[[], float]) -> None:
-        """A figure that is read whenever the metrics are."""
+        """Add a value that is queried whenever the metrics are read."""
         Gauge(name, words, registry=self.registry).set_function(read)
 
     async def text(self) -> bytes:
-        """All of it. What the database cannot say now is not a number."""
+        """All metrics. Values that the database cannot provide now are NaN."""
         if self._maintenance is not None:
             try:
                 self._show_backlog(await self._maintenance.backlog())
             except StorageUnavailableError:
                 self._show_backlog(None)
-        # In a thread: writing some thousand figures takes milliseconds, and streams should not feel them.
+        # In a thread: formatting thousands of values takes milliseconds, which would delay streams.
         return await asyncio.to_thread(generate_latest, self.registry)
 
     def _show_backlog(self, backlog: Backlog | None) -> None:
@@ -125,7 +125,7 @@ class Metrics:
         self._first_event.observe(seconds)
 
     def group_written(self, size: int, seconds: float) -> None:
-        """For the database; called in its writer's thread."""
+        """Called by the database, in its writer's thread."""
         self._group_size.observe(size)
         self._commit.observe(seconds)
 
@@ -134,7 +134,7 @@ class Metrics:
 
 
 class _StorageFigures:
-    """What the storage counts by itself."""
+    """Metrics that the storage counts itself."""
 
     def __init__(self, maintenance: Maintenance) -> None:
         self._maintenance = maintenance
@@ -151,7 +151,7 @@ class _StorageFigures:
 
 
 class _DutyFigures:
-    """Which duties fail now, and how often they have."""
+    """Which duties are failing, and how often they have failed."""
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
@@ -166,7 +166,7 @@ class _DutyFigures:
 
 
 class CountRequests:
-    """ASGI layer: tells `Metrics` of every response when its first byte goes out, and of a stream's first event."""
+    """ASGI layer: reports every response to `Metrics` when its first byte is sent, and a stream's first event."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
@@ -196,7 +196,7 @@ class CountRequests:
 
 
 class RunMetrics:
-    """A `RunWatcher`: attempts, ends, times, tokens and money, by graph or by model."""
+    """A `RunWatcher`: attempts, outcomes, durations, tokens and costs, by graph or by model."""
 
     def __init__(
         self, registry: CollectorRegistry, *, seconds: Callable[[], float] = perf_counter, now: Callable[[], float] = time

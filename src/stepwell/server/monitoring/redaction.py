@@ -1,6 +1,6 @@
-"""Takes secrets out of the log. What counts as one is `stepwell.secrets`' affair.
+"""Removes secrets from the log. `stepwell.secrets` decides what is a secret.
 
-The last line of defence, not the first: nothing of ours puts a secret into a log. Libraries and tracebacks might.
+This is the last line of defence, not the first: our own code logs no secrets, but libraries and tracebacks might.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime
 
 
 def extras_of(record: logging.LogRecord) -> dict[str, Any]:
-    """What a record carries beside the standard fields."""
+    """A record's fields besides the standard ones."""
     return {name: value for name, value in record.__dict__.items() if name not in _STANDARD}
 
 
 def hide_in(record: logging.LogRecord, known: Collection[str] = ()) -> None:
-    """Take secrets out of the message, what is filled into it, and the traceback; `known` ones out of what it carries as well."""
-    # Filled in first: a secret among the arguments would otherwise be put in after us.
+    """Remove secrets from the message, its arguments and the traceback; `known` ones from the extra fields as well."""
+    # Format it first: otherwise a secret among the arguments would be inserted after us.
     message = record.getMessage()
     hidden = hide_secrets(message, known)
     if hidden != message:
@@ -38,12 +38,12 @@ def hide_in(record: logging.LogRecord, known: Collection[str] = ()) -> None:
 
 
 def clean_field(name: str, value: Any, known: Collection[str] = ()) -> Any:
-    """A value of this name: hidden if the name calls it a secret, otherwise without secrets in its texts."""
+    """A field's value: hidden if its name marks it as a secret, otherwise with secrets removed from its texts."""
     return HIDDEN if value and is_secret(name, value) else clean(value, known)
 
 
 def clean(value: Any, known: Collection[str] = ()) -> Any:
-    """A value without secrets in its texts."""
+    """A value with secrets removed from its texts."""
     if isinstance(value, str):
         return hide_secrets(value, known)
     if isinstance(value, Mapping):

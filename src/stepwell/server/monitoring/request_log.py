@@ -1,7 +1,7 @@
 """Every request has an id, and a line in the log when its response is complete.
 
-An id that the caller sends as `X-Request-Id` is kept if it is a plain word, so that a trail through several servers holds
-together; otherwise one is made. The response carries it. Probes (`/ok`, `/ready`, `/metrics`) are logged only at level `debug`.
+We keep an id that the caller sends as `X-Request-Id` if it is a plain word, so that a request can be traced through several servers;
+otherwise we create one. The response contains it. Probes (`/ok`, `/ready`, `/metrics`) are logged only at level `debug`.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class RequestLog:
             level = logging.DEBUG if scope["path"] in _PROBES and status < 500 else logging.INFO
             if _log.isEnabledFor(level):
                 fields = {"status": status, "seconds": round(perf_counter() - began, 4), "route": route_of(scope)}
-                # Without the query: it may hold a secret. Status 0: the client was gone before there was a response.
+                # Without the query: it may contain a secret. Status 0: the client disconnected before there was a response.
                 _log.log(level, "%s %s", scope["method"], scope["path"], extra=fields)
 
 
 def route_of(scope: Scope) -> str:
-    """The pattern of the route that responded, never the path: ids are not for counting."""
+    """The pattern of the route that responded, never the path: ids would create endless series."""
     return getattr(scope.get("route"), "path", None) or "unknown"
 
 

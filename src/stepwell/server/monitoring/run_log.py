@@ -1,4 +1,4 @@
-"""One line of the log for each run that ends, and the run's id on every line that is logged inside it."""
+"""Logs one line per run that ends, and adds the run's id to every line logged inside it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _log = logging.getLogger("stepwell.runs")
 
 
 class RunLog:
-    """A `RunWatcher`. Both calls come in the task that drives the run, which is how its lines are told apart."""
+    """A `RunWatcher`. Both methods are called in the task that executes the run, which is how its lines are attributed."""
 
     def __init__(self, seconds: Callable[[], float] = perf_counter) -> None:
         self._seconds = seconds
@@ -44,6 +44,6 @@ def _sum_usage(usage: Sequence[ModelUsage]) -> dict[str, Any]:
     return {
         "input_tokens": sum(used.input_tokens for used in usage),
         "output_tokens": sum(used.output_tokens for used in usage),
-        # A sum with an unknown price in it is unknown.
+        # If one price is unknown, so is the sum.
         "cost_usd": None if None in costs else sum(cost for cost in costs if cost is not None),
     }

@@ -1,4 +1,4 @@
-"""What a browser is shown: the front page, the API's documentation, the forms of signing in, and the web page with its static files.
+"""What a browser gets: the front page, the API's documentation, the sign-in forms, and the web page with its static files.
 
 HTML made here has no script and escapes everything put in. The routes that send them are in `server.routes.system` and
 `server.login.sign_in`. The web page itself is built by `make page` from `web/` into `static/`, which the wheel brings along;

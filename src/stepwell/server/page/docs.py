@@ -1,4 +1,4 @@
-"""`/docs`: the API as a page to read. Made from the OpenAPI document, without scripts and without anything from elsewhere."""
+"""`/docs`: the API as a page. Rendered from the OpenAPI document, without scripts or external resources."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ li { margin: .2rem 0 } ul { list-style: none; padding: 0 } small { opacity: .75 
 
 
 def render_docs(document: dict[str, Any]) -> str:
-    """One heading for each tag, one line for each operation."""
+    """One heading per tag, one line per operation."""
     sections = "".join(f"<h2>{escape(tag)}</h2><ul>{''.join(lines)}</ul>" for tag, lines in _by_tag(document).items())
     about = escape(document["info"].get("description", ""))
     title = escape(f"{document['info']['title']} {document['info']['version']}")

@@ -1,6 +1,6 @@
-"""`/` for a program that asks, and for a person where the web page is not built: what this is and where to go on.
+"""`/` for programs, and for people if the web page is not built: what this is and where to continue.
 
-Shows nothing of a user's.
+Shows no user data.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def describe_front() -> dict[str, Any]:
 
 
 def render_front(address: str, *, asks_who: bool) -> str:
-    """What stands in the place of the web page: the two ways to begin without it. `address` is how the visitor reached the server."""
+    """A substitute for the web page: two ways to start without it. `address` is the address that the visitor used."""
     front, shown = describe_front(), escape(address)
     return (
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"

@@ -1,4 +1,4 @@
-"""Gives a browser the built page. A plain ASGI layer before the routes, so that no route has to know the page's files.
+"""Serves the built web page. A plain ASGI layer before the routes, so that no route has to know the page's files.
 
 ```
 GET a file of `static/`                            the file; below /assets/ for good (their names hold a hash), else asked for again
@@ -8,7 +8,7 @@ the same where the page is not built               a sentence that says so
 anything else                                      the routes
 ```
 
-The page shows nothing of a user's by itself: whoever it is asks the API, which asks who they are. So it needs no key.
+The page itself contains no user data: it requests that from the API, which requires sign-in. So the page needs no key.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from stepwell.server.page.front import render_front
 STATIC = Path(__file__).parent / "static"
 ADDRESSES = ("/inbox", "/operator", "/sign-in")
 BELOW = ("/t/", "/new/")
-"""Where the page finds its own way: the server gives it for each of these."""
+"""Paths that the page routes itself: the server sends the page for each of them."""
 
 POLICY = (
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'{mints}; "
     "worker-src 'self'; manifest-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 )
-"""`{mints}`: where a payer gets a token from, the only places beside its own server that the page may ask anything of.
-`'wasm-unsafe-eval'` lets the embedder's WebAssembly be compiled; JavaScript still cannot be made from text. Scripts are sent with the
-policy too, because a worker has that of its own script and not the page's."""
+"""`{mints}`: where a payer gets a token, the only hosts besides its own server that the page may contact. `'wasm-unsafe-eval'` allows
+compiling the embedder's WebAssembly; JavaScript still cannot be created from text. Scripts are sent with the policy too, because a worker
+has the policy of its own script and not the page's."""
 _MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -56,7 +56,7 @@ _MEDIA_TYPES = {
     ".txt": "text/plain; charset=utf-8",
     ".wasm": "application/wasm",
 }
-"""What may lie in `static/`. Python's own table depends on the machine; a file of another kind is not served."""
+"""The types of file served from `static/`. Python's own table depends on the machine; other types are not served."""
 _COMPRESSED = (".html", ".js", ".mjs", ".css", ".svg", ".json", ".map", ".webmanifest", ".txt", ".wasm")
 _SCRIPTS = (".js", ".mjs")
 _FOR_GOOD = "public, max-age=31536000, immutable"
@@ -64,14 +64,14 @@ _FOR_GOOD = "public, max-age=31536000, immutable"
 
 @dataclass(frozen=True)
 class PageFile:
-    """A file as it is sent."""
+    """A file, ready to send."""
 
     media_type: str
     body: bytes
     zipped: bytes | None
     etag: str
     version: tuple[int, int]
-    """When it was changed and how long it was: a page that is built anew is served anew."""
+    """Its modification time and size, so that a rebuilt page is read again."""
 
 
 def is_address(path: str) -> bool:
@@ -80,20 +80,20 @@ def is_address(path: str) -> bool:
 
 
 def write_policy(mints: Iterable[str] = ()) -> str:
-    """The page's Content-Security-Policy on a server that takes money of these mints."""
+    """The page's Content-Security-Policy on a server that accepts these mints."""
     origins = dict.fromkeys(f" {place.scheme}://{place.netloc}" for place in map(urlsplit, mints))
     return POLICY.format(mints="".join(origins))
 
 
 class PageFiles:
-    """The files of the page, each read and compressed when it is first asked for."""
+    """The files of the page, each read and compressed on its first request."""
 
     def __init__(self, folder: Path = STATIC) -> None:
         self._folder = folder.resolve()
         self._read: dict[str, PageFile] = {}
 
     async def find(self, path: str) -> PageFile | None:
-        """The file at a path of the server; `None` where there is none of the page's."""
+        """The page's file at a path of the server; `None` if there is none."""
         place = self._place(path)
         if place is None:
             return None
@@ -108,9 +108,9 @@ class PageFiles:
         return self._read[path]
 
     def _place(self, path: str) -> Path | None:
-        """Inside of the folder, of a kind that may lie there, and not hidden."""
+        """The path of a file inside the folder, of a permitted type and not hidden; otherwise `None`."""
         parts = path.split("/")[1:]
-        if "." not in parts[-1]:  # nearly every request: it is for the routes
+        if "." not in parts[-1]:  # true of nearly every request for the routes
             return None
         if not all(parts) or any(part.startswith(".") or "\\" in part or "\0" in part for part in parts):
             return None
@@ -126,7 +126,7 @@ def _read(place: Path, version: tuple[int, int]) -> PageFile:
 
 
 class ServePage:
-    """The layer. `asks_who` is for what is said where the page is not built; `mints` are those whose money the server takes."""
+    """The layer. `asks_who` is for the substitute shown if the page is not built; `mints` are those the server accepts."""
 
     def __init__(self, app: ASGIApp, *, files: PageFiles, asks_who: bool, mints: Iterable[str] = ()) -> None:
         self._app = app
@@ -141,7 +141,7 @@ class ServePage:
     async def _respond(self, scope: Scope) -> Response | None:
         path, headers = scope["path"], Headers(scope=scope)
         if is_address(path):
-            # A browser names HTML; a program that asks for JSON, or for anything at all, gets what it always got.
+            # A browser asks for HTML by name; a program that accepts JSON or anything gets the route's response.
             return await self._page(scope, headers) if "text/html" in headers.get("accept", "") else None
         if path == "/index.html":  # one page, one address
             return None

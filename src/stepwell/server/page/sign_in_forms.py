@@ -1,4 +1,4 @@
-"""The HTML of signing in. Two small pages without script; everything put in is escaped."""
+"""The HTML for signing in: two small pages without scripts. All inserted text is escaped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ input:focus, button:focus, a:focus { outline: 3px solid #05c; outline-offset: 2p
 
 
 def sign_in_page(go_to: str, fault: str, *, with_provider: bool) -> str:
-    """The form; `fault` is what was wrong with the last try."""
+    """The form; `fault` says what was wrong with the last attempt."""
     alert = f'<p class="fault" role="alert" id="fault">{escape(fault)}</p>' if fault else ""
     wrong = ' aria-invalid="true" aria-describedby="fault"' if fault else ""
     provider = (
@@ -39,7 +39,7 @@ def sign_in_page(go_to: str, fault: str, *, with_provider: bool) -> str:
 
 
 def signed_in_page(go_to: str) -> str:
-    """After the identity provider: goes on by itself, and with a link for those who stopped that."""
+    """Shown after the identity provider: redirects automatically, with a link for browsers that block that."""
     head = f'<meta http-equiv="refresh" content="0; url={escape(go_to)}">'
     return _page("Signed in", f'<p>You are signed in. <a href="{escape(go_to)}">Go on</a></p>', head)
 

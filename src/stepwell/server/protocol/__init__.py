@@ -1,4 +1,4 @@
-"""LangGraph's thread streams (`client.threads.stream`): commands to a thread, and a filtered stream of what its runs say.
+"""LangGraph's thread streams (`client.threads.stream`): commands to a thread, and a filtered stream of its runs' events.
 
 ```
 POST /threads/T/commands       commands   -> engine, threads

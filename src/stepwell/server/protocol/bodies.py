@@ -1,4 +1,4 @@
-"""Thread streams on the wire: commands, what they bring along, and subscriptions."""
+"""Thread streams on the wire: commands, their parameters, and subscriptions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from stepwell.server.schemas.fields import (
 from stepwell.server.schemas.runs import SendTo
 
 LARGEST = 2**53 - 1
-"""The largest whole number that JavaScript is sure of."""
+"""JavaScript's largest safe integer."""
 
 Number = Annotated[int, Field(ge=0, le=LARGEST), Whole]
 Part = Annotated[str, Field(min_length=1, max_length=1024)]

@@ -1,20 +1,20 @@
-"""What a client tells a thread to do.
+"""The commands that a client sends to a thread.
 
 ```
-run.start              {assistant_id, input, config, metadata}     -> {run_id}       makes the thread if need be; see below
-input.respond          {interrupt_id, response} | {responses}      -> {run_id}       goes on, once for each interrupt
+run.start              {assistant_id, input, config, metadata}     -> {run_id}       creates the thread if necessary; see below
+input.respond          {interrupt_id, response} | {responses}      -> {run_id}       resumes, once per interrupt
 state.get              {namespace, keys}                           -> {values, checkpoint}
 state.listCheckpoints  {namespace, limit, before}                  -> {checkpoints}
 state.fork             {checkpoint_id, input, config}              -> {run_id, thread_id}
 ```
 
-The response to a command that was understood and refused is `error` with a code, under HTTP's 200: that is where SDKs look for
-the sentence. What concerns the request rather than the command stays a problem with a status of its own: a thread that is not
-there or somebody else's, too many runs, a database that cannot be written.
+The response to a rejected command is `error` with a code, with HTTP status 200: that is where SDKs look for the sentence. Errors of the
+request rather than the command remain problems with their own status: a thread that does not exist or belongs to another user, too many
+runs, a database that cannot be written.
 
-`run.start` has no field for an answer: `RemoteGraph` sends `Command(resume=...)` as its input and counts on the server to see that an
-interrupt is open. An input that the graph has no place for is therefore taken as the answer to it, under the rules for an answer that
-names no interrupt; one that fits the graph's state is a new message, as ever.
+`run.start` has no field for an answer: `RemoteGraph` sends `Command(resume=...)` as its input and relies on the server to notice that an
+interrupt is open. So we treat an input that does not fit the graph's state as the answer, under the rules for an answer that names no
+interrupt; an input that fits is a new message, as usual.
 
 Rule to keep: `input.respond` answers by the id of its interrupt, never bare, so that the answer cannot reach a later one.
 """
@@ -41,7 +41,7 @@ from stepwell.validation import describe_first_fault
 Json = dict[str, Any]
 
 STREAMED = ("values", "updates", "custom", "tools", "lifecycle", PROTOCOL)
-"""What a run says for the sake of all channels, whoever listens later."""
+"""Stream modes of every run, so that any channel can be subscribed to later."""
 
 _INTERRUPT_ID = re.compile(r"[0-9a-f]{32}")
 _NOT_HERE = {
@@ -56,13 +56,13 @@ _NOT_HERE = {
 async def carry_out(
     services: Services, principal: Principal, thread_id: str, command: ThreadCommand, key: RequestKey | None = None
 ) -> Json:
-    """The response to a command. One that starts a run, under a `key` that has started one before, gives that."""
+    """The response to a command. If its `key` has already started a run, returns that run."""
     place = await services.persistence.events.newest(thread_id)
     try:
         result = await _Thread(services, principal, thread_id, key).carry_out(command.method, command.params or {})
     except _Refused as refused:
         return {"type": "error", "id": command.id, "error": refused.code, "message": str(refused)}
-    # What the client has heard of before this command: what comes after is the command's.
+    # The last event before this command: later events belong to the command.
     return {"type": "success", "id": command.id, "result": result, "meta": {"applied_through_seq": place}}
 
 
@@ -116,7 +116,7 @@ class _Thread:
         return await self._start(order)
 
     async def _is_answer(self, params: RunStart) -> bool:
-        """Whether the input of a run can only be an answer: something waits for one, and the graph's state has no place for it."""
+        """Whether the input of a run can only be an answer: an interrupt is open, and the input does not fit the graph's state."""
         if params.input is None or not await self._services.persistence.open_interrupts(self._owner, self._thread_id):
             return False
         if not isinstance(params.input, Mapping):
@@ -162,7 +162,7 @@ class _Thread:
         return {**started, "thread_id": self._thread_id}
 
     async def _assistant(self) -> str:
-        """The one that the thread's last run was of."""
+        """The assistant of the thread's last run."""
         thread = await self._services.threads.get(self._owner, self._thread_id, with_values=False)
         if not (assistant_id := thread.metadata.get("assistant_id")):
             raise _Refused("no_such_run", "No run was ever started on this thread. Begin with run.start.")
@@ -176,7 +176,7 @@ class _Thread:
             "config": given,
             "stream_modes": STREAMED,
             "stream_subgraphs": True,
-            # The protocol has no field of its own for where a run branches off.
+            # The protocol has no separate field for the checkpoint from which a run branches.
             "checkpoint_id": checkpoint_id if isinstance(checkpoint_id, str) else None,
         }
 

@@ -1,11 +1,10 @@
 """A thread's stream of protocol events, for one subscription.
 
-Where it begins when the client does not say: with the run that is under way or about to be, otherwise with the last one. So a
-client that comes a moment late misses nothing of its run, and is not told of the end of an earlier one, which it would take for
-its own. `since: 0` tells everything the journal still has.
+By default it starts with the active or next run, otherwise with the last one. So a client that connects a moment late misses nothing of
+its run, and does not get the end of an earlier one, which it would mistake for its own. `since: 0` sends everything still in the journal.
 
-SDKs watch the lifecycle from the moment they are opened, just before they start a run. Such a watcher of a thread at rest is
-kept waiting for a moment, for that run to begin.
+SDKs watch the lifecycle as soon as they are opened, just before they start a run. On an idle thread we make such a watcher wait a moment
+for that run to start.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from stepwell.server.protocol.subscription import Subscription
 from stepwell.server.protocol.translation import translate
 
 _RUNS = 100
-"""How far back a run that is still under way is looked for."""
+"""How many runs back we look for an active one."""
 _WATCHED = frozenset({"lifecycle", "input"})
 _MOMENT_S = 0.2
 
 
 async def find_beginning(persistence: Persistence, thread: Thread, subscription: Subscription, now: datetime) -> int:
-    """The place before the newest run that has begun or is about to."""
-    # Asked for first: what a run that waits now will say, comes after it.
+    """The position before the newest run that has started or is about to."""
+    # Query this first: the events of a run that is queued now come after it.
     newest = await persistence.events.newest(thread.thread_id)
     runs = await persistence.records.list_runs(thread.owner, thread.thread_id, None, Page(_RUNS, 0))
     run = _first_of_interest(runs, now)
@@ -40,11 +39,11 @@ async def find_beginning(persistence: Persistence, thread: Thread, subscription:
 
 
 async def _is_followed_by_another(persistence: Persistence, run: Run, subscription: Subscription, after: int) -> bool:
-    """Whether the watcher came for a run that is being started at this very moment, and not for the one that has ended."""
+    """Whether the watcher wants a run that is being started at this very moment, and not the one that has ended."""
     if not subscription.channels <= _WATCHED:
         return False
-    # Read again now: the run may have ended, and left an interrupt, since the request came. An open interrupt is told at once: nobody
-    # starts a run before having seen it.
+    # Read again now: since the request arrived, the run may have ended and left an interrupt. We send an open interrupt at once: no
+    # client starts a run before it has seen it.
     thread = await persistence.records.get_thread(run.owner, run.thread_id, with_values=False)
     if thread.status == "interrupted":
         return False
@@ -70,7 +69,7 @@ def _first_of_interest(newest_first: Sequence[Run], now: datetime) -> Run | None
 async def protocol_frames(
     batches: AsyncIterator[Sequence[RunEvent]], subscription: Subscription, clock: Clock
 ) -> AsyncGenerator[bytes, None]:
-    """What the subscription wants of each batch, as one piece of text."""
+    """The events of each batch that match the subscription, as one piece of text."""
     async for batch in batches:
         now_ms = int(clock.now().timestamp() * 1000)
         found = (translate(event) for event in batch)

@@ -1,8 +1,8 @@
 """Which events a client of a thread stream wants: by channel, by namespace, by depth. Pure.
 
-A namespace is the path to a subgraph, one part for each level. A part is `node:task`; in what is asked for, `node` alone means
-any task of that node. `depth` is how many levels below the namespaces asked for are wanted too, and means nothing without them:
-SDKs filter in the same way once more.
+A namespace is the path to a subgraph, one part per level. A part is `node:task`; in a subscription, `node` alone matches any task of that
+node. `depth` is how many levels below the requested namespaces to include, and has no effect without them. SDKs apply the same filter
+again.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from dataclasses import dataclass
 Namespace = tuple[str, ...]
 
 CHANNELS = ("values", "updates", "messages", "tools", "lifecycle", "input", "checkpoints", "tasks", "custom")
-"""`checkpoints` may be asked for, as SDKs do with all of them, and stays silent."""
+"""Clients may subscribe to `checkpoints`, because SDKs subscribe to all channels, but get no events on it."""
 NAMED_CUSTOM = "custom:"
-"""Before a name: only what the graph sends under that name."""
+"""Prefix of a name: only custom events that the graph sends under that name."""
 
 
 @dataclass(frozen=True)
 class Subscription:
-    """What one stream is to bring."""
+    """The filter of one stream."""
 
     channels: frozenset[str]
     namespaces: Sequence[Namespace] = ()

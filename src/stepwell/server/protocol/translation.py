@@ -1,4 +1,4 @@
-"""From an event of the journal to one of the streaming protocol. Pure, and without memory.
+"""Translates an event of the journal to one of the streaming protocol. Pure and stateless.
 
 | journal | protocol |
 |---|---|
@@ -13,8 +13,8 @@
 | `protocol/input` | `input.requested` |
 | all others | nothing |
 
-Rule to keep: one event becomes one or none, and always the same. Then a number of the journal is a place in the stream, for any
-filter, and coming back with it gives neither a gap nor a second copy.
+Rule to keep: an event becomes at most one event, and always the same. Then a number in the journal is a position in the stream, for any
+filter, and a client that reconnects with it gets neither gaps nor duplicates.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _INTERRUPT = "__interrupt__"
 
 @dataclass(frozen=True)
 class ProtocolEvent:
-    """An event as clients know it. `members` is JSON: what stands in `params` beside the namespace and the time."""
+    """An event of the protocol. `members` is JSON: the contents of `params` besides the namespace and the time."""
 
     seq: int
     method: str
@@ -43,7 +43,7 @@ class ProtocolEvent:
     members: bytes
 
     def frame(self, now_ms: int) -> bytes:
-        """As text/event-stream. `now_ms` is when it is sent: the journal does not tell when it happened."""
+        """As text/event-stream. `now_ms` is the time of sending: the journal does not record when it happened."""
         return (
             b'id: %d\nevent: %b\ndata: {"type":"event","event_id":"%d","seq":%d,"method":"%b",'
             b'"params":{"namespace":%b,"timestamp":%d,%b}}\n\n'
@@ -54,7 +54,7 @@ class ProtocolEvent:
 
 
 def translate(event: RunEvent) -> ProtocolEvent | None:
-    """The event of the protocol, or `None` for one it does not have."""
+    """The event of the protocol, or `None` if it has no equivalent."""
     name, _, path = event.event.partition("|")
     read = _READINGS.get(name)
     return read(event, tuple(path.split("|")) if path else ()) if read else None
@@ -75,7 +75,7 @@ def _tell_ended(event: RunEvent, namespace: Namespace) -> ProtocolEvent | None:
         case "success":
             return _lifecycle(event, "interrupted" if data.get("paused") else "completed")
         case "interrupted":
-            # The Python SDK takes `interrupted` for a question that will be asked, and would wait for the end of a stopped run for ever.
+            # The Python SDK expects an interrupt after `interrupted`, and would wait forever for the end of a stopped run.
             return _lifecycle(event, "completed", reason="stopped")
         case _:
             return None
@@ -116,7 +116,7 @@ def _custom(event: RunEvent, namespace: Namespace) -> ProtocolEvent:
     name = sent.get("name") if isinstance(sent, dict) else None
     if not isinstance(name, str) or not name:
         return _make_event(event, "custom", namespace, {"payload": sent})
-    # One SDK reads the payload, the other hands on the whole event.
+    # One SDK reads the payload, the other passes on the whole event.
     data = {**sent, "name": name, "payload": sent.get("payload", sent)}
     return _make_event(event, "custom", namespace, data, channel=NAMED_CUSTOM + name)
 

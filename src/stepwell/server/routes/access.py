@@ -1,4 +1,4 @@
-"""Who asks: what a page has to know before it can ask for anything else, and the keys that operators hand out."""
+"""The caller's identity, which a page needs before any other request, and the API keys that operators create."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What belongs to a user: usage and cost, and all of their data to take away."""
+"""A user's account: usage and cost, and an export of all their data."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The workspace's agent for clients that do not speak LangGraph's API: one route, messages in, server-sent events out.
+"""The workspace's agent for clients that do not use LangGraph's API: one route, messages in, server-sent events out.
 
 A façade over runs of an assistant, by name. The events are those of `POST /threads/{thread_id}/runs/stream`, subagents' included; the
-headers name thread and run, so that a client can go on with either API.
+headers name thread and run, so that a client can continue with either API.
 """
 
 from __future__ import annotations

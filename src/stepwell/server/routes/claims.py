@@ -1,6 +1,6 @@
-"""Claims: a device says that it is about to carry out what an interrupt asks, so that no other one does it too.
+"""Claims: a device announces that it is about to carry out an interrupt, so that no other device does so too.
 
-The interrupt itself stays as it is, open and listed. While a claim lives, only an answer that carries its `claim_id` is taken.
+The interrupt itself stays open and listed. While a claim is valid, only an answer with its `claim_id` is accepted.
 """
 
 from __future__ import annotations

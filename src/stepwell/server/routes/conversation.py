@@ -1,6 +1,6 @@
-"""A thread as a page shows it, piece by piece: messages, turns and branches, steps, what waits, what it cost.
+"""A thread as a web page shows it, piece by piece: messages, turns and branches, steps, open interrupts, cost.
 
-Everything here only reads, and what it reads is bounded by the page that was asked for.
+Everything here is read-only, and reads no more than the requested page.
 """
 
 from __future__ import annotations

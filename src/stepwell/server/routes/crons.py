@@ -1,4 +1,4 @@
-"""Runs on a schedule: LangGraph's clients know them, this server does not have them, and says so."""
+"""Scheduled runs: LangGraph's clients know them; this server does not offer them, and says so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Effects whose outcome nobody knows: a user's own, and for operators those of all users and of deleted threads."""
+"""Effects with an unknown outcome: a user's own, and for operators those of all users and of deleted threads."""
 
 from __future__ import annotations
 

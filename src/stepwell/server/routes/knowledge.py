@@ -1,4 +1,4 @@
-"""For clients that keep knowledge themselves: the files of the embedder that runs there, and pages read on request."""
+"""For clients that store knowledge themselves: the files of the embedder that they run, and web pages fetched on request."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ Embedded = Annotated[str | None, Query(min_length=1, max_length=100, description
     responses={200: {"model": ModelsResponse}},
 )
 async def get_models(principal: Reader, services: Given) -> Response:
-    # In a thread: what a provider's package says of its model has to be imported first.
+    # In a thread: this imports the provider's package to learn about its model.
     return json_response(await asyncio.to_thread(describe_models, services.model_loading))
 
 

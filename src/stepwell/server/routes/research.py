@@ -1,7 +1,7 @@
-"""Research for clients that do not speak LangGraph's API: ask, follow, answer. A façade over runs of the research graph.
+"""Research for clients that do not use LangGraph's API: ask, follow, answer. A façade over runs of the research graph.
 
-A run goes on when its client leaves. `GET /api/research/{threadId}/stream` tells it again, or goes on after Last-Event-ID, also
-after a restart: what was said is in the journal. The same answer again rejoins the run that took it.
+A run continues when its client disconnects. `GET /api/research/{threadId}/stream` replays it, or resumes after Last-Event-ID, even after
+a restart: the events are in the journal. Sending the same answer again rejoins the run that accepted it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Reader = Annotated[Principal, Depends(stream_policy("runs:read"))]
 
 STREAMED = ("updates",)
 _PAUSING_S = 5.0
-"""A run says that it waits for a person shortly before it has ended; an answer that names no interrupt is held back so long at most."""
+"""A run reports an interrupt shortly before it ends; an answer that names no interrupt is held back at most this long."""
 
 
 @router.post("/api/research", operation_id="research", summary="Research a question and follow it", responses=SSE)
@@ -67,7 +67,7 @@ async def approve_research(
     body: ResearchAnswer, principal: Creator, services: Given, facade: Research, sent: OnceKey
 ) -> Response:
     key = sent.of(principal)
-    # What waits on the thread by now may be another question.
+    # By now another interrupt may be open on the thread.
     admitted = await services.engine.started_by(key) or await _answer(services, principal, facade, body, key)
     chain = await runs_of_question(services, principal, facade, body.thread_id)
     ids = [run.run_id for run in chain]
@@ -108,7 +108,7 @@ def _stream(
 
 
 async def _require_fitting_thread(services: Services, principal: Principal, facade: Facade, thread_id: str) -> None:
-    """A thread of another graph has a state that this one cannot read. One that is not there yet is made."""
+    """Reject a thread of another graph, whose state this one cannot read. A thread that does not exist yet is created."""
     try:
         thread = await services.threads.get(principal.owner, thread_id, with_values=False)
     except NotFoundError:

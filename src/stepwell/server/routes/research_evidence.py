@@ -106,7 +106,7 @@ async def verify_research(thread_id: OfThread, principal: Worker, services: Give
 
 
 async def _verify(checker: BundleChecker, bundle: FilePath, expected: VerifyQuery) -> dict[str, Any]:
-    # A key in a query may have lost its plus signs to spaces.
+    # In a query, the plus signs of a key may have become spaces.
     key = None if expected.key is None else expected.key.replace(" ", "+")
     try:
         checked = await checker.check(bundle, head=expected.head, key=key, strict=expected.strict)
@@ -164,7 +164,7 @@ async def export_research(
             document = await asyncio.to_thread(facade.export, bundle, format)
         except (BundleError, ConfigurationError) as error:
             raise InvalidRequestError(str(error)) from error
-    # As a file to keep, never as a page of this server.
+    # As a download, never as a page of this server.
     named = {"Content-Disposition": f'attachment; filename="research-{thread_id}.{format}"'}
     return Response(document, headers=named, media_type=MEDIA_TYPES[format])
 
@@ -186,7 +186,8 @@ async def _pack(services: Services, principal: Principal, thread_id: str, folder
 
 
 async def _receive(request: Request, file: FilePath) -> bool:
-    """Write the body to a file, piece by piece. Gives whether all of it was taken: what is too large is read on, and dropped."""
+    """Write the body to a file, piece by piece. Returns whether all of it was stored: the rest of a body that is too large is read and
+    dropped."""
     size = 0
     with file.open("wb") as opened:
         async for piece in request.stream():

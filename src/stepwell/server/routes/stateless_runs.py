@@ -1,4 +1,4 @@
-"""Runs that bring their own thread, several runs at once, and stopping several."""
+"""Runs with their own new thread, batches of runs, and cancelling several runs."""
 
 from __future__ import annotations
 

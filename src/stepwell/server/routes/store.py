@@ -1,4 +1,4 @@
-"""The store: what a user keeps across threads. Everybody has a store of their own."""
+"""The store: what a user keeps across threads. Each user has their own store."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def get_item(
 
 
 def _labels(namespace: list[str] | None) -> tuple[str, ...]:
-    """SDKs send the labels joined by dots; several `namespace` parameters are taken too."""
+    """SDKs send the labels joined by dots; several `namespace` parameters are accepted too."""
     labels = tuple(label for part in namespace or () for label in part.split("."))
     if not labels or not all(labels):
         raise InvalidRequestError("'namespace' must be labels joined by dots, such as 'users.ada', none of them empty.")

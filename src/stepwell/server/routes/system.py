@@ -1,4 +1,4 @@
-"""The server itself: whether it is well, its versions and metrics, its pages."""
+"""The server itself: its health, versions, metrics and pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A thread's state: now, at a checkpoint, its history, and what its runs say."""
+"""A thread's state: now, at a checkpoint, its history, and the stream of its runs."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ async def stream_thread(
 
 
 def _choose_values(select: Sequence[str] | None) -> ShowValues:
-    """Values as the JSON that they become in the response, where the response has them."""
+    """Converts values to JSON, if the response includes them."""
     if not select or "values" in select:
         return GrowingText().show
     keys = {field.removeprefix("values.") for field in select if field.startswith("values.")}
@@ -207,14 +207,14 @@ def _choose_values(select: Sequence[str] | None) -> ShowValues:
         return lambda values: None
 
     def show_some(values: Any) -> Any:
-        """Only what was asked for is turned into JSON: of a long thread most of it is messages."""
+        """Converts only the requested values: in a long thread, most of the state is messages."""
         return plain({key: values[key] for key in keys if key in values} if isinstance(values, dict) else values)
 
     return show_some
 
 
 def _in_modes(event: str, modes: frozenset[str]) -> bool:
-    """`run_modes` is all there is; the others are parts of it."""
+    """`run_modes` includes all events; the other modes are subsets of it."""
     name = event.partition("|")[0]
     return (
         "run_modes" in modes

@@ -1,4 +1,4 @@
-"""LangGraph's thread streams: commands to a thread, and what its runs say, filtered. See `server.protocol`."""
+"""LangGraph's thread streams: commands to a thread, and a filtered stream of its runs' events. See `server.protocol`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A tutor's argument as a file, in the forms that other programs read.
+"""A tutor's argument as a file, in formats that other programs read.
 
-The server knows no argument: what a form looks like is the application's, which hands its writers over (`facades.ArgumentForms`).
+The server knows nothing about arguments: the application passes in the functions that write each format (`facades.ArgumentForms`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MEDIA: dict[Form, tuple[str, str]] = {
     "argdown": ("text/plain; charset=utf-8", "argdown"),
     "mermaid": ("text/plain; charset=utf-8", "mmd"),
 }
-"""Form -> media type, and how the file's name ends."""
+"""Format -> media type, file extension."""
 _FILE: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The argument",
@@ -64,6 +64,6 @@ async def export_argument(
             "argument of thread", thread_id, "There is one as soon as a tutor has asked its first question there."
         )
     media, ending = _MEDIA[form]
-    # As a file to keep, never as a page of this server.
+    # As a download, never as a page of this server.
     named = {"Content-Disposition": f'attachment; filename="argument.{ending}"'}
     return Response(forms.write(argument, form), headers=named, media_type=media)

@@ -1,9 +1,9 @@
-"""A user's money: hand a token in, see what became of it, get the rest back.
+"""A user's money: submit a token, see its balance, get the rest back.
 
 ```
 validate (nothing happens) ─> fund ─> runs name the funding_id ─> balance, history ─> refund ─> claim
 ```
-Sessions of others read as if there were none. Where nothing is charged, `pricing` says so and the others are 404.
+Other users' sessions look as if they did not exist. If payments are off, `pricing` says so and the other routes return 404.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ async def validate(body: TokenValidate, principal: Reader, cashier: Till) -> Res
     responses={200: {"model": FundResponse}},
 )
 async def fund(body: TokenFund, principal: Payer, cashier: Till, services: Given, key: OnceKey) -> Response:
-    # The token itself says which funding it is, however often it comes. A key only must not have come with another one.
+    # The token itself identifies its funding, however often it is sent. We only check that the key was not used with another token.
     if (sent := key.of(principal)) is not None:
         await services.persistence.queue.note(sent)
     try:

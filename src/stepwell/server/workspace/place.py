@@ -1,6 +1,6 @@
 """The workspace that a server serves: its graph, where its files are, and which root a request may use.
 
-The server knows no application: whoever makes the server hands this in (`cli/compose.py`).
+The server knows no application: the code that creates the server passes this in (`cli/compose.py`).
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ _MARK_BYTES = 12
 
 @dataclass(frozen=True)
 class Workspace:
-    """What a server needs to know of the workspaces it serves."""
+    """What a server needs to know about its workspaces."""
 
     graph_id: str
     files: WholeFiles
     uploads: Uploads
     shares: Shares
     default_root: str | None = None
-    """The root of a request that names none, where nobody is asked who they are."""
+    """The default root of a request, on a server without sign-in."""
     granted: Granted = nothing_more
 
     def grants_of(self, principal: Principal) -> Grants:
-        """All that is open to a caller."""
+        """All workspaces that a caller may use."""
         return principal.grants.with_more(self.granted(principal.owner))
 
     def room(self, tenant: str) -> AbstractAsyncContextManager[Room]:
-        """Room in a tenant's share for what a request sends: `Shares.room`."""
+        """Space in a tenant's share for the body of a request: `Shares.room`."""
         return self.shares.room(tenant, partial(self._measure, tenant))
 
     async def _measure(self, tenant: str) -> int:
@@ -63,12 +63,12 @@ class Workspace:
 
 
 def make_cursor(root: str, folder: str, after: str) -> str:
-    """Where the next page of a listing begins. It names its listing, so that it fits no other."""
+    """A cursor for the next page of a listing. It identifies its listing, so that it is invalid for any other."""
     return urlsafe_b64encode(_mark(root, folder, after) + after.encode()).decode().rstrip("=")
 
 
 def read_cursor(root: str, folder: str, cursor: str | None) -> str | None:
-    """The last path of the page before. Another tenant's cursor reads like a broken one."""
+    """The last path of the previous page. Another tenant's cursor is rejected like a broken one."""
     if not cursor:
         return None
     try:

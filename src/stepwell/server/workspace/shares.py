@@ -1,7 +1,7 @@
-"""A tenant's share of what all tenants use: requests about files in a minute, and bytes kept.
+"""Limits per tenant: file requests per minute, and bytes stored.
 
-Requests are counted for all servers together, in portions: a server takes a few at a time from the tenant's minute and uses them up without
-asking.
+All servers share the count of requests, in portions: a server takes a few at a time from the tenant's minute and uses them up without
+further queries.
 
 ```
 bytes held (files, and parts of uploads)  +  bytes on their way, reserved as they come  <=  the tenant's share
@@ -27,16 +27,16 @@ from stepwell.database.shared_counts import ProcessCounts, SharedCounts
 from stepwell.errors import LimitReachedError
 
 Measure = Callable[[], Awaitable[int]]
-"""Finds out how many bytes a tenant holds."""
+"""Measures how many bytes a tenant has stored."""
 
 _MINUTE_S = 60.0
 _MEASURED_FOR_S = 60.0
 _MEASURED_FOR_ALL_S = 5.0
-"""Where other servers store files, too."""
+"""If other servers store files too."""
 _MEASURED_AGAIN_AFTER_S = 1.0
 _MOST_TENANTS = 10_000
 _PORTIONS = 50
-"""Into how many a tenant's minute is cut: what is left unused of one is lost to the other servers."""
+"""The number of portions in a tenant's minute. Other servers cannot use what is left of a portion."""
 
 
 @dataclass
@@ -47,16 +47,16 @@ class _Used:
 
 @dataclass
 class _Allowed:
-    """What this server may still do of a tenant's minute."""
+    """The requests that this server may still accept in a tenant's minute."""
 
     until: float
     left: int
     used_up: bool
-    """No server has any more of it."""
+    """No more portions are left for any server."""
 
 
 class Room:
-    """What one request takes of a tenant's share."""
+    """The part of a tenant's share that one request uses."""
 
     def __init__(self, shares: Shares, tenant: str, measure: Measure) -> None:
         self._shares = shares
@@ -64,26 +64,26 @@ class Room:
         self._measure = measure
         self.held = 0
         self.replaces = 0
-        """Bytes that go when these are stored: they make room."""
+        """Bytes that are deleted when these are stored."""
 
     async def require(self, size: int) -> None:
-        """So many bytes in all have to fit; 507 if they do not."""
+        """Require room for `size` bytes in total; 507 if they do not fit."""
         more = max(0, size - self.replaces) - self.held
         if more > 0:
             await self._shares.reserve(self._tenant, more, self._measure)
             self.held += more
 
     async def check(self) -> None:
-        """507 if the tenant holds more than its share already."""
+        """507 if the tenant already exceeds its share."""
         await self._shares.reserve(self._tenant, 0, self._measure)
 
     def keep(self, size: int) -> None:
-        """So many bytes are stored now, in the place of those that they replace."""
+        """Note that `size` bytes are stored now and replace the old ones."""
         self._shares.note_change(self._tenant, size - self.replaces)
 
 
 class Shares:
-    """`None` stands for no limit."""
+    """`None` means no limit."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class Shares:
         max_operations: int | None = None,
         counts: Callable[[], SharedCounts] | None = None,
     ) -> None:
-        """`counts` are those of all servers together, where there are several."""
+        """`counts` are shared by all servers, if there are several."""
         self._clock = clock
         self._max_bytes = max_bytes
         self._max_operations = max_operations
@@ -118,7 +118,7 @@ class Shares:
         allowed.left -= 1
 
     async def _allow_more(self, tenant: str, most: int) -> _Allowed:
-        """Take a portion of the tenant's minute, as far as it is not used up."""
+        """Take a portion of the tenant's minute, or what is left of it."""
         portion = max(1, most // _PORTIONS)
         counted = await self._counts().count(f"requests of {tenant}", _MINUTE_S, portion)
         more = max(0, portion - max(0, counted.number - most))
@@ -131,7 +131,7 @@ class Shares:
 
     @asynccontextmanager
     async def room(self, tenant: str, measure: Measure) -> AsyncIterator[Room]:
-        """Room for bytes that are on their way, reserved as they come. What was not stored is given back when it is left."""
+        """Reserve room for bytes as they arrive. Room that was not used is released at the end of the block."""
         room = Room(self, tenant, measure)
         try:
             yield room
@@ -139,13 +139,13 @@ class Shares:
             self._reserve(tenant, -room.held)
 
     async def reserve(self, tenant: str, more: int, measure: Measure) -> None:
-        """507 when `more` bytes do not fit into what the tenant may keep, beside all that others of it are sending now."""
+        """507 if `more` bytes do not fit into the tenant's share together with everything its users are sending now."""
         if self._max_bytes is None:
             return
         for lasts_s in (
             self._measured_for_s,
             _MEASURED_AGAIN_AFTER_S,
-        ):  # before it is refused, look again: something may be gone
+        ):  # measure again before rejecting: something may have been deleted
             used = await self._measured(tenant, measure, lasts_s)
             if used.amount + self._reserved[tenant] + more <= self._max_bytes:
                 self._reserve(tenant, more)
@@ -155,7 +155,7 @@ class Shares:
         )
 
     def note_change(self, tenant: str, more: int) -> None:
-        """What was stored or, with less than nothing, went."""
+        """Note that `more` bytes were stored or, if negative, deleted."""
         if used := self._bytes.get(tenant):
             used.amount += more
         if tenant in self._stored_meanwhile:
@@ -167,7 +167,7 @@ class Shares:
             used.since = float("-inf")
 
     async def _measured(self, tenant: str, measure: Measure, lasts_s: float) -> _Used:
-        """What the tenant holds, no older than `lasts_s`. However many ask, it is measured once."""
+        """The tenant's stored bytes, measured at most `lasts_s` ago. Concurrent callers share one measurement."""
         async with self._measuring.setdefault(tenant, asyncio.Lock()):
             known = self._bytes.pop(tenant, None)
             if known is None or self._now() >= known.since + lasts_s:

@@ -1,11 +1,11 @@
-"""Bodies on their way into a workspace: on disk, never in memory whole, and in parts if they are large.
+"""Uploads into a workspace: on disk, never completely in memory, and in parts if they are large.
 
 ```
 begin ─> id ─> part 1, 2, ... (in any order, each may be sent again) ─> complete: joined, stored, and only then there
 ```
-An upload is a folder with a description and its parts. Who comes back with its id must be its owner, with its root open; anybody else
-finds none. One that is not completed within a day is removed. A completed one stays known for as long, so that a client whose
-response was lost gets the same one again.
+An upload is a folder with a description and its parts. Only its owner, with access to its root, can use its id; for others it does not
+exist. An upload that is not completed within a day is deleted. A completed one is remembered as long, so that a client that lost the
+response gets the same one again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from stepwell.server.workspace.shares import Room
 MAX_PART_BYTES = 32 * 1024 * 1024
 MAX_PARTS = 1_000
 MAX_OPEN = 10
-"""Uploads of one tenant that are not completed yet."""
+"""Limit on a tenant's uploads that are not completed yet."""
 LASTS = timedelta(days=1)
 
 _IDLE_S = 30.0
@@ -57,7 +57,7 @@ class Upload:
     absent: bool
     begun_at: float
     result: dict[str, Any] | None = None
-    """How it was answered, once it is completed."""
+    """The response, once it is completed."""
 
     @property
     def base(self) -> Base:
@@ -65,7 +65,7 @@ class Upload:
 
 
 class Uploads:
-    """The uploads of one server, below one folder of its own."""
+    """The uploads of one server, in their own folder."""
 
     def __init__(self, folder: Path, clock: Clock, max_file_bytes: int) -> None:
         self._folder = folder
@@ -79,7 +79,7 @@ class Uploads:
         return upload
 
     async def find(self, owner: str, upload_id: str) -> Upload:
-        """`NotFoundError` also for somebody else's."""
+        """`NotFoundError` also for another user's upload."""
         upload = await asyncio.to_thread(self._read, upload_id) if _ID.fullmatch(upload_id) else None
         if upload is None or upload.owner != owner or self._is_over(upload):
             raise NotFoundError("upload", upload_id, "Begin one with POST /api/workspace/uploads.")
@@ -90,7 +90,7 @@ class Uploads:
         return await asyncio.to_thread(self._measure, tenant)
 
     async def take_part(self, upload: Upload, number: int, request: Request, room: Room) -> int:
-        """The size of a part, once it is on disk."""
+        """Store a part; returns its size once it is on disk."""
         if upload.result is not None:
             raise InvalidRequestError("This upload is completed. Begin another one.")
         target = self._folder / upload.upload_id / f"{number:05}"
@@ -100,14 +100,14 @@ class Uploads:
             others = await asyncio.to_thread(self._size_without, upload, target.name)
             if others + size > self.max_file_bytes:
                 raise _too_large(self.max_file_bytes)
-            room.replaces = await asyncio.to_thread(_size_of, target)  # the same part may have come twice at once
+            room.replaces = await asyncio.to_thread(_size_of, target)  # the same part may be sent twice at the same time
             await asyncio.to_thread(os.replace, received, target)
             room.keep(size)
         return size
 
     @asynccontextmanager
     async def join(self, upload: Upload) -> AsyncIterator[Path]:
-        """The parts as one file, until left."""
+        """The parts as one file, deleted at the end of the block."""
         whole = self._folder / upload.upload_id / f"whole-{secrets.token_hex(8)}"
         try:
             await asyncio.to_thread(self._join, upload, whole)
@@ -116,12 +116,12 @@ class Uploads:
             whole.unlink(missing_ok=True)
 
     async def complete(self, upload: Upload, result: dict[str, Any]) -> None:
-        """Keep the answer, and nothing else."""
+        """Keep only the response."""
         await asyncio.to_thread(self._complete, replace(upload, result=result))
 
     @asynccontextmanager
     async def receive(self, request: Request, room: Room, most_bytes: int | None = None) -> AsyncIterator[Path]:
-        """A request's body as a file, until left. It must fit into `room`: what it announces, and what really comes."""
+        """A request's body as a file, deleted at the end of the block. Both its announced and its actual size must fit into `room`."""
         most_bytes = self.max_file_bytes if most_bytes is None else most_bytes
         announced = request.headers.get("content-length", "0")
         if not announced.isdigit() or int(announced[:20]) > most_bytes:
@@ -146,7 +146,7 @@ class Uploads:
         self._write(upload)
 
     def _sweep(self) -> list[Upload]:
-        """Remove what is over; gives what is still under way."""
+        """Delete expired uploads; returns those still in progress."""
         under_way = []
         for entry in self._folder.iterdir():
             upload = self._read(entry.name)
@@ -211,7 +211,7 @@ class Uploads:
 
 
 async def _spool(request: Request, target: Path, most_bytes: int, room: Room) -> None:
-    """Write a body as it comes. One that announces less than it brings is cut off."""
+    """Write a body as it arrives. One that is longer than announced is cut off."""
     size, waiting = 0, bytearray()
     pieces = aiter(request.stream())
     with open_private(target) as file:

@@ -115,7 +115,7 @@ def test_threads_are_begun_listed_and_continued():
     _, screen = converse("one\n/new\ntwo\n/threads\n/thread nothing\n", say("first"), say("second"))
     first, second = screen.index("  one\n"), screen.index("  two\n")
     assert second < first, "the newest comes first"
-    assert "No thread 'nothing'. /threads lists them." in screen
+    assert "No thread 'nothing'. List them with /threads." in screen
 
 
 def test_a_new_thread_knows_nothing_of_the_one_before():
@@ -136,7 +136,7 @@ def test_a_question_that_nobody_can_answer_ends_a_single_message():
 def test_a_question_at_the_end_of_piped_input_is_said_and_is_no_success():
     code, screen = converse("go\n", call("write_file", file_path="/a.md", content="x"), interrupt_on={"write_file": True})
     assert code == 1
-    assert screen.endswith("The agent asks, and there is nobody to answer.\n")
+    assert screen.endswith("The agent asks a question, but there is nobody to answer.\n")
 
 
 def test_a_turn_without_a_word_is_said():
@@ -148,7 +148,7 @@ def test_a_turn_without_a_word_is_said():
     with asyncio.Runner() as runner:
         conversations = GraphConversations(graph.compile(checkpointer=InMemorySaver()))
         assert Chat(runner, Terminal(io.StringIO(), screen), conversations).only("go") == 0
-    assert screen.getvalue().startswith("(The turn ended without a word.")
+    assert screen.getvalue().startswith("(The turn ended without output.")
 
 
 class Gone(io.StringIO):

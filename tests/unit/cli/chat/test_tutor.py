@@ -121,7 +121,7 @@ def test_without_a_project_what_is_asked_of_the_device_goes_on_waiting():
         chat = Chat(runner, Terminal(io.StringIO(), screen), GraphConversations(graph), session=session)
         assert chat.only("Read a.md") == 1
         assert len(runner.run(session.interrupts())) == 1
-    assert "With --project FOLDER it can work in a folder here." in screen.getvalue()
+    assert "with --project FOLDER to let it work in a folder here." in screen.getvalue()
 
 
 def test_the_command_leads_a_seminar_in_a_folder_without_a_model(tmp_path, monkeypatch, capsys):
@@ -131,7 +131,7 @@ def test_the_command_leads_a_seminar_in_a_folder_without_a_model(tmp_path, monke
     monkeypatch.setattr("sys.stdin", io.StringIO("Should cities ban cars?\na\nCities should ban cars.\n/hint\n70\n"))
     assert main(["chat", "tutor", "--project", "project"]) == 1  # the input ends where the tutor waits for an answer
     shown = capsys.readouterr().out
-    assert "Made the folder 'project'" in shown
+    assert "Created the folder 'project'" in shown
     assert "my questions come from the method itself" in shown
     assert "Hint 1 of 4" in shown
     assert json.loads((tmp_path / "project" / "argument.json").read_text())["nodes"]["t1"]["confidence"] == 70

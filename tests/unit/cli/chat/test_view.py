@@ -31,7 +31,7 @@ def test_a_run_that_begins_again_is_said_once():
     view = ChatView(Terminal(io.StringIO(), screen))
     assert view.show(StreamPart("metadata", (), {"run_id": "r", "attempt": 1})) is False
     assert view.show(StreamPart("metadata", (), {"run_id": "r", "attempt": 2})) is True
-    assert "began this turn again" in screen.getvalue()
+    assert "restarted this turn" in screen.getvalue()
 
 
 def test_messages_that_are_no_messages_are_passed_over():

@@ -39,7 +39,7 @@ def test_several_are_chosen_where_that_is_allowed():
 def test_several_are_asked_again_where_it_is_not():
     chosen, shown = answer(clarification(), "1,2", "1")
     assert chosen == {"selected": ["sq"]}
-    assert "none of the choices" in shown[1]
+    assert "not one of the choices" in shown[1]
 
 
 def test_own_words_are_taken_only_where_that_is_allowed():

@@ -78,7 +78,7 @@ def test_addresses_as_libpq_reads_them_are_taken(url: str):
     ],
 )
 def test_a_password_that_breaks_the_address_is_not_repeated(url: str):
-    with pytest.raises(ConfigurationError, match="are written as %40") as refused:
+    with pytest.raises(ConfigurationError, match="as %40") as refused:
         database_place(url, SETTINGS)
     assert "hunter" not in str(refused.value)
 
@@ -100,7 +100,7 @@ def test_a_folder_that_is_not_there_is_refused_and_not_made(tmp_path: Path, monk
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigurationError, match=r"after four at the root: sqlite:////no/such/dir/x\.db"):
         database_place("sqlite:///no/such/dir/x.db", SETTINGS)
-    with pytest.raises(ConfigurationError, match=r"There is no folder .* Make it first"):
+    with pytest.raises(ConfigurationError, match=r"There is no folder .* Create it first"):
         database_place(f"sqlite:///{tmp_path}/absent/x.db", SETTINGS)
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "there").mkdir()

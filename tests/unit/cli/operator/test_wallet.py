@@ -126,7 +126,7 @@ def test_sessions_are_a_table_of_sats(run: Run, story: Story):
     assert rows[story.carol] == ["carol", "authorized", "0", "0", "0", "0", "0"]
     assert [line["owner"] for line in json.loads(run("sessions", "--owner", "bob", "--json").out)] == ["bob"]
     assert [line["owner"] for line in json.loads(run("sessions", "--state", "active", "--json").out)] == ["alice"]
-    assert "touched last" in run("sessions", "--limit", "1").err
+    assert "most recently used" in run("sessions", "--limit", "1").err
     assert run("sessions", "--owner", "nobody").out == "No payment sessions.\n"
 
 
@@ -134,7 +134,7 @@ def test_a_session_is_shown_with_its_lines(run: Run, story: Story):
     said = run("show", story.bob)
     assert said.code == 0
     assert "ceiling       50 sats" in said.out
-    assert "refund        52 sats, waits to be fetched" in said.out
+    assert "refund        52 sats, not fetched yet" in said.out
     assert [line.split()[3] for line in said.out.split("\n\n")[1].splitlines()[1:]] == [
         "credit",
         "fee",
@@ -175,8 +175,8 @@ def test_nothing_owed_unknown_or_paid_out_is_said(run: Run, keep: Keep):
     keep(nothing)
     assert run("owed").out == "Nobody is owed anything.\n"
     assert run("unknown").out == "Nothing to settle: the outcome of every swap is known.\n"
-    assert run("payouts").out == "No payout waits to be spent.\n"
-    assert run("recover").out == "Nothing is under way any more.\n"
+    assert run("payouts").out == "No unspent payouts.\n"
+    assert run("recover").out == "No swaps are in progress.\n"
     assert [line.split()[-1] for line in run("sweep").out.splitlines()] == ["0", "0", "0", "0"]
 
 
@@ -224,7 +224,7 @@ def test_a_payout_goes_to_a_new_file_that_only_its_owner_reads(run: Run, story: 
     for name, reason in (("taken", "File exists"), ("no/folder/here", "No such file")):
         refused = run("payout", "--to", name)
         assert (refused.code, refused.out, reason in refused.err) == (2, "", True)
-    assert run("payouts").out == "No payout waits to be spent.\n", "nothing was taken out"
+    assert run("payouts").out == "No unspent payouts.\n", "nothing was taken out"
     said = run("payout", "--to", "token")
     assert (said.code, said.out, "in token" in said.err) == (0, "", True)
     assert decode_token((folder / "token").read_text()).amount == 10
@@ -295,7 +295,11 @@ def test_beside_a_server_money_can_be_looked_at_and_not_be_moved(run: Run, story
         assert run("sessions").code == run("owed").code == run("unknown").code == 0
         for arguments in (["payout"], ["recover"], ["sweep"], ["settle", "x"]):
             said = run(*arguments)
-            assert (said.code, "A server uses the database 'stepwell.db'" in said.err, "--url" in said.err) == (2, True, True)
+            assert (said.code, "A server is using the database 'stepwell.db'" in said.err, "--url" in said.err) == (
+                2,
+                True,
+                True,
+            )
     finally:
         lock.release()
     assert run("payout").code == 0

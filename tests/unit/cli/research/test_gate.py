@@ -110,7 +110,7 @@ def test_the_whole_plan_is_edited_as_json():
     ("edited", "sentence"),
     [
         ("{", "This is not JSON (line 1"),
-        ("[]", "A plan is one JSON object"),
+        ("[]", "A plan must be a JSON object"),
         ('{"steps": []}', "steps: "),
         ('{"steps": [{"tool": "rm", "input": "x"}]}', "steps.0.tool: "),
     ],
@@ -171,7 +171,7 @@ def test_progress_names_the_step_and_the_engine_once():
 def test_an_edited_plan_with_a_fault_names_its_place():
     said = parse_edited_plan(INTERRUPT["plan"], json.dumps({"steps": [{"tool": "web_search"}]}))
     assert isinstance(said, str)
-    assert said.startswith("steps.0.input: Field required. The plan is as it was.")
+    assert said.startswith("steps.0.input: Field required. The plan is unchanged.")
 
 
 OUTAGE = OpenInterrupt("outage", {"type": "search_retry", "message": "No search engine serves us."})

@@ -41,7 +41,7 @@ async def test_of_much_only_what_is_near_to_the_question_goes_along(tmp_path: Pa
     assert len(found) == 16
     assert "short.txt" in [each["label"] for each in found]
     (sentence,) = said
-    assert sentence.startswith("Of your files, the 16 passages nearest to the question go along, of ")
+    assert sentence.startswith("Using the 16 passages of your files that are closest to the question, of ")
 
 
 async def test_a_passage_stands_where_it_says(tmp_path: Path):
@@ -79,7 +79,7 @@ async def test_one_broken_file_is_a_note_and_the_others_are_read(tmp_path: Path)
 
 
 async def test_a_file_that_is_not_there_and_a_folder_without_any(tmp_path: Path):
-    with pytest.raises(InvalidRequestError, match=r"There is no file or folder '.*nowhere\.txt', which --context names"):
+    with pytest.raises(InvalidRequestError, match=r"There is no file or folder '.*nowhere\.txt', named by --context"):
         await read(tmp_path / "nowhere.txt")
-    with pytest.raises(InvalidRequestError, match="has no file that can be read"):
+    with pytest.raises(InvalidRequestError, match="has no readable files"):
         list_files([tmp_path])

@@ -24,7 +24,7 @@ async def bundle(tmp_path: Path) -> Path:
 def test_a_signature_is_named_and_said_to_prove_nothing_alone(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert verify.run(bundle) == 0
     told = capsys.readouterr().out
-    assert f"Signed by {SigningKey(bundle.parent).public_key()}. Anybody can make a key" in told
+    assert f"Signed by {SigningKey(bundle.parent).public_key()}. Anybody can create a key" in told
 
 
 def test_the_key_is_given_as_it_is_printed_or_as_a_file(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
