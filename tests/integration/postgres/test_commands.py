@@ -69,7 +69,7 @@ def test_copies_are_made_with_the_tools_of_postgres(place: Place, postgres_url: 
 
 def test_the_help_says_what_is_otherwise_on_postgres(place: Place) -> None:
     said = " ".join(place.run("db", "--help", COLUMNS="200").stdout.split())
-    for part in ("Postgres: pg_dump", "Postgres: pg_restore", "from SQLite to Postgres"):
+    for part in ("for Postgres use pg_dump", "for Postgres use pg_restore", "from SQLite to Postgres"):
         assert part in said
 
 
