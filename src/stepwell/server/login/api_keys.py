@@ -1,4 +1,4 @@
-"""API keys: `sw_<key id>_<secret>`. Created, recognised and checked here; stored as a hash (`database/access_types`).
+"""API keys: `sw_<key id>_<secret>`. Created, recognised and checked here; stored as a hash (`database/access`).
 
 The secret has 256 random bits, so a plain SHA-256 of it is as good as a slow hash: there is no dictionary to try.
 A comparison takes the same time whatever is wrong, and an unknown key id costs a comparison as well.

@@ -42,7 +42,7 @@ from stepwell.errors import (
 
 
 class QueueConformance(WorkersCases, CrashCases, PipelineCases, UnfinishedCases, RequestKeyCases):
-    """The rules of `stepwell.database.queue.types`, each as a test."""
+    """The rules of `stepwell.database.queue.run_queue`, each as a test."""
 
     async def test_a_run_goes_from_pending_to_running_to_its_end(self, persistence: Persistence, thread_id: str) -> None:
         admitted = await self.admit(persistence, thread_id)

@@ -25,7 +25,7 @@ _MANY = 12
 
 
 class CrashCases(QueueCase):
-    """What `stepwell.database.queue.types` says about crashes, each as a test."""
+    """What `stepwell.database.queue.run_queue` says about crashes, each as a test."""
 
     async def test_a_run_that_its_workers_die_of_is_given_up_and_the_error_names_them(
         self, persistence: Persistence, second: Persistence, thread_id: str, clock: ShiftedClock

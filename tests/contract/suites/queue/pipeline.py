@@ -100,7 +100,7 @@ async def _run_all(pieces: list[_Piece]) -> None:
 
 
 class PipelineCases(QueueCase):
-    """What `stepwell.database.queue.types` says about the order of one lease's writes."""
+    """What `stepwell.database.queue.run_queue` says about the order of one lease's writes."""
 
     async def test_what_is_handed_in_under_one_lease_is_stored_in_that_order(
         self, persistence: Persistence, second: Persistence, thread_id: str

@@ -24,7 +24,7 @@ _TICKS_PER_S = 10_000_000
 
 
 class WorkersCases(QueueCase):
-    """What `stepwell.database.queue.types` says about workers, each as a test."""
+    """What `stepwell.database.queue.run_queue` says about workers, each as a test."""
 
     async def test_a_worker_that_starts_leaves_those_alone_that_are_at_work(
         self, persistence: Persistence, second: Persistence, thread_id: str
