@@ -361,7 +361,7 @@ import resource
 from pathlib import Path
 from stepwell.errors import ModelLoadError
 from stepwell.models import EmbeddedChatModel, LocalModels
-model = EmbeddedChatModel(local_models=LocalModels(Path({str(model_folder)!r}), threads=1), max_tokens=60)
+model = EmbeddedChatModel(local_models=LocalModels(Path({str(model_folder)!r}), threads=1), max_tokens=400, seed=1)
 taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (taken + 300_000_000, resource.RLIM_INFINITY))
 try:

@@ -85,6 +85,7 @@ def test_what_was_moved_is_a_database_like_any_other(source: Path, tmp_path: Pat
 @pytest.mark.parametrize("end", ["", "-wal", "-journal"])
 def test_nothing_is_written_over_what_is_there(tmp_path: Path, end: str):
     (tmp_path / f"other.db{end}").write_bytes(b"mine")
-    with pytest.raises(ConfigurationError, match=f"'other.db{end}' already"), SqliteTarget(tmp_path / "other.db"):
+    told = f"already a file 'other.db{end}'"
+    with pytest.raises(ConfigurationError, match=told), SqliteTarget(tmp_path / "other.db"):
         pass
     assert (tmp_path / f"other.db{end}").read_bytes() == b"mine"
