@@ -50,7 +50,7 @@ async def _measure(readers: Any, tries: int) -> dict[str, Any]:
 
 
 def _pages() -> dict[str, tuple[bytes, str]]:
-    from stepwell.testing.web.rendering import html, pdf
+    from stepwell.demo.web.rendering import html, pdf
 
     def sentences(count: int) -> list[str]:
         return [SENTENCE.format(f"river {n}", n) * 4 for n in range(count)]

@@ -41,7 +41,7 @@ def measure(contestant: ModuleType, **parameters: Any) -> dict[str, Any]:
 
 
 def rows(bench: Bench) -> list[Row]:
-    from stepwell.testing.web import OfflineWorld
+    from stepwell.demo.web import OfflineWorld
 
     with OfflineWorld() as for_ours, OfflineWorld() as for_peer:
         questions = _questions(for_ours, 12 if bench.quick else QUESTIONS)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from benchmarks.claims.pairs import FALSE, Label, Pair
 from benchmarks.claims.shares import Share, precision, share
-from stepwell.audit.checks import check
-from stepwell.audit.evidence import Quote, Verdict
+from stepwell.research.audit.checks import check
+from stepwell.research.audit.evidence import Quote, Verdict
 
 RIGHT = 0.6
 """The writer of the precision column is right this often."""

@@ -12,9 +12,9 @@ from typing import Any
 
 from benchmarks.research_runs.claims import SHARES
 from benchmarks.research_runs.held_out import cases
-from stepwell.audit.evidence import Claim, Quote, Verdict
-from stepwell.audit.judge import Judgement
-from stepwell.audit.verdicts import verdict
+from stepwell.research.audit.evidence import Claim, Quote, Verdict
+from stepwell.research.audit.judge import Judgement
+from stepwell.research.audit.verdicts import verdict
 
 
 class Agrees:

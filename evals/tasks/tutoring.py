@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from evals.outcome import Call, Outcome
 from evals.task import Task
-from stepwell.apps.tutor.agent import build
+from stepwell.tutor.agent import build
 
 _QUESTIONS = ("ask_user", "ask_choices")
 

@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     from stepwell.middleware.budget import BudgetMiddleware
     from stepwell.middleware.clarify import ClarifyWithHumanMiddleware
     from stepwell.middleware.client_tools import ClientToolsMiddleware
-    from stepwell.middleware.payment import CashuPaymentMiddleware
     from stepwell.middleware.robust_calls import RobustCallsMiddleware
     from stepwell.middleware.shell import ShellMiddleware
-    from stepwell.middleware.workspace import ConfigToStateMiddleware, GCSRuntimeMiddleware
     from stepwell.models import resolve_model
     from stepwell.models.routing import ModelRoutes
+    from stepwell.payments.middleware import CashuPaymentMiddleware
     from stepwell.state import DeepAgentState, compact
+    from stepwell.workspace.middleware import ConfigToStateMiddleware, GCSRuntimeMiddleware
 
 __version__ = "0.1.0"
 
@@ -84,12 +84,12 @@ _HOMES = {
     ),
     "stepwell.middleware.robust_calls": ("RobustCallsMiddleware",),
     "stepwell.middleware.budget": ("BudgetMiddleware",),
-    "stepwell.middleware.payment": ("CashuPaymentMiddleware",),
+    "stepwell.payments.middleware": ("CashuPaymentMiddleware",),
     "stepwell.middleware.clarify": ("ClarifyWithHumanMiddleware",),
     "stepwell.middleware.client_tools": ("ClientToolsMiddleware",),
     "stepwell.models.routing": ("ModelRoutes",),
     "stepwell.middleware.shell": ("ShellMiddleware",),
-    "stepwell.middleware.workspace": ("ConfigToStateMiddleware", "GCSRuntimeMiddleware"),
+    "stepwell.workspace.middleware": ("ConfigToStateMiddleware", "GCSRuntimeMiddleware"),
     "stepwell.models": ("resolve_model",),
     "stepwell.state": ("DeepAgentState", "compact"),
 }

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.audit import apart, bundle, limits
 from stepwell.database.postgres import patience
 from stepwell.database.queue import suspects
 from stepwell.database.queue import types as queue
 from stepwell.database.sqlite import write_ahead_log
+from stepwell.research.audit import apart, bundle, limits
 from stepwell.runs import stopping
 
 DURABILITY, SCALE, EVIDENCE = "explanation/durability.md", "how-to/scale.md", "explanation/evidence.md"

@@ -25,9 +25,9 @@ from tests.conftest import Effort
 from tests.integration.served.process import Server, serve
 from tests.integration.server import conftest as in_process
 
+from stepwell.demo.web import OfflineWorld
 from stepwell.models.embedding.minilm_files import MiniLMFiles
 from stepwell.server.knowledge import KnowledgeAid
-from stepwell.testing.web import OfflineWorld
 from stepwell.tools.web.fetch import PageFetcher
 
 FIXTURE = json.loads((Path(__file__).parents[1] / "fixtures" / "minilm_vectors.json").read_text(encoding="utf-8"))

@@ -25,7 +25,7 @@ from tests.integration.served.warm import run_warm
 from tests.support.fault_proxy import FaultProxy
 
 from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
-from stepwell.payments.mint import HttpMint
+from stepwell.payments.wallet.mint import HttpMint
 
 pytestmark = pytest.mark.timeout(180)
 

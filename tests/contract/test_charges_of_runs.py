@@ -15,8 +15,8 @@ from stepwell.database.persistence import Persistence
 from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.errors import LeaseLostError, StorageUnavailableError
-from stepwell.payments.ledger import Session
-from stepwell.payments.wallet import Wallet
+from stepwell.payments.ledger.ledger import Session
+from stepwell.payments.wallet.wallet import Wallet
 from stepwell.sql import Connection
 from stepwell.testing import MemoryMint
 

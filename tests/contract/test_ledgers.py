@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from tests.contract.suites.ledger import LedgerConformance
 
-from stepwell.database.ledger import DatabaseLedger
 from stepwell.database.postgres.database import PostgresDatabase
 from stepwell.database.sqlite.database import Database
-from stepwell.payments.ledger import Ledger
-from stepwell.payments.memory_ledger import MemoryLedger
+from stepwell.payments.ledger.database import DatabaseLedger
+from stepwell.payments.ledger.ledger import Ledger
+from stepwell.payments.ledger.memory import MemoryLedger
 
 
 class TestMemoryLedger(LedgerConformance):

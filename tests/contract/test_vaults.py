@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.contract.suites.vault import VaultConformance
 
-from stepwell.audit.vault import EvidenceVault
 from stepwell.clock import SystemClock
 from stepwell.database.postgres.database import PostgresDatabase
 from stepwell.database.queue import leases
 from stepwell.database.sqlite.database import Database
-from stepwell.database.vault import SqlVault
-from stepwell.testing import VaultConformance
+from stepwell.research.audit.vault import EvidenceVault
+from stepwell.research.database_vault import SqlVault
 
 
 class TestEmbeddedVault(VaultConformance):

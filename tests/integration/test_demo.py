@@ -228,7 +228,7 @@ async def test_what_is_no_bundle_is_said_and_what_is_no_zip_is_refused(http: htt
 
 
 async def test_a_bundle_that_is_too_large_is_refused(http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("stepwell.server.routes.research_evidence.MAX_BUNDLE_BYTES", 1000)
+    monkeypatch.setattr("stepwell.research.http.evidence.MAX_BUNDLE_BYTES", 1000)
     answer = await http.post("/api/research/verify", content=b"x" * 1001, headers={"content-type": "application/zip"})
     assert answer.status_code == 413
 

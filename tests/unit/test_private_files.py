@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.apps.workspace.places import InFolder
-from stepwell.audit.folder_vault import FolderVault
 from stepwell.backends import FilesystemBackend
 from stepwell.clock import SystemClock
 from stepwell.database.sqlite.database import Database
 from stepwell.private_files import close_to_others, make_private_folder, open_private
+from stepwell.research.audit.folder_vault import FolderVault
+from stepwell.workspace.places import InFolder
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 

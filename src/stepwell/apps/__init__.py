@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 APPLICATIONS: Mapping[str, str] = {
-    "research": "stepwell.apps.research.graph:make_graph",
-    "deep_research": "stepwell.apps.deep_research.agent:make_graph",
-    "deeptutor": "stepwell.apps.tutor.agent:make_graph",
-    "seminar_agent": "stepwell.apps.tutor.agent:make_seminar",
-    "workspace": "stepwell.apps.workspace.agent:make_graph",
-    "simple_agent": "stepwell.apps.simple.agent:make_graph",
+    "research": "stepwell.research.graph.graph:make_graph",
+    "deep_research": "stepwell.research.deep.agent:make_graph",
+    "deeptutor": "stepwell.tutor.agent:make_graph",
+    "seminar_agent": "stepwell.tutor.agent:make_seminar",
+    "workspace": "stepwell.workspace.agent:make_graph",
+    "simple_agent": "stepwell.demo.simple:make_graph",
 }
 """Graph name -> the function that builds it, as in langgraph.json."""
 

@@ -24,11 +24,11 @@ from stepwell.cli.operator.arguments import (
     run_usage,
     run_wallet,
 )
-from stepwell.cli.parsing import Parser
-from stepwell.cli.research.arguments import COMMANDS as RESEARCH_COMMANDS
-from stepwell.cli.research.arguments import add_research, run_research
 from stepwell.errors import StepwellError
+from stepwell.research.commands.arguments import COMMANDS as RESEARCH_COMMANDS
+from stepwell.research.commands.arguments import add_research, run_research
 from stepwell.server.addresses import DEFAULT_HOST, DEFAULT_PORT, DEFAULT_URL
+from stepwell.terminal.parsing import Parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -19,25 +19,21 @@ from fastapi import FastAPI
 
 from stepwell.answers import AnswerShapes
 from stepwell.apps import APPLICATIONS, PAYABLE, WORKSPACE
-from stepwell.apps.research import facade as research
-from stepwell.apps.research.answers import ANSWERS as RESEARCH_ANSWERS
-from stepwell.apps.tutor.argument.exports import export_data
-from stepwell.apps.workspace.grants import GrantTable
-from stepwell.apps.workspace.places import InFolder, open_place
-from stepwell.audit.signing import SigningKey
-from stepwell.cli.database_place import PostgresPlace
-from stepwell.cli.demo import DESCRIPTIONS, available_demos
 from stepwell.clock import Clock
 from stepwell.database.persistence import Persistence
 from stepwell.database.sqlite.disk_space import MB
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
+from stepwell.demo import DESCRIPTIONS, available_demos
 from stepwell.errors import ConfigurationError
-from stepwell.evidence.policy.file import load_policy
 from stepwell.models import DEFAULT_LOCAL_MODEL, ModelChoice, choose_model
 from stepwell.models.embedding.minilm_files import MiniLMFiles
 from stepwell.models.providers import check_installed
 from stepwell.payments.configuration import load_charging
 from stepwell.private_files import close_to_others
+from stepwell.research.audit.signing import SigningKey
+from stepwell.research.evidence.policy.file import load_policy
+from stepwell.research.graph import facade as research
+from stepwell.research.graph.answers import ANSWERS as RESEARCH_ANSWERS
 from stepwell.runs.graphs.langgraph_json import read_langgraph_json
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource, GraphSpec
@@ -52,16 +48,20 @@ from stepwell.server.knowledge import KnowledgeAid
 from stepwell.server.model_loading import ModelLoading
 from stepwell.server.monitoring.metrics import Metrics
 from stepwell.server.settings import ServerSettings
-from stepwell.server.workspace.place import Workspace
-from stepwell.server.workspace.shares import Shares
-from stepwell.server.workspace.uploads import Uploads
 from stepwell.settings import Settings
+from stepwell.terminal.database_place import PostgresPlace
 from stepwell.tools.web.fetch import PageFetcher
 from stepwell.tools.web.search.choice import public_web
+from stepwell.tutor.argument.exports import export_data
+from stepwell.workspace.files.place import Workspace
+from stepwell.workspace.files.shares import Shares
+from stepwell.workspace.files.uploads import Uploads
+from stepwell.workspace.grants import GrantTable
+from stepwell.workspace.places import InFolder, open_place
 
 if TYPE_CHECKING:
-    from stepwell.database.postgres.signing_key import InstallationKey
     from stepwell.models import LocalModels
+    from stepwell.research.installation_key import InstallationKey
 
 
 logger = logging.getLogger(__name__)
@@ -195,7 +195,7 @@ def _make_signer(settings: Settings, persistence: Persistence) -> SigningKey | I
     key = SigningKey(settings.data_folder, settings.signing_key_file)
     if isinstance(persistence, EmbeddedPersistence):
         return key
-    from stepwell.database.postgres.signing_key import InstallationKey  # needs the extra
+    from stepwell.research.installation_key import InstallationKey  # needs the extra
 
     return InstallationKey(lambda: persistence.database, key)
 
@@ -255,7 +255,7 @@ def facades() -> dict[str, Facade]:
 
 
 def _export(bundle: Path, form: str) -> bytes:
-    from stepwell.audit.export import export_bundle, format_of, require_format  # imported on demand
+    from stepwell.research.audit.export import export_bundle, format_of, require_format  # imported on demand
 
     chosen = format_of(None, form)
     require_format(chosen)

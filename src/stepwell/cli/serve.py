@@ -20,12 +20,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stepwell.cli.database_place import PostgresPlace, database_place
 from stepwell.cli.operator.server_condition import NEEDED
 from stepwell.cli.serve_screen import Farewell, first_screen
 from stepwell.errors import ConfigurationError, MissingExtraError
 from stepwell.private_files import make_private_folder
 from stepwell.settings import Settings, prefer_in_environment
+from stepwell.terminal.database_place import PostgresPlace, database_place
 
 if TYPE_CHECKING:
     from stepwell.cli.compose import Graphs

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from stepwell.cli.own_command import spell_command
 from stepwell.errors import StepwellError
 from stepwell.settings import Settings
+from stepwell.terminal.own_command import spell_command
 
 if TYPE_CHECKING:
     from stepwell.cli.compose import Graphs

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
-from stepwell.audit.vault import EvidenceVault
 from stepwell.clock import Clock, SystemClock
 from stepwell.database.access import AccessRecords
 from stepwell.database.checkpoints.saver import SqlSaver
@@ -30,13 +29,14 @@ from stepwell.database.shared_counts import SharedCounts
 from stepwell.database.store.items import SqlStore
 from stepwell.database.types import Lease, PendingInterrupt, Run
 from stepwell.database.upkeep.maintenance import Maintenance
-from stepwell.database.vault import SqlVault
 from stepwell.database.webhooks import WebhookOutbox
 from stepwell.payments.states import CHARGED
+from stepwell.research.audit.vault import EvidenceVault
+from stepwell.research.database_vault import SqlVault
 from stepwell.sql import Connection
 
 if TYPE_CHECKING:
-    from stepwell.database.ledger import DatabaseLedger
+    from stepwell.payments.ledger.database import DatabaseLedger
 
 _CHECKPOINTED = "SELECT 1 FROM checkpoints WHERE thread_id = ? AND run_id = ? AND checkpoint_ns = '' LIMIT 1"
 _UNDER_WAY = "SELECT 1 FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') LIMIT 1"
@@ -133,7 +133,7 @@ class Persistence(ABC):
     def ledger(self, lease: Lease | None = None) -> DatabaseLedger:
         """The money, which belongs to no thread; needs the extra `payments`. With a lease, reserving, charging and confirming are refused
         once the lease is lost, and come after everything stored under it before."""
-        from stepwell.database.ledger import (
+        from stepwell.payments.ledger.database import (
             DatabaseLedger,  # needs the extra, which a server without payments does not have
         )
 

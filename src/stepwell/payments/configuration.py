@@ -25,8 +25,8 @@ from stepwell.settings import Secret
 from stepwell.variables import Variables, is_loopback
 
 if TYPE_CHECKING:
-    from stepwell.payments.ledger import Ledger
-    from stepwell.payments.wallet import Wallet
+    from stepwell.payments.ledger.ledger import Ledger
+    from stepwell.payments.wallet.wallet import Wallet
 
 _SEED_DIGITS = 64
 _USUAL_DEPOSIT_CALLS = 20
@@ -76,8 +76,8 @@ def load_charging(variables: Mapping[str, str]) -> Charging | None:
 @asynccontextmanager
 async def open_wallet(charging: Charging, ledger: Ledger, clock: Clock | None = None) -> AsyncIterator[Wallet]:
     """The operator's wallet over a ledger. Closes its connections to mints at the end."""
-    from stepwell.payments.mint import HttpMint  # needs the extra, which a server without payments lacks
-    from stepwell.payments.wallet import Wallet
+    from stepwell.payments.wallet.mint import HttpMint  # needs the extra, which a server without payments lacks
+    from stepwell.payments.wallet.wallet import Wallet
 
     async with AsyncExitStack() as stack:
         mints = [await stack.enter_async_context(HttpMint(mint)) for mint in charging.mints]
@@ -86,7 +86,7 @@ async def open_wallet(charging: Charging, ledger: Ledger, clock: Clock | None = 
 
 
 def _check_mint(text: str) -> str:
-    from stepwell.payments.mint import check_mint_url
+    from stepwell.payments.wallet.mint import check_mint_url
 
     url = check_mint_url(text)
     if not url.startswith("https://") and not is_loopback(urlsplit(url).hostname or ""):

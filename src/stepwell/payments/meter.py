@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from stepwell.payments.ledger import Ledger, Reservation, Session
+from stepwell.payments.ledger.ledger import Ledger, Reservation, Session
 from stepwell.payments.pricing import CallSize, Price
 from stepwell.payments.states import REFUNDED
-from stepwell.payments.wallet import Wallet
+from stepwell.payments.wallet.wallet import Wallet
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ from stepwell.database.records.repository import Repository
 from stepwell.database.records.types import AssistantFilter, Page
 from stepwell.database.types import SYSTEM, Assistant, Json
 from stepwell.errors import InvalidRequestError, NotFoundError
+from stepwell.payments.gate import refuse_token
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.schemas import AnyGraph, graph_drawing, graph_schemas, subgraph_schemas
-from stepwell.runs.paying import refuse_token
 
 _NAMESPACE = UUID("5f0c1f3e-6f6b-4b8e-9d53-2b1f6f0a7c41")
 """A random value that must never change: every default assistant would get a different id."""

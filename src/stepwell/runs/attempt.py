@@ -25,7 +25,6 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
 from langgraph.types import StateSnapshot
 
-from stepwell.audit.vault import VAULT
 from stepwell.clock import Clock, SystemClock
 from stepwell.database.documents.book import VALUES, DocumentBook
 from stepwell.database.persistence import Persistence
@@ -41,13 +40,14 @@ from stepwell.database.types import (
     ThreadStatus,
 )
 from stepwell.errors import InterruptAnsweredError, InvalidRequestError, StorageUnavailableError, find_infrastructure
+from stepwell.payments.gate import Cashier
 from stepwell.payments.states import PAYMENTS
+from stepwell.research.audit.vault import VAULT
 from stepwell.runs.driving import checkpoint_asked_for, keep_open_answers, make_config, make_input
 from stepwell.runs.failures import describe_failure
 from stepwell.runs.graphs.inputs import input_fault, input_fields
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.interrupts import has_breakpoints, pending_interrupts
-from stepwell.runs.paying import Cashier
 from stepwell.runs.steps import StepJournal, StepRecorder
 from stepwell.runs.stopping import PartialText, close_open_calls, ended_by, stop_streaming
 from stepwell.runs.streaming.graph import Progress, stream_graph

@@ -30,17 +30,17 @@ from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import Admission, Admitted, ClaimedRun
 from stepwell.database.types import SYSTEM, CancelAction, Lease, RequestKey, Run, RunEvent, RunOutcome
 from stepwell.errors import InfrastructureError, InvalidRequestError, NotFoundError, StorageUnavailableError
+from stepwell.payments.gate import Cashier, without_token
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.attempt import Attempt
-from stepwell.runs.doorkeeper import Doorkeeper
 from stepwell.runs.failures import describe_failure
 from stepwell.runs.graphs.inputs import input_fault
 from stepwell.runs.graphs.registry import GraphRegistry
-from stepwell.runs.paying import Cashier, without_token
 from stepwell.runs.starting import RunOrder, check_answers, make_admission
 from stepwell.runs.webhooks.rules import WebhookRules, check_webhook_url
 from stepwell.state import wire
 from stepwell.supervision import Duty, Supervisor, stop
+from stepwell.workspace.gate import Doorkeeper
 
 logger = logging.getLogger(__name__)
 

@@ -20,6 +20,11 @@ from starlette.middleware import Middleware
 from stepwell.clock import Clock
 from stepwell.database.access import AccessRecords
 from stepwell.database.shared_counts import ProcessCounts, SharedCounts
+from stepwell.payments.http import operator as wallet_operator
+from stepwell.payments.http import wallet
+from stepwell.research.http import bundles as research_bundle
+from stepwell.research.http import evidence as research_evidence
+from stepwell.research.http import questions as research
 from stepwell.server.assembly import Services
 from stepwell.server.facades import ArgumentForms, Facade
 from stepwell.server.limits.layers import limit_layers
@@ -36,7 +41,6 @@ from stepwell.server.problems import UnexpectedErrors, install_problems
 from stepwell.server.routes import (
     access,
     account,
-    agent,
     assistants,
     claims,
     conversation,
@@ -44,9 +48,6 @@ from stepwell.server.routes import (
     effects,
     knowledge,
     model_load,
-    research,
-    research_bundle,
-    research_evidence,
     runs,
     stateless_runs,
     store,
@@ -54,12 +55,11 @@ from stepwell.server.routes import (
     thread_state,
     thread_streams,
     threads,
-    tutor,
-    wallet,
-    wallet_operator,
-    workspace_files,
 )
 from stepwell.server.settings import JwtSettings, OidcSettings, ServerSettings
+from stepwell.tutor.http import argument as tutor
+from stepwell.workspace.http import agent
+from stepwell.workspace.http import files as workspace_files
 
 if TYPE_CHECKING:
     from stepwell.server.login.oidc import OidcClient

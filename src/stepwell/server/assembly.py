@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from stepwell.answers import AnswerShapes
-from stepwell.audit.apart import BundleChecker
-from stepwell.audit.signing import Signer
 from stepwell.backends.objects.grants import nothing_more
 from stepwell.clock import Clock
 from stepwell.database.checkpoints.serializer import check_strict
@@ -24,12 +22,13 @@ from stepwell.database.persistence import Persistence
 from stepwell.database.types import SYSTEM
 from stepwell.errors import ConfigurationError, StorageUnavailableError
 from stepwell.payments.configuration import Charging
+from stepwell.payments.gate import Cashier, open_cashier
 from stepwell.payments.states import CHARGED
+from stepwell.research.audit.apart import BundleChecker
+from stepwell.research.audit.signing import Signer
 from stepwell.runs.assistants import Assistants
-from stepwell.runs.doorkeeper import Doorkeeper
 from stepwell.runs.engine import MOST_AT_ONCE, Engine, RunWatcher
 from stepwell.runs.graphs.registry import GraphRegistry
-from stepwell.runs.paying import Cashier, open_cashier
 from stepwell.runs.threads.operations import Threads
 from stepwell.server.knowledge import KnowledgeAid
 from stepwell.server.model_loading import ModelLoading
@@ -37,8 +36,9 @@ from stepwell.server.monitoring.metrics import Metrics
 from stepwell.server.monitoring.run_log import RunLog
 from stepwell.server.settings import ServerSettings, require_sign_in
 from stepwell.server.sse import LiveStreams
-from stepwell.server.workspace.place import Workspace
 from stepwell.supervision import Duty, Supervisor, stop
+from stepwell.workspace.files.place import Workspace
+from stepwell.workspace.gate import Doorkeeper
 
 _log = logging.getLogger("stepwell.server")
 

@@ -18,9 +18,9 @@ from starlette.responses import Response
 
 from stepwell.database.types import Run
 from stepwell.errors import InvalidRequestError, StorageUnavailableError
+from stepwell.payments.http.in_band import CHANGE_HEADER, Change, then_change
 from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal
-from stepwell.server.paying_in_band import CHANGE_HEADER, Change, then_change
 from stepwell.server.schemas.runs import RunCreate, run_wire
 from stepwell.server.sse import EventStream, Gone, PatientJson, frames
 from stepwell.state.wire import encode

@@ -1,4 +1,4 @@
-"""Stepwell's tools for other people's tests: a scripted model, a mint and an object store, and suites for backends and vaults.
+"""Stepwell's tools for other people's tests: a scripted model, a mint and an object store, and the suite for backends.
 
 Names are imported on first use, so that importing one part does not import the dependencies of the others.
 """
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
         stream_then_fail,
     )
     from stepwell.testing.scripted.scripts import ScriptExhaustedError, each_run
-    from stepwell.testing.vault import VaultConformance
 
 __all__ = [
     "Asked",
@@ -40,7 +39,6 @@ __all__ = [
     "ScriptError",
     "ScriptExhaustedError",
     "ScriptedModel",
-    "VaultConformance",
     "call",
     "calls",
     "each_run",
@@ -75,7 +73,6 @@ _HOMES = {
     ),
     "scripted.model": ("ScriptedModel",),
     "scripted.scripts": ("ScriptExhaustedError", "each_run"),
-    "vault": ("VaultConformance",),
 }
 
 

@@ -22,7 +22,7 @@ from stepwell.payments.cashu.locks import is_unlocked
 from stepwell.payments.cashu.money import BlindedMessage, BlindSignature, Dleq, Proof, swap_fee, total
 from stepwell.payments.cashu.outputs import Share, make_outputs, make_proofs
 from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
-from stepwell.payments.mint import ProofState
+from stepwell.payments.wallet.mint import ProofState
 
 Fault = Literal["before", "after", "pending"]
 """For one swap: no answer and not done; no answer but done; refused because the money is pending."""

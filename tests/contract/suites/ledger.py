@@ -30,8 +30,8 @@ from stepwell.errors import (
 from stepwell.payments.cashu.money import total
 from stepwell.payments.cashu.outputs import make_proofs
 from stepwell.payments.cashu.tokens import decode_token
-from stepwell.payments.ledger import Debt, Funding, HandedOut, Ledger, NewFunding, Operation, Session
-from stepwell.payments.wallet import Wallet
+from stepwell.payments.ledger.ledger import Debt, Funding, HandedOut, Ledger, NewFunding, Operation, Session
+from stepwell.payments.wallet.wallet import Wallet
 from stepwell.testing.mint import MemoryMint
 
 OpenLedger = Callable[[], Ledger]
@@ -497,4 +497,4 @@ class RefundRules(LedgerCase):
 
 
 class LedgerConformance(TokenRules, CallRules, SwapRules, RefundRules):
-    """The rules of `stepwell.payments.ledger`, each as a test."""
+    """The rules of `stepwell.payments.ledger.ledger`, each as a test."""

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.audit.folder_vault import FolderVault
-from stepwell.audit.trail import check_chain
+from stepwell.research.audit.folder_vault import FolderVault
+from stepwell.research.audit.trail import check_chain
 
 CHILD = Path(__file__).parent / "vault_child.py"
 

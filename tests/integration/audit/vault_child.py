@@ -6,8 +6,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from stepwell.audit.folder_vault import FolderVault
-from stepwell.audit.trail import NewEntry
+from stepwell.research.audit.folder_vault import FolderVault
+from stepwell.research.audit.trail import NewEntry
 
 
 async def main(folder: Path, who: str, count: int) -> None:

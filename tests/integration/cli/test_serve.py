@@ -22,11 +22,11 @@ from langgraph_sdk.client import LangGraphClient
 from tests.integration.served.process import GRAPHS, Server, environment, serve
 
 from stepwell.cli.compose import graphs_to_serve, open_server
-from stepwell.cli.database_place import PostgresPlace
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.server.listening import bind, local_url_of, network_urls_of
 from stepwell.server.settings import ServerSettings
 from stepwell.settings import Secret, Settings
+from stepwell.terminal.database_place import PostgresPlace
 
 
 def refused(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:

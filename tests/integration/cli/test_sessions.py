@@ -15,12 +15,12 @@ from langgraph.types import interrupt
 from langgraph_sdk import get_client
 from tests.integration.server.conftest import serve
 
-from stepwell.cli.dialogue.engine_session import EngineSession, open_engine
-from stepwell.cli.dialogue.graph_session import GraphSession
-from stepwell.cli.dialogue.remote_session import RemoteSession, ServerLine
-from stepwell.cli.dialogue.session import OpenInterrupt, Session, StreamPart
 from stepwell.errors import StepwellError
 from stepwell.runs.graphs.sources import GraphSource
+from stepwell.terminal.dialogue.engine_session import EngineSession, open_engine
+from stepwell.terminal.dialogue.graph_session import GraphSession
+from stepwell.terminal.dialogue.remote_session import RemoteSession, ServerLine
+from stepwell.terminal.dialogue.session import OpenInterrupt, Session, StreamPart
 
 THREAD = "00000000-0000-4000-8000-000000000001"
 

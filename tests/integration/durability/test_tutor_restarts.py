@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.unit.apps.tutor.test_unaided import WHOLE
+from tests.unit.tutor.test_unaided import WHOLE
 
-from stepwell.apps.tutor.agent import build
 from stepwell.backends import FilesystemBackend
 from stepwell.backends.folder_device import FolderDevice
-from stepwell.cli.dialogue.engine_session import EngineSession, open_engine
-from stepwell.cli.dialogue.session import OpenInterrupt
 from stepwell.runs.graphs.sources import GraphSource
+from stepwell.terminal.dialogue.engine_session import EngineSession, open_engine
+from stepwell.terminal.dialogue.session import OpenInterrupt
+from stepwell.tutor.agent import build
 
 THREAD = "00000000-0000-4000-8000-000000000001"
 START = {

@@ -19,7 +19,7 @@ from stepwell.payments.cashu.keysets import Keyset
 from stepwell.payments.cashu.money import BlindSignature, Dleq, Proof
 from stepwell.payments.cashu.outputs import Output, Share, make_outputs, make_proofs
 from stepwell.payments.cashu.tokens import Token, encode_token
-from stepwell.payments.mint import HttpMint
+from stepwell.payments.wallet.mint import HttpMint
 
 ROOT = Path(__file__).parents[3]
 NEWEST, OLDER = "0.21.0", "0.19.2"

@@ -20,11 +20,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from stepwell.database.ledger import DatabaseLedger
 from stepwell.database.sqlite.database import Database
 from stepwell.payments.cashu.money import BlindedMessage, BlindSignature, Proof
-from stepwell.payments.mint import HttpMint
-from stepwell.payments.wallet import Wallet
+from stepwell.payments.ledger.database import DatabaseLedger
+from stepwell.payments.wallet.mint import HttpMint
+from stepwell.payments.wallet.wallet import Wallet
 
 OWNER = "alice"
 CALLS = 3

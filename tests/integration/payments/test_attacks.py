@@ -19,8 +19,8 @@ from tests.integration.server.conftest import serve
 
 from stepwell import CashuPaymentMiddleware, create_deep_agent
 from stepwell.payments.configuration import Charging
-from stepwell.payments.mint import HttpMint
 from stepwell.payments.pricing import FlatPrice
+from stepwell.payments.wallet.mint import HttpMint
 from stepwell.server.settings import ServerSettings
 from stepwell.settings import Secret
 from stepwell.testing import ScriptedModel, call, say, slow

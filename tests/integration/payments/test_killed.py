@@ -21,10 +21,10 @@ from tests.conftest import Effort
 from tests.integration.payments.mints import MintProcess, buy_many
 from tests.integration.payments.paying_child import CALLS, OWNER, PRICE, Point
 
-from stepwell.database.ledger import DatabaseLedger
 from stepwell.database.sqlite.database import Database
-from stepwell.payments.mint import HttpMint
-from stepwell.payments.wallet import Wallet
+from stepwell.payments.ledger.database import DatabaseLedger
+from stepwell.payments.wallet.mint import HttpMint
+from stepwell.payments.wallet.wallet import Wallet
 
 SATS = 64
 LATEST_KILL_S: dict[Point, float] = {"redeem": 0.08, "reserve": 0.004, "settle": 0.004, "charged": 0, "refund": 0.08}

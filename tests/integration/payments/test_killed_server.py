@@ -19,10 +19,10 @@ from tests.conftest import Effort
 from tests.integration.durability.processes import ForkServer, Server
 from tests.integration.payments.mints import MintProcess, buy_many
 
-from stepwell.database.ledger import DatabaseLedger
 from stepwell.database.sqlite.database import Database
-from stepwell.payments.mint import HttpMint
-from stepwell.payments.wallet import Wallet
+from stepwell.payments.ledger.database import DatabaseLedger
+from stepwell.payments.wallet.mint import HttpMint
+from stepwell.payments.wallet.wallet import Wallet
 
 GRAPHS = Path(__file__).parent / "sold" / "langgraph.json"
 SATS, PRICE = 64, 5

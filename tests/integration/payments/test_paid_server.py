@@ -19,8 +19,8 @@ from stepwell import CashuPaymentMiddleware, create_deep_agent
 from stepwell.payments.cashu.requests import decode_request
 from stepwell.payments.cashu.tokens import decode_token
 from stepwell.payments.configuration import Charging
-from stepwell.payments.mint import HttpMint
 from stepwell.payments.pricing import FlatPrice
+from stepwell.payments.wallet.mint import HttpMint
 from stepwell.settings import Secret
 from stepwell.testing import ScriptedModel, call, say
 

@@ -15,16 +15,16 @@ from tests.integration.payments.mints import MintProcess, buy
 from tests.support.fault_proxy import Fault, FaultProxy
 
 from stepwell import CashuPaymentMiddleware, create_deep_agent
-from stepwell.database.ledger import DatabaseLedger
 from stepwell.database.sqlite.database import Database
 from stepwell.errors import MintUnavailableError, RefundUnavailableError, TokenSpentError
 from stepwell.payments.cashu.curve import sign
 from stepwell.payments.cashu.locks import unlock
 from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
+from stepwell.payments.ledger.database import DatabaseLedger
 from stepwell.payments.meter import WalletMeter
-from stepwell.payments.mint import HttpMint
 from stepwell.payments.pricing import FlatPrice
-from stepwell.payments.wallet import Wallet
+from stepwell.payments.wallet.mint import HttpMint
+from stepwell.payments.wallet.wallet import Wallet
 from stepwell.testing import ScriptedModel, call, say
 
 G = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"

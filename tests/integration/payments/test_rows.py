@@ -16,14 +16,14 @@ from tests.conftest import PROVE
 from tests.integration.payments.mints import NEWEST, OLDER, MintProcess, buy, run_mint
 
 from stepwell import CashuPaymentMiddleware, create_deep_agent
-from stepwell.database.ledger import DatabaseLedger
 from stepwell.database.sqlite.database import Database
 from stepwell.errors import RefundUnavailableError
 from stepwell.payments.cashu.tokens import decode_token
+from stepwell.payments.ledger.database import DatabaseLedger
 from stepwell.payments.meter import WalletMeter
-from stepwell.payments.mint import HttpMint
 from stepwell.payments.pricing import FlatPrice
-from stepwell.payments.wallet import Wallet
+from stepwell.payments.wallet.mint import HttpMint
+from stepwell.payments.wallet.wallet import Wallet
 from stepwell.testing import ScriptedModel, call, say
 
 pytestmark = pytest.mark.prove

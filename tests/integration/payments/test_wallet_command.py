@@ -16,16 +16,16 @@ from tests.integration.payments.test_paid_server import make_paid
 from tests.integration.server.conftest import serve
 
 from stepwell.cli import main
-from stepwell.database.ledger import DatabaseLedger
 from stepwell.database.sqlite.database import Database
 from stepwell.errors import MintUnavailableError
 from stepwell.payments.cashu.money import BlindedMessage, BlindSignature, Proof
 from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
 from stepwell.payments.configuration import load_charging
-from stepwell.payments.memory_ledger import MemoryLedger
-from stepwell.payments.mint import HttpMint
-from stepwell.payments.wallet import Wallet
-from stepwell.server.schemas import wallet_operator as schemas
+from stepwell.payments.http import operator_schemas as schemas
+from stepwell.payments.ledger.database import DatabaseLedger
+from stepwell.payments.ledger.memory import MemoryLedger
+from stepwell.payments.wallet.mint import HttpMint
+from stepwell.payments.wallet.wallet import Wallet
 from stepwell.server.settings import ServerSettings
 from stepwell.testing import MemoryMint
 

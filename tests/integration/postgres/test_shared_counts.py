@@ -22,7 +22,7 @@ from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.database.queue.types import Admission, Admitted
 from stepwell.errors import LimitReachedError
 from stepwell.server.login.throttle import CredentialThrottle
-from stepwell.server.workspace.shares import Shares
+from stepwell.workspace.files.shares import Shares
 
 PATIENCE_S = 60
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.audit.signing import Signature, SigningKey
 from stepwell.database.postgres.persistence import PostgresPersistence
-from stepwell.database.postgres.signing_key import InstallationKey, kept_key
 from stepwell.errors import ConfigurationError, SigningKeyError
+from stepwell.research.audit.signing import Signature, SigningKey
+from stepwell.research.installation_key import InstallationKey, kept_key
 
 
 def key_of(persistence: PostgresPersistence, folder: Path, chosen: Path | None = None) -> InstallationKey:

@@ -12,13 +12,13 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from stepwell.apps.research.graph import build_graph
-from stepwell.audit.bundle import write_bundle
-from stepwell.audit.signing import SigningKey
-from stepwell.evidence.equipment import Equipment, make_equipment
+from stepwell.demo.web import OfflineWorld
 from stepwell.models.embedding.lexical import LexicalEmbedder
+from stepwell.research.audit.bundle import write_bundle
+from stepwell.research.audit.signing import SigningKey
+from stepwell.research.evidence.equipment import Equipment, make_equipment
+from stepwell.research.graph.graph import build_graph
 from stepwell.settings import Settings
-from stepwell.testing.web import OfflineWorld
 from stepwell.tools.web.search.choice import search_chain
 
 from .roles import Evidence, Roles, plan

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stepwell.audit.bundle import BundleReader, write_bundle
-from stepwell.audit.memory_vault import MemoryVault
-from stepwell.audit.signing import Signer, SigningKey
-from stepwell.audit.trail import Entry, NewEntry
+from stepwell.research.audit.bundle import BundleReader, write_bundle
+from stepwell.research.audit.memory_vault import MemoryVault
+from stepwell.research.audit.signing import Signer, SigningKey
+from stepwell.research.audit.trail import Entry, NewEntry
 
 Data = dict[str, Any]
 

@@ -21,22 +21,23 @@ from typing import Any
 
 from tests.integration.research.roles import Roles, plan, word_for_word
 
-from stepwell.apps.research.graph import build_graph
-from stepwell.audit.bundle import write_bundle
-from stepwell.audit.exchanges.recording import count_requests
-from stepwell.audit.trail import Entry, NewEntry
-from stepwell.audit.verify import verify_bundle
 from stepwell.clock import SystemClock
 from stepwell.database.checkpoints.saver import SqlSaver
 from stepwell.database.records.types import Page
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.database.types import Lease
-from stepwell.database.vault import SqlVault
-from stepwell.evidence.equipment import make_equipment
-from stepwell.evidence.policy.file import default_policy
-from stepwell.evidence.policy.rules import Limits
+from stepwell.demo.web import OfflineWorld
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
+from stepwell.research.audit.bundle import write_bundle
+from stepwell.research.audit.exchanges.recording import count_requests
+from stepwell.research.audit.trail import Entry, NewEntry
+from stepwell.research.audit.verify import verify_bundle
+from stepwell.research.database_vault import SqlVault
+from stepwell.research.evidence.equipment import make_equipment
+from stepwell.research.evidence.policy.file import default_policy
+from stepwell.research.evidence.policy.rules import Limits
+from stepwell.research.graph.graph import build_graph
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine
 from stepwell.runs.graphs.registry import GraphRegistry
@@ -44,7 +45,6 @@ from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.starting import RunOrder
 from stepwell.settings import Settings
 from stepwell.testing import ScriptedModel
-from stepwell.testing.web import OfflineWorld
 from stepwell.tools.web.search.choice import search_chain
 
 OWNER = "somebody"

@@ -17,16 +17,16 @@ from typing import Any
 
 import orjson
 
-from stepwell.apps.research.graph import build_graph
-from stepwell.audit.bundle import BundleReader, write_bundle
-from stepwell.audit.signing import SigningKey
-from stepwell.audit.story import evidence_of, story_of
-from stepwell.audit.verify import verify_bundle
 from stepwell.clock import SystemClock
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.errors import RunError
-from stepwell.evidence.equipment import Equipment
 from stepwell.models.routing import ModelRoutes
+from stepwell.research.audit.bundle import BundleReader, write_bundle
+from stepwell.research.audit.signing import SigningKey
+from stepwell.research.audit.story import evidence_of, story_of
+from stepwell.research.audit.verify import verify_bundle
+from stepwell.research.evidence.equipment import Equipment
+from stepwell.research.graph.graph import build_graph
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine
 from stepwell.runs.graphs.registry import GraphRegistry

@@ -14,8 +14,8 @@ from typing import Any
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 
-from stepwell.apps.research.schemas import Approval, AuditResult, Node, ReasoningEntry, ResearchPlan, ResearchStep
-from stepwell.apps.research.state import ResearchInput, ResearchState
+from stepwell.research.graph.schemas import Approval, AuditResult, Node, ReasoningEntry, ResearchPlan, ResearchStep
+from stepwell.research.graph.state import ResearchInput, ResearchState
 
 SOURCES = [
     {"id": "s1", "title": "Wells", "url": "https://a.example/", "sha256": "0"},

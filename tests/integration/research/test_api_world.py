@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from tests.integration.research.talking import approve, ask, read, serving, shape
 
-from stepwell.apps.research.graph import build_graph
-from stepwell.evidence.equipment import make_equipment
+from stepwell.demo.web import OfflineWorld, WorldPage
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
+from stepwell.research.evidence.equipment import make_equipment
+from stepwell.research.graph.graph import build_graph
 from stepwell.settings import SearchSettings, Settings
 from stepwell.testing import Asked, ScriptedModel
-from stepwell.testing.web import OfflineWorld, WorldPage
 
 WIKIPEDIA = SearchSettings(engines="wikipedia")
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from stepwell.apps.research.replaying import replay_bundle
-from stepwell.audit.bundle import write_bundle
-from stepwell.cli.research.gate import plan_lines
-from stepwell.evidence.equipment import make_equipment
-from stepwell.evidence.policy.file import default_policy, parse_policy
+from stepwell.demo.web import OfflineWorld
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
+from stepwell.research.audit.bundle import write_bundle
+from stepwell.research.commands.gate import plan_lines
+from stepwell.research.evidence.equipment import make_equipment
+from stepwell.research.evidence.policy.file import default_policy, parse_policy
+from stepwell.research.graph.replaying import replay_bundle
 from stepwell.settings import Settings
 from stepwell.testing import Asked, ScriptedModel
-from stepwell.testing.web import OfflineWorld
 
 from .conftest import Research, StartResearch
 from .roles import audit, plan, word_for_word

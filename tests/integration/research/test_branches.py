@@ -10,17 +10,17 @@ import httpx
 import pytest
 from tests.integration.research.talking import ask, post, serving
 
-from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.replaying import replay_bundle
-from stepwell.audit.bundle import write_bundle
-from stepwell.audit.export.dossier import read_dossier
-from stepwell.audit.trail import Entry
-from stepwell.audit.verify import verify_bundle
+from stepwell.demo.web import OfflineWorld
 from stepwell.errors import BundleError
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
+from stepwell.research.audit.bundle import write_bundle
+from stepwell.research.audit.export.dossier import read_dossier
+from stepwell.research.audit.trail import Entry
+from stepwell.research.audit.verify import verify_bundle
+from stepwell.research.graph.graph import build_graph
+from stepwell.research.graph.replaying import replay_bundle
 from stepwell.testing import Asked, ScriptedModel
-from stepwell.testing.web import OfflineWorld
 
 from .conftest import MakeEquipment, Research, StartResearch
 from .roles import Roles, plan

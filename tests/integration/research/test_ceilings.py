@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from stepwell.audit.exchanges.receipt import egress_receipt
-from stepwell.audit.exchanges.recording import count_requests
-from stepwell.evidence.policy.file import default_policy
-from stepwell.evidence.policy.rules import Limits, ResearchPolicy
+from stepwell.demo.web import OfflineWorld
+from stepwell.research.audit.exchanges.receipt import egress_receipt
+from stepwell.research.audit.exchanges.recording import count_requests
+from stepwell.research.evidence.policy.file import default_policy
+from stepwell.research.evidence.policy.rules import Limits, ResearchPolicy
 from stepwell.testing import ScriptedModel, say
-from stepwell.testing.web import OfflineWorld
 
 from .conftest import StartResearch
 from .roles import Roles, audit, plan, word_for_word

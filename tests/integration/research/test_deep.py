@@ -13,29 +13,29 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from stepwell import ConfigurationError
-from stepwell.apps.deep_research.agent import REPORT, build_agent, make_graph
-from stepwell.apps.research.replaying import replay_bundle
-from stepwell.audit.bundle import write_bundle
-from stepwell.audit.exchanges.receipt import egress_receipt
-from stepwell.audit.exchanges.recording import count_requests
-from stepwell.audit.export import FORMATS, export_bundle
-from stepwell.audit.folder_vault import FolderVault
-from stepwell.audit.ledger import read_evidence
-from stepwell.audit.memory_vault import MemoryVault
-from stepwell.audit.signing import SigningKey
-from stepwell.audit.trail import check_chain
-from stepwell.audit.vault import VAULT
-from stepwell.audit.verify import BY_AGENT, verify_bundle
 from stepwell.backends.changes import text_of
+from stepwell.demo.web import OfflineWorld, WorldPage
 from stepwell.errors import BundleError
-from stepwell.evidence.equipment import Equipment, make_equipment
-from stepwell.evidence.policy.file import default_policy
-from stepwell.evidence.policy.rules import Limits
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
+from stepwell.research.audit.bundle import write_bundle
+from stepwell.research.audit.exchanges.receipt import egress_receipt
+from stepwell.research.audit.exchanges.recording import count_requests
+from stepwell.research.audit.export import FORMATS, export_bundle
+from stepwell.research.audit.folder_vault import FolderVault
+from stepwell.research.audit.ledger import read_evidence
+from stepwell.research.audit.memory_vault import MemoryVault
+from stepwell.research.audit.signing import SigningKey
+from stepwell.research.audit.trail import check_chain
+from stepwell.research.audit.vault import VAULT
+from stepwell.research.audit.verify import BY_AGENT, verify_bundle
+from stepwell.research.deep.agent import REPORT, build_agent, make_graph
+from stepwell.research.evidence.equipment import Equipment, make_equipment
+from stepwell.research.evidence.policy.file import default_policy
+from stepwell.research.evidence.policy.rules import Limits
+from stepwell.research.graph.replaying import replay_bundle
 from stepwell.settings import Settings
 from stepwell.testing import ScriptedModel, call, calls, each_run, expect, raw, reply, say
-from stepwell.testing.web import OfflineWorld, WorldPage
 from stepwell.tools.web.search.choice import search_chain
 
 PARTS = ("one", "two")

@@ -9,14 +9,14 @@ import pytest
 from tests.integration.research.conftest import StartResearch
 from tests.integration.research.roles import Evidence, Roles, plan
 
-from stepwell.audit.bundle import BundleReader, write_bundle
-from stepwell.audit.export import FORMATS, export_bundle
-from stepwell.audit.signing import SigningKey
-from stepwell.audit.story import evidence_of, story_of
-from stepwell.audit.verify import verify_bundle
-from stepwell.cli.research.material import read_material
+from stepwell.demo.web import OfflineWorld
 from stepwell.models.embedding.lexical import LexicalEmbedder
-from stepwell.testing.web import OfflineWorld
+from stepwell.research.audit.bundle import BundleReader, write_bundle
+from stepwell.research.audit.export import FORMATS, export_bundle
+from stepwell.research.audit.signing import SigningKey
+from stepwell.research.audit.story import evidence_of, story_of
+from stepwell.research.audit.verify import verify_bundle
+from stepwell.research.commands.material import read_material
 
 SURVEY = "Our own survey of the Zorkmid pier found 41 cracked beams in the spring."
 NOTES = "The Zorkmid pier was closed for nine weeks after the survey."

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from stepwell.audit.bundle import write_bundle
-from stepwell.audit.verify import verify_bundle
-from stepwell.testing.web import OfflineWorld
+from stepwell.demo.web import OfflineWorld
+from stepwell.research.audit.bundle import write_bundle
+from stepwell.research.audit.verify import verify_bundle
 
 from .conftest import StartResearch
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from tests.conftest import Effort
 
-from stepwell.audit.bundle import BundleReader
-from stepwell.audit.sentences import passages
-from stepwell.audit.signing import SigningKey
-from stepwell.audit.trail import Entry
-from stepwell.audit.verify import verify_bundle
-from stepwell.audit.writing.report import ANY_MARK, QUOTES_NOTE
+from stepwell.research.audit.bundle import BundleReader
+from stepwell.research.audit.sentences import passages
+from stepwell.research.audit.signing import SigningKey
+from stepwell.research.audit.trail import Entry
+from stepwell.research.audit.verify import verify_bundle
+from stepwell.research.audit.writing.report import ANY_MARK, QUOTES_NOTE
 
 from .forging import Change, Forgery, owner_of, take_apart
 
@@ -133,7 +133,7 @@ def _change_the_plan(forgery: Forgery) -> None:
 
 
 def _change_the_plan_and_its_hash(forgery: Forgery) -> None:
-    from stepwell.audit.story import hash_plan
+    from stepwell.research.audit.story import hash_plan
 
     made, said = forgery.of_kind("plan")[-1], forgery.of_kind("approval")[-1]
     made.data["plan"]["objective"] = "Something that nobody asked for"

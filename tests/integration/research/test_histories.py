@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.conftest import Effort
 
-from stepwell.testing.web import OfflineWorld
+from stepwell.demo.web import OfflineWorld
 
 from .conftest import MakeEquipment
 from .random_research import ResearchHistory, models_about

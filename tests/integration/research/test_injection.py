@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from stepwell.audit.exchanges.receipt import egress_receipt
-from stepwell.testing.web import OfflineWorld
-from stepwell.testing.web.injections import INJECTIONS
-from stepwell.testing.web.search_pages import ENGINE_HOSTS
+from stepwell.demo.web import OfflineWorld
+from stepwell.demo.web.injections import INJECTIONS
+from stepwell.demo.web.search_pages import ENGINE_HOSTS
+from stepwell.research.audit.exchanges.receipt import egress_receipt
 
 from .conftest import Research, StartResearch
 from .roles import Evidence, Roles, plan

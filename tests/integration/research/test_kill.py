@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from tests.conftest import Effort
 
-from stepwell.testing.web import OfflineWorld
+from stepwell.demo.web import OfflineWorld
 
 ROOT = Path(__file__).parents[3]
 ENOUGH = 40

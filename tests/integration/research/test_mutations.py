@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 from tests.conftest import Effort
 
-from stepwell.audit.signing import SigningKey
-from stepwell.audit.trail import Entry
-from stepwell.audit.verify import Verification, verify_bundle
 from stepwell.errors import StepwellError
+from stepwell.research.audit.signing import SigningKey
+from stepwell.research.audit.trail import Entry
+from stepwell.research.audit.verify import Verification, verify_bundle
 
 from .forging import Forgery, owner_of, take_apart
 

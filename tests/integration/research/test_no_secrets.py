@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.apps.research.replaying import replay_bundle
-from stepwell.apps.research.schemas import ResearchPlan, ResearchStep, keep_plan, plan_sha256
-from stepwell.audit.bundle import BundleReader, write_bundle
-from stepwell.audit.canonical import sha256
-from stepwell.audit.story import hash_plan
-from stepwell.audit.verify import verify_bundle
+from stepwell.demo.web import OfflineWorld
 from stepwell.models.embedding.lexical import LexicalEmbedder
-from stepwell.testing.web import OfflineWorld
+from stepwell.research.audit.bundle import BundleReader, write_bundle
+from stepwell.research.audit.canonical import sha256
+from stepwell.research.audit.story import hash_plan
+from stepwell.research.audit.verify import verify_bundle
+from stepwell.research.graph.replaying import replay_bundle
+from stepwell.research.graph.schemas import ResearchPlan, ResearchStep, keep_plan, plan_sha256
 
 from .conftest import StartResearch
 from .roles import Evidence, Roles, plan

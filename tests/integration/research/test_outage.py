@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 from tests.integration.research.talking import approve, ask, serving
 
-from stepwell.apps.research.graph import build_graph
-from stepwell.apps.research.replaying import replay_bundle
-from stepwell.audit.bundle import write_bundle
-from stepwell.audit.verify import verify_bundle
-from stepwell.cli.dialogue.terminal import Terminal
-from stepwell.cli.research.command import run
-from stepwell.cli.research.options import ResearchOptions
+from stepwell.demo.web import OfflineWorld
 from stepwell.errors import FetchFailedError
-from stepwell.evidence.equipment import Equipment
 from stepwell.models.embedding.lexical import LexicalEmbedder
+from stepwell.research.audit.bundle import write_bundle
+from stepwell.research.audit.verify import verify_bundle
+from stepwell.research.commands.command import run
+from stepwell.research.commands.options import ResearchOptions
+from stepwell.research.evidence.equipment import Equipment
+from stepwell.research.graph.graph import build_graph
+from stepwell.research.graph.replaying import replay_bundle
 from stepwell.settings import Settings
-from stepwell.testing.web import OfflineWorld
+from stepwell.terminal.dialogue.terminal import Terminal
 from stepwell.tools.web.transport import Web, WebRequest, WebResponse
 
 from .conftest import MakeEquipment, Research, StartResearch

@@ -22,26 +22,26 @@ from tests.integration.research.talking import serving
 from tests.integration.served.process import environment
 from tests.integration.served.warm import run_warm
 
-from stepwell.apps.research.graph import build_graph
-from stepwell.audit.bundle import BundleReader, write_bundle
-from stepwell.audit.export import FORMATS, export_bundle
-from stepwell.audit.memory_vault import MemoryVault
-from stepwell.audit.signing import SigningKey
-from stepwell.audit.trail import NewEntry, head
-from stepwell.audit.verify import verify_bundle
-from stepwell.cli.dialogue.terminal import Terminal
-from stepwell.cli.research import export, listing, replay
-from stepwell.cli.research.command import run
-from stepwell.cli.research.options import ResearchOptions
+from stepwell.demo.web import OfflineWorld
 from stepwell.errors import BundleError, ConfigurationError, InvalidRequestError, NotFoundError, RunError
-from stepwell.evidence.equipment import Equipment, make_equipment
-from stepwell.evidence.policy.file import parse_policy
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
+from stepwell.research.audit.bundle import BundleReader, write_bundle
+from stepwell.research.audit.export import FORMATS, export_bundle
+from stepwell.research.audit.memory_vault import MemoryVault
+from stepwell.research.audit.signing import SigningKey
+from stepwell.research.audit.trail import NewEntry, head
+from stepwell.research.audit.verify import verify_bundle
+from stepwell.research.commands import export, listing, replay
+from stepwell.research.commands.command import run
+from stepwell.research.commands.options import ResearchOptions
+from stepwell.research.evidence.equipment import Equipment, make_equipment
+from stepwell.research.evidence.policy.file import parse_policy
+from stepwell.research.graph.graph import build_graph
 from stepwell.settings import Settings
+from stepwell.terminal.dialogue.terminal import Terminal
 from stepwell.testing import Asked as AskedModel
 from stepwell.testing import ScriptedModel
-from stepwell.testing.web import OfflineWorld
 
 MakeEquipment = Callable[..., Equipment]
 ABSENT = "00000000-0000-4000-8000-000000000000"
@@ -221,12 +221,12 @@ import sys
 import threading
 import time
 from pathlib import Path
-from stepwell.evidence.equipment import make_equipment
-from stepwell.cli.research.command import run
-from stepwell.cli.research.options import ResearchOptions
+from stepwell.research.evidence.equipment import make_equipment
+from stepwell.research.commands.command import run
+from stepwell.research.commands.options import ResearchOptions
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.settings import Settings
-from stepwell.testing.web import OfflineWorld
+from stepwell.demo.web import OfflineWorld
 from stepwell.tools.web.search.choice import search_chain
 
 def tell_when_asked():

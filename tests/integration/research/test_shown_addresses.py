@@ -10,13 +10,13 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from stepwell.apps.deep_research.agent import build_agent
-from stepwell.audit.exchanges.receipt import egress_receipt
-from stepwell.audit.memory_vault import MemoryVault
-from stepwell.audit.vault import VAULT
+from stepwell.demo.web import OfflineWorld
+from stepwell.demo.web.serving import ServedResponse
+from stepwell.research.audit.exchanges.receipt import egress_receipt
+from stepwell.research.audit.memory_vault import MemoryVault
+from stepwell.research.audit.vault import VAULT
+from stepwell.research.deep.agent import build_agent
 from stepwell.testing import ScriptedModel, call, say
-from stepwell.testing.web import OfflineWorld
-from stepwell.testing.web.serving import ServedResponse
 
 from .test_deep import deep_kit
 

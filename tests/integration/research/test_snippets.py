@@ -8,13 +8,13 @@ from typing import Any
 from tests.integration.research.conftest import StartResearch
 from tests.integration.research.roles import Roles, plan
 
-from stepwell.apps.research.replaying import replay_bundle
-from stepwell.audit.bundle import write_bundle
-from stepwell.audit.export import export_bundle
-from stepwell.audit.story import evidence_of, story_of
-from stepwell.audit.verify import verify_bundle
-from stepwell.server.schemas.evidence import report_wire
-from stepwell.testing.web import OfflineWorld
+from stepwell.demo.web import OfflineWorld
+from stepwell.research.audit.bundle import write_bundle
+from stepwell.research.audit.export import export_bundle
+from stepwell.research.audit.story import evidence_of, story_of
+from stepwell.research.audit.verify import verify_bundle
+from stepwell.research.graph.replaying import replay_bundle
+from stepwell.research.http.evidence_schemas import report_wire
 
 TEXT = "Our own survey of the Zorkmid pier found 41 cracked beams in the spring."
 SNIPPET: dict[str, Any] = {

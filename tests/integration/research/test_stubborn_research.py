@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
+from stepwell.demo.web import OfflineWorld
 from stepwell.models.routing import ModelRoutes
 from stepwell.testing import Asked, ScriptedModel, call, say
-from stepwell.testing.web import OfflineWorld
 
 from .conftest import StartResearch
 from .roles import audit, plan

@@ -9,12 +9,12 @@ import pytest
 from tests.integration.research.forging import owner_of, take_apart
 from tests.integration.research.talking import serving
 
-from stepwell.apps.research.graph import build_graph
-from stepwell.audit.apart import BundleChecker
-from stepwell.audit.checks import CHECKS_VERSION
-from stepwell.audit.verify import verify_bundle
-from stepwell.cli.demo.research import demo_equipment
 from stepwell.errors import EvidenceError
+from stepwell.research.audit.apart import BundleChecker
+from stepwell.research.audit.checks import CHECKS_VERSION
+from stepwell.research.audit.verify import verify_bundle
+from stepwell.research.demo import demo_equipment
+from stepwell.research.graph.graph import build_graph
 
 
 @pytest.mark.parametrize("mode", ["extractive", "written"])

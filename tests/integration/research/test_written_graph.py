@@ -11,12 +11,12 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.types import Command
 
-from stepwell.apps.research.schemas import ResearchPlan, ResearchStep
-from stepwell.audit.bundle import write_bundle
-from stepwell.audit.verify import verify_bundle
-from stepwell.audit.writing.references import check_references
+from stepwell.demo.web import OfflineWorld
+from stepwell.research.audit.bundle import write_bundle
+from stepwell.research.audit.verify import verify_bundle
+from stepwell.research.audit.writing.references import check_references
+from stepwell.research.graph.schemas import ResearchPlan, ResearchStep
 from stepwell.testing import fail
-from stepwell.testing.web import OfflineWorld
 
 from .conftest import Research, StartResearch
 from .roles import Evidence, Roles, audit, plan
@@ -355,7 +355,7 @@ async def test_bad_input_fails_with_a_sentence(start: StartResearch, given: dict
 
 
 async def test_the_report_cites_by_number_and_lists_what_it_cites(world: OfflineWorld, start: StartResearch) -> None:
-    from stepwell.audit.ledger import read_evidence
+    from stepwell.research.audit.ledger import read_evidence
 
     roles = Roles(plans=[plan(world.pages[0].subject, world.pages[5].subject)])
     research = start(models=roles.routes)

@@ -14,11 +14,11 @@ import pytest
 from tests.integration.runs.conftest import OWNER, OpenRuns, Runs, new_id
 from tests.support.driven_runs import a_run, driving
 
-from stepwell.database.ledger import DatabaseLedger
 from stepwell.database.queue.types import Admission
 from stepwell.database.sqlite.database import Database
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
-from stepwell.payments.wallet import Wallet
+from stepwell.payments.ledger.database import DatabaseLedger
+from stepwell.payments.wallet.wallet import Wallet
 from stepwell.sql import SqliteConnection
 from stepwell.testing import MemoryMint
 

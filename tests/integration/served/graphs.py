@@ -13,8 +13,8 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
 from stepwell.agent import create_deep_agent
-from stepwell.apps.tutor.agent import build as build_tutor
 from stepwell.testing import Asked, ScriptedModel, call, fail, say, slow
+from stepwell.tutor.agent import build as build_tutor
 
 WORDS = " ".join(f"word{number}" for number in range(200))
 

@@ -32,7 +32,7 @@ from stepwell.server.assembly import Services, open_services
 from stepwell.server.knowledge import KnowledgeAid
 from stepwell.server.model_loading import ModelLoading
 from stepwell.server.settings import ServerSettings
-from stepwell.server.workspace.place import Workspace
+from stepwell.workspace.files.place import Workspace
 
 
 @dataclass(frozen=True)

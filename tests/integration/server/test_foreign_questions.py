@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 
 from stepwell import create_deep_agent
 from stepwell.answers import AnswerShapes
-from stepwell.apps.research.answers import ANSWERS
+from stepwell.research.graph.answers import ANSWERS
 from stepwell.testing import ScriptedModel, call, say
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

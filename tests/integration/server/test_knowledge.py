@@ -11,11 +11,11 @@ import pytest
 import pytest_asyncio
 from tests.integration.server.conftest import Server, serve
 
+from stepwell.demo.web import OfflineWorld
 from stepwell.errors import LimitReachedError
 from stepwell.models.embedding.minilm import MINILM_ID
 from stepwell.models.embedding.minilm_files import TOKENIZER, MiniLMFiles
 from stepwell.server.knowledge import PAGES_AT_ONCE, KnowledgeAid
-from stepwell.testing.web import OfflineWorld
 from stepwell.tools.web.fetch import PageFetcher
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tests.integration.server.conftest import serve
 
-from stepwell.apps.tutor.agent import build
-from stepwell.apps.tutor.argument.exports import FORMS, export_data
 from stepwell.server.facades import ArgumentForms
+from stepwell.tutor.agent import build
+from stepwell.tutor.argument.exports import FORMS, export_data
 
 QUESTION = "Should schools give marks?"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stepwell.testing.web import OfflineWorld
+from stepwell.demo.web import OfflineWorld
 
 
 @pytest.fixture

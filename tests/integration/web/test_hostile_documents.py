@@ -16,9 +16,9 @@ import pytest
 from tests.integration.web.hostile import Hostile, hostile_documents
 from tests.support.growth import unit_s
 
+from stepwell.demo.web import ScriptedWeb, answer
+from stepwell.demo.web.rendering import html
 from stepwell.errors import FetchFailedError, WebError
-from stepwell.testing.web import ScriptedWeb, answer
-from stepwell.testing.web.rendering import html
 from stepwell.tools.web.fetch import PageFetcher
 from stepwell.tools.web.reader_pool import ReaderPool
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import httpcore
 import pytest
 
+from stepwell.demo.web import OfflineWorld
+from stepwell.demo.web.world import INSIDE
 from stepwell.errors import FetchFailedError, FetchRefusedError
-from stepwell.testing.web import OfflineWorld
-from stepwell.testing.web.world import INSIDE
 from stepwell.tools.web.addresses import AddressRules
 from stepwell.tools.web.public_web import PublicWeb
 from stepwell.tools.web.transport import WebRequest

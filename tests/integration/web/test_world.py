@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from stepwell.demo.web import OfflineWorld, world_pages
+from stepwell.demo.web.facts import TOPICS
+from stepwell.demo.web.search_pages import ENGINE_HOSTS, SEARXNG_URL
 from stepwell.errors import FetchFailedError, FetchRefusedError, WebError
 from stepwell.settings import Settings
-from stepwell.testing.web import OfflineWorld, world_pages
-from stepwell.testing.web.facts import TOPICS
-from stepwell.testing.web.search_pages import ENGINE_HOSTS, SEARXNG_URL
 from stepwell.tools.web.fetch import PageFetcher
 from stepwell.tools.web.search.chain import SearchChain
 from stepwell.tools.web.search.choice import search_chain

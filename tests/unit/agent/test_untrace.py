@@ -8,10 +8,10 @@ from langchain.agents.middleware import AgentMiddleware
 
 from stepwell import CashuPaymentMiddleware, FilesystemMiddleware, PatchToolCallsMiddleware, create_deep_agent
 from stepwell.agent.untrace import untrace
-from stepwell.payments.memory_ledger import MemoryLedger
+from stepwell.payments.ledger.memory import MemoryLedger
 from stepwell.payments.meter import WalletMeter
 from stepwell.payments.pricing import FlatPrice
-from stepwell.payments.wallet import Wallet
+from stepwell.payments.wallet.wallet import Wallet
 from stepwell.testing import ScriptedModel, call, say
 
 ASK = {"messages": [("user", "go")]}

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from tests.support.driven_runs import OWNER, a_thread
 
-from stepwell.database.ledger import DatabaseLedger
 from stepwell.database.sqlite.database import Database
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
-from stepwell.payments.wallet import Wallet
+from stepwell.payments.ledger.database import DatabaseLedger
+from stepwell.payments.wallet.wallet import Wallet
 from stepwell.testing import MemoryMint
 
 SYNCED, USUAL = 2, 1
@@ -58,7 +58,7 @@ async def test_lines_are_never_changed_or_deleted(tmp_path: Path):
 
 def test_the_migration_makes_the_tables_that_the_rules_are_written_for():
     migration = resources.files("stepwell.database.sqlite") / "migrations" / "0008_payments.sql"
-    schema = resources.files("stepwell.payments.sql") / "schema.sql"
+    schema = resources.files("stepwell.payments.ledger.sql") / "schema.sql"
     assert migration.read_text(encoding="utf-8") == schema.read_text(encoding="utf-8")
 
 
@@ -95,7 +95,7 @@ async def test_deleting_a_thread_leaves_the_money_and_ends_the_session(tmp_path:
 
 def test_nothing_else_of_the_embedded_database_touches_the_money():
     """Rollback, trimming, retention, copying: their statements are all in this package, and none names a table of the ledger."""
-    schema = (resources.files("stepwell.payments.sql") / "schema.sql").read_text(encoding="utf-8")
+    schema = (resources.files("stepwell.payments.ledger.sql") / "schema.sql").read_text(encoding="utf-8")
     tables = re.findall(r"CREATE TABLE (\w+)", schema)
     assert "payment_entries" in tables
     package = Path(str(resources.files("stepwell.runs")))

@@ -17,9 +17,9 @@ from langgraph.types import Command, interrupt
 from mcp.types import Tool
 
 from stepwell import RobustCallsMiddleware, StoreBackend, create_deep_agent
-from stepwell.audit.evidence import Claim, Quote
-from stepwell.audit.verdicts import verdict
 from stepwell.errors import LeaseLostError, ModelAnswerError, StorageUnavailableError
+from stepwell.research.audit.evidence import Claim, Quote
+from stepwell.research.audit.verdicts import verdict
 from stepwell.testing import ScriptedModel, call, say
 from stepwell.tools.mcp_calls import tool_of
 

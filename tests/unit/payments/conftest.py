@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from stepwell.payments.memory_ledger import MemoryLedger
-from stepwell.payments.wallet import Wallet
+from stepwell.payments.ledger.memory import MemoryLedger
+from stepwell.payments.wallet.wallet import Wallet
 from stepwell.testing import MemoryMint
 
 SEED = bytes(range(32))

@@ -16,9 +16,9 @@ from tests.unit.payments.conftest import SEED, SetClock
 from stepwell.errors import PaymentError
 from stepwell.payments.cashu.keysets import KeysetInfo
 from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
-from stepwell.payments.memory_ledger import MemoryLedger
-from stepwell.payments.mint import HttpMint
-from stepwell.payments.wallet import Wallet
+from stepwell.payments.ledger.memory import MemoryLedger
+from stepwell.payments.wallet.mint import HttpMint
+from stepwell.payments.wallet.wallet import Wallet
 from stepwell.testing import MemoryMint
 
 

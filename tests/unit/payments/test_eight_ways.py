@@ -27,10 +27,10 @@ from tests.unit.payments.conftest import SEED, SetClock
 
 from stepwell import CashuPaymentMiddleware, create_deep_agent
 from stepwell.errors import PaymentError, RefundUnavailableError, SessionClosedError, StorageUnavailableError
-from stepwell.payments.memory_ledger import MemoryLedger
+from stepwell.payments.ledger.memory import MemoryLedger
 from stepwell.payments.meter import WalletMeter
 from stepwell.payments.pricing import FlatPrice
-from stepwell.payments.wallet import Wallet
+from stepwell.payments.wallet.wallet import Wallet
 from stepwell.testing import MemoryMint, ScriptedModel, fail, say
 
 

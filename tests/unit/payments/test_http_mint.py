@@ -18,7 +18,7 @@ from stepwell.errors import (
     TokenInvalidError,
 )
 from stepwell.payments.cashu.money import BlindedMessage
-from stepwell.payments.mint import HttpMint, normalize_url
+from stepwell.payments.wallet.mint import HttpMint, normalize_url
 
 KEYS = {
     "1": "03a40f20667ed53513075dc51e715ff2046cad64eb68960632269ba7f0210e38bc",

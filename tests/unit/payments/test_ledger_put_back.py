@@ -10,8 +10,8 @@ from tests.unit.payments.conftest import SEED
 from stepwell.errors import TokenSpentError
 from stepwell.payments.cashu.money import BlindedMessage, BlindSignature
 from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
-from stepwell.payments.memory_ledger import MemoryLedger
-from stepwell.payments.wallet import Wallet
+from stepwell.payments.ledger.memory import MemoryLedger
+from stepwell.payments.wallet.wallet import Wallet
 from stepwell.testing import MemoryMint
 
 

@@ -9,8 +9,8 @@ import pytest
 from tests.unit.payments.conftest import SEED
 
 from stepwell.errors import MintUnavailableError
-from stepwell.payments.memory_ledger import MemoryLedger
-from stepwell.payments.wallet import Wallet
+from stepwell.payments.ledger.memory import MemoryLedger
+from stepwell.payments.wallet.wallet import Wallet
 from stepwell.testing import MemoryMint
 
 

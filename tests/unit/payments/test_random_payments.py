@@ -15,9 +15,9 @@ from tests.conftest import Effort
 from tests.unit.payments.conftest import SetClock
 
 from stepwell.errors import NotFoundError, PaymentError, TokenInvalidError
-from stepwell.payments.ledger import Reservation
-from stepwell.payments.memory_ledger import MemoryLedger
-from stepwell.payments.wallet import Wallet
+from stepwell.payments.ledger.ledger import Reservation
+from stepwell.payments.ledger.memory import MemoryLedger
+from stepwell.payments.wallet.wallet import Wallet
 from stepwell.testing import MemoryMint
 
 OWNERS = ("alice", "bob")

@@ -27,9 +27,9 @@ from stepwell.payments.cashu.curve import sign
 from stepwell.payments.cashu.keysets import KeysetInfo
 from stepwell.payments.cashu.locks import unlock
 from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
-from stepwell.payments.memory_ledger import MemoryLedger
-from stepwell.payments.mint import ProofState
-from stepwell.payments.wallet import Wallet
+from stepwell.payments.ledger.memory import MemoryLedger
+from stepwell.payments.wallet.mint import ProofState
+from stepwell.payments.wallet.wallet import Wallet
 from stepwell.testing import MemoryMint
 
 G = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"

@@ -11,10 +11,10 @@ import pytest
 from langchain_core.tools import ToolException, tool
 
 from stepwell import create_deep_agent
-from stepwell.apps.workspace.places import InFolder
 from stepwell.secrets.errors import words_of
 from stepwell.testing import ScriptedModel, call, say
 from stepwell.tools.effects import with_effect
+from stepwell.workspace.places import InFolder
 
 HERE = "/srv/private/data"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stepwell.audit.exchanges.redaction import REDACTED, without_secret_headers
-from stepwell.audit.exchanges.redaction import without_secrets as address_in_trail
+from stepwell.research.audit.exchanges.redaction import REDACTED, without_secret_headers
+from stepwell.research.audit.exchanges.redaction import without_secrets as address_in_trail
 from stepwell.secrets.text import HIDDEN, hide_secrets
 from stepwell.secrets.values import without_secrets
 from stepwell.server.monitoring.redaction import clean_field

@@ -62,7 +62,7 @@ def run_chat(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> 
         )
     if arguments.url is None and not arguments.assistant and not arguments.thread:
         if arguments.app == "tutor":
-            from stepwell.cli.chat import tutor
+            from stepwell.tutor import chat as tutor
 
             ask_before = tuple(arguments.ask_before)
             return tutor.run(

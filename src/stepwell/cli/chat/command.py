@@ -11,10 +11,10 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from stepwell.cli.chat.loop import Chat
-from stepwell.cli.dialogue.answers import CHOICES
-from stepwell.cli.dialogue.graph_session import GraphConversations
-from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.errors import ConfigurationError, MissingExtraError, ModelUnavailableError
+from stepwell.terminal.dialogue.answers import CHOICES
+from stepwell.terminal.dialogue.graph_session import GraphConversations
+from stepwell.terminal.dialogue.terminal import Terminal
 
 SMALL_MODEL = "This model cannot use tools, so this is a plain conversation: no plan, no files, no subagents."
 NO_MODEL = (
@@ -87,7 +87,7 @@ def _resolve_embedded(terminal: Terminal) -> Any:
 def _build(model: Any, ask_before: tuple[str, ...], terminal: Terminal) -> Any:
     from langgraph.checkpoint.memory import InMemorySaver
 
-    from stepwell.apps.simple.agent import build
+    from stepwell.demo.simple import build
     from stepwell.models import capabilities_of
 
     if not capabilities_of(model).tools:
@@ -109,7 +109,7 @@ def _showing_local_models() -> AbstractContextManager[None]:
 def _demonstrate(terminal: Terminal) -> int:
     from langgraph.checkpoint.memory import InMemorySaver
 
-    from stepwell.cli.demo.agent import REQUEST, build_demo
+    from stepwell.demo.agent import REQUEST, build_demo
 
     def answer(text: str) -> str:
         typed = "y" if CHOICES in text else "2"

@@ -12,11 +12,11 @@ from typing import Any, Protocol
 
 from stepwell.answers.client_tools import is_device_request
 from stepwell.cli.chat.view import ChatView, files_of, last_answer, todos_of
-from stepwell.cli.dialogue.answers import Ask, answer_all
-from stepwell.cli.dialogue.loop import Dialogue, NotStoppedError
-from stepwell.cli.dialogue.session import Conversations, OpenInterrupt, Session, StreamPart
-from stepwell.cli.dialogue.terminal import Terminal
 from stepwell.errors import StepwellError
+from stepwell.terminal.dialogue.answers import Ask, answer_all
+from stepwell.terminal.dialogue.loop import Dialogue, NotStoppedError
+from stepwell.terminal.dialogue.session import Conversations, OpenInterrupt, Session, StreamPart
+from stepwell.terminal.dialogue.terminal import Terminal
 
 TITLE_CHARS = 60
 """A thread's title is the beginning of its first message."""

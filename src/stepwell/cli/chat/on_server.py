@@ -18,13 +18,13 @@ from langgraph_sdk.schema import Assistant
 
 from stepwell.cli.chat.loop import Chat
 from stepwell.cli.chat.project import FOR_TUTOR, FolderProject
-from stepwell.cli.dialogue.remote_session import NEWEST, RemoteSession, ServerLine, open_client
-from stepwell.cli.dialogue.server_errors import as_sentences, refusal
-from stepwell.cli.dialogue.session import ThreadLine
-from stepwell.cli.dialogue.terminal import Terminal
-from stepwell.cli.own_command import spell_command
 from stepwell.errors import ConfigurationError, NotFoundError
 from stepwell.settings import Settings
+from stepwell.terminal.dialogue.remote_session import NEWEST, RemoteSession, ServerLine, open_client
+from stepwell.terminal.dialogue.server_errors import as_sentences, refusal
+from stepwell.terminal.dialogue.session import ThreadLine
+from stepwell.terminal.dialogue.terminal import Terminal
+from stepwell.terminal.own_command import spell_command
 
 MODES = ("messages-tuple", "updates")
 USUAL_ASSISTANT = "simple_agent"

@@ -12,7 +12,7 @@ from typing import Any
 
 from stepwell.backends import FilesystemBackend
 from stepwell.backends.folder_device import DeviceChange, FolderDevice
-from stepwell.cli.dialogue.terminal import Terminal
+from stepwell.terminal.dialogue.terminal import Terminal
 
 FOR_TUTOR = frozenset({"/hint", "/tell", "/skip", "/edit", "/withdraw", "/ground", "/objection", "/lint", "/export"})
 """Slash commands that the tutor itself handles."""

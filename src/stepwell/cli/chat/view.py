@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from stepwell.cli.dialogue.events import Restarted, Translator, TurnEvent, is_from_agent, text_of
-from stepwell.cli.dialogue.session import StreamPart
-from stepwell.cli.dialogue.terminal import Terminal
+from stepwell.terminal.dialogue.events import Restarted, Translator, TurnEvent, is_from_agent, text_of
+from stepwell.terminal.dialogue.session import StreamPart
+from stepwell.terminal.dialogue.terminal import Terminal
 
 
 class ChatView:

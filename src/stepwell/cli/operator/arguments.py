@@ -197,7 +197,7 @@ def run_effects(arguments: argparse.Namespace) -> int:
 
 
 def run_wallet(arguments: argparse.Namespace) -> int:
-    from stepwell.cli.operator import wallet
+    from stepwell.payments.commands import wallet
     from stepwell.settings import Settings
 
     if arguments.action == "seed":

@@ -12,9 +12,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TextIO
 
-from stepwell.cli.database_place import PostgresPlace
-from stepwell.cli.operator.database_file import database_file, require_database, require_file, with_database
-from stepwell.cli.own_command import spell_command
 from stepwell.clock import SystemClock
 from stepwell.database.checkpoints.saver import SqlSaver
 from stepwell.database.condition import Condition
@@ -31,6 +28,9 @@ from stepwell.runs.upkeep.housekeeping import RetentionRules
 from stepwell.runs.upkeep.retention import Retention, RetentionReport
 from stepwell.settings import Settings
 from stepwell.sql import SqliteConnection
+from stepwell.terminal.database_file import database_file, require_database, require_file, with_database
+from stepwell.terminal.database_place import PostgresPlace
+from stepwell.terminal.own_command import spell_command
 
 _DUMP = "Back it up with `pg_dump --format=custom --file=FILE`, even while servers are running."
 _LOAD = "Restore it with `pg_restore`, into an empty database and with all servers stopped."

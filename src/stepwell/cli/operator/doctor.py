@@ -12,12 +12,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 from stepwell.cli.operator.server_condition import server_lines
-from stepwell.cli.own_command import spell_command
 from stepwell.errors import StepwellError
 from stepwell.models import CATALOGUE, LocalModels, choose_model, resolve_model
 from stepwell.models.choice import ModelChoice
 from stepwell.models.providers import LOCAL, PROVIDERS
 from stepwell.settings import PROVIDER_VARIABLES, Settings
+from stepwell.terminal.own_command import spell_command
 
 
 def run() -> int:
@@ -123,14 +123,14 @@ def _embeddings(settings: Settings) -> str:
 
 def describe_evidence_key(settings: Settings) -> str:
     """The public key of this installation's signatures. Others pass it to `stepwell verify --key`."""
-    from stepwell.audit.signing import SigningKey
-    from stepwell.cli.database_place import PostgresPlace, database_place
+    from stepwell.research.audit.signing import SigningKey
+    from stepwell.terminal.database_place import PostgresPlace, database_place
 
     key = SigningKey(settings.data_folder, settings.signing_key_file)
     try:
         database = database_place(None, settings)
         if isinstance(database, PostgresPlace) and not key.is_chosen:
-            from stepwell.database.postgres.signing_key import kept_key
+            from stepwell.research.installation_key import kept_key
 
             return kept_key(database.url.reveal()) or "none yet; created when the first bundle is signed"
         public = key.public_key()

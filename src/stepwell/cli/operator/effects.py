@@ -9,14 +9,14 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from stepwell.cli.operator.database_file import require_database, with_database
-from stepwell.cli.operator.server_request import ask_server
-from stepwell.cli.operator.tables import align, short_time
-from stepwell.cli.own_command import spell_command
 from stepwell.clock import SystemClock
 from stepwell.database.records.repository import Repository
 from stepwell.database.records.types import EffectFilter, Page
 from stepwell.settings import Settings
+from stepwell.terminal.database_file import require_database, with_database
+from stepwell.terminal.own_command import spell_command
+from stepwell.terminal.server_request import ask_server
+from stepwell.terminal.tables import align, short_time
 
 T = TypeVar("T")
 Line = Mapping[str, Any]

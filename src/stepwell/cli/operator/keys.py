@@ -9,13 +9,13 @@ from datetime import datetime, timedelta
 from typing import TextIO, TypeVar
 
 from stepwell.backends.objects.grants import make_grants
-from stepwell.cli.database_place import database_place
-from stepwell.cli.operator.database_file import with_database
-from stepwell.cli.own_command import spell_command
 from stepwell.clock import Clock, SystemClock
 from stepwell.database.access import AccessRecords, ApiKey
 from stepwell.server.login.api_keys import make_key
 from stepwell.settings import Settings
+from stepwell.terminal.database_file import with_database
+from stepwell.terminal.database_place import database_place
+from stepwell.terminal.own_command import spell_command
 
 T = TypeVar("T")
 

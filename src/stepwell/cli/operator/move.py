@@ -9,13 +9,13 @@ from pathlib import Path
 from time import monotonic
 from typing import TextIO
 
-from stepwell.cli.database_place import PostgresPlace, database_place
-from stepwell.cli.operator.tables import align
 from stepwell.database.moving.move import Moved, Source, Target, Told
 from stepwell.database.moving.move import move as move_all
 from stepwell.database.moving.sqlite_side import SqliteSource, SqliteTarget
 from stepwell.errors import ConfigurationError
 from stepwell.settings import Settings
+from stepwell.terminal.database_place import PostgresPlace, database_place
+from stepwell.terminal.tables import align
 
 _OFTEN_S = 0.1
 _CLEAR = "\r\033[K"

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from stepwell.cli.database_place import PostgresPlace, database_place
-from stepwell.cli.own_command import spell_command
 from stepwell.errors import StepwellError
 from stepwell.server.addresses import DEFAULT_HOST, DEFAULT_PORT
 from stepwell.settings import Settings
+from stepwell.terminal.database_place import PostgresPlace, database_place
+from stepwell.terminal.own_command import spell_command
 
 NEEDED = ("fastapi", "uvicorn", "httpx", "jwt", "prometheus_client")
 """Packages of the extra `server`."""

@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from stepwell.cli.operator.database_file import require_database, with_database
-from stepwell.cli.operator.server_request import ask_server
-from stepwell.cli.operator.tables import align
 from stepwell.clock import SystemClock
 from stepwell.database.records.repository import Repository
 from stepwell.database.records.types import UsageGroup
 from stepwell.errors import ConfigurationError
 from stepwell.settings import Settings
+from stepwell.terminal.database_file import require_database, with_database
+from stepwell.terminal.server_request import ask_server
+from stepwell.terminal.tables import align
 
 Line = Mapping[str, Any]
 

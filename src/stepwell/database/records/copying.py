@@ -12,7 +12,7 @@ from __future__ import annotations
 from stepwell.database.records import interrupts
 from stepwell.database.records.thread_state import keep_values, read_values
 from stepwell.database.rows import interrupts_to_text
-from stepwell.payments.sql import threads as paying_threads
+from stepwell.payments.ledger.sql import threads as paying_threads
 from stepwell.sql import Connection
 
 _AT_REST = """

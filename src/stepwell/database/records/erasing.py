@@ -23,7 +23,7 @@ from typing import NamedTuple
 from stepwell.database import effect_journal
 from stepwell.database.database import SqlDatabase
 from stepwell.errors import ThreadBusyError
-from stepwell.payments.sql import threads as paying_threads
+from stepwell.payments.ledger.sql import threads as paying_threads
 from stepwell.sql import Connection
 
 SLICE_ROWS = 200

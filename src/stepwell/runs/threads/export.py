@@ -22,13 +22,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
-from stepwell.audit.vault import EvidenceVault
 from stepwell.clock import Clock, timestamp
 from stepwell.database.persistence import Persistence
 from stepwell.database.records.repository import Repository
 from stepwell.database.records.types import AssistantFilter, Page, ThreadFilter
 from stepwell.database.types import Assistant, Thread
 from stepwell.errors import ConfigurationError, EvidenceDamagedError, EvidenceMissingError, NotFoundError
+from stepwell.research.audit.vault import EvidenceVault
 from stepwell.runs.threads.state import ThreadStates
 from stepwell.state.wire import encode
 

@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from stepwell.database.records.types import Page
 from stepwell.database.types import CancelAction, RunStatus
+from stepwell.payments.http.in_band import InBand, pay_in_band
 from stepwell.server.login.principal import Principal
-from stepwell.server.paying_in_band import InBand, pay_in_band
 from stepwell.server.policy import policy, stream_policy
 from stepwell.server.request_keys import OnceKey
 from stepwell.server.responses import (

@@ -9,8 +9,8 @@ from pydantic import Field
 from starlette.responses import Response
 
 from stepwell.database.types import CancelAction
+from stepwell.payments.http.in_band import InBand, pay_in_band
 from stepwell.server.login.principal import Principal
-from stepwell.server.paying_in_band import InBand, pay_in_band
 from stepwell.server.policy import policy, stream_policy
 from stepwell.server.request_keys import OnceKey
 from stepwell.server.responses import (

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
 
 from stepwell.database.documents.book import GrowingText
-from stepwell.runs.paying import refuse_token
+from stepwell.payments.gate import refuse_token
 from stepwell.runs.threads.snapshots import ShowValues
 from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal

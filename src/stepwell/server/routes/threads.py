@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from stepwell.database.records.types import Page
 from stepwell.database.types import Thread
-from stepwell.runs.paying import refuse_token
+from stepwell.payments.gate import refuse_token
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
 from stepwell.server.request_keys import OnceKey

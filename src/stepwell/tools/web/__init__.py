@@ -10,6 +10,6 @@ transport    `Web.send`: the only way out; `public_web` is the real one
 addresses    where a request may go
 ```
 
-Everything above `transport` runs unchanged on `stepwell.testing.web`. Rules to keep: no other module opens a connection; no URL
+Everything above `transport` runs unchanged on `stepwell.demo.web`. Rules to keep: no other module opens a connection; no URL
 contains a secret, because URLs are recorded.
 """

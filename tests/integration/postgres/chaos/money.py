@@ -6,10 +6,10 @@ from pathlib import Path
 
 from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.payments.configuration import Charging
+from stepwell.payments.gate import Cashier
 from stepwell.payments.meter import WalletMeter
 from stepwell.payments.pricing import FlatPrice
-from stepwell.payments.wallet import Wallet
-from stepwell.runs.paying import Cashier
+from stepwell.payments.wallet.wallet import Wallet
 from stepwell.settings import Secret
 from stepwell.testing import MemoryMint
 

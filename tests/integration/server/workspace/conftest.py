@@ -19,8 +19,6 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from tests.integration.server.conftest import Server, serve
 
-from stepwell.apps.workspace.agent import WRITE_OPERATIONS_APPROVAL, build_agent
-from stepwell.apps.workspace.places import InBucket, InFolder, Place
 from stepwell.backends.objects import Patience, open_bucket
 from stepwell.backends.objects.grants import make_grants
 from stepwell.clock import Clock, SystemClock
@@ -28,13 +26,15 @@ from stepwell.database.access import AccessRecords
 from stepwell.database.sqlite.database import Database
 from stepwell.server.login.api_keys import make_key
 from stepwell.server.settings import ServerSettings
-from stepwell.server.workspace.place import Workspace
-from stepwell.server.workspace.shares import Shares
-from stepwell.server.workspace.uploads import Uploads
 from stepwell.settings import Settings
 from stepwell.testing import ScriptedModel, call
 from stepwell.testing.objects import FakeObjectStore
 from stepwell.testing.scripted.asked import Asked
+from stepwell.workspace.agent import WRITE_OPERATIONS_APPROVAL, build_agent
+from stepwell.workspace.files.place import Workspace
+from stepwell.workspace.files.shares import Shares
+from stepwell.workspace.files.uploads import Uploads
+from stepwell.workspace.places import InBucket, InFolder, Place
 
 ASKING = ServerSettings(always_ask=True)
 QUICK = Patience(first_pause_s=0.002, longest_pause_s=0.05)

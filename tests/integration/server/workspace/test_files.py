@@ -14,13 +14,13 @@ import pytest
 from tests.contract.suites.maintenance import MovableClock
 from tests.integration.server.workspace.conftest import Space, bucket_of, open_space, say
 
-from stepwell.apps.workspace.places import InFolder, Place
 from stepwell.backends.protocol import BackendProtocol
 from stepwell.backends.whole_files import Base, FileFacts, WholeFiles
 from stepwell.errors import NotFoundError, VersionConflictError
 from stepwell.server.settings import ServerSettings
-from stepwell.server.workspace import uploads
 from stepwell.testing.objects import FakeObjectStore
+from stepwell.workspace.files import uploads
+from stepwell.workspace.places import InFolder, Place
 
 FILES = "/api/workspace/files"
 UPLOADS = "/api/workspace/uploads"

@@ -13,8 +13,8 @@ from langgraph.graph import START, StateGraph
 
 from stepwell import create_deep_agent
 from stepwell.cli.chat.loop import Chat
-from stepwell.cli.dialogue.graph_session import GraphConversations
-from stepwell.cli.dialogue.terminal import Terminal
+from stepwell.terminal.dialogue.graph_session import GraphConversations
+from stepwell.terminal.dialogue.terminal import Terminal
 from stepwell.testing import ScriptedModel, call, fail, reply, say
 
 

@@ -16,8 +16,8 @@ from langgraph.types import interrupt
 from stepwell.cli import main
 from stepwell.cli.chat.loop import Chat
 from stepwell.cli.chat.project import FolderProject
-from stepwell.cli.dialogue.graph_session import GraphConversations, GraphSession
-from stepwell.cli.dialogue.terminal import Terminal
+from stepwell.terminal.dialogue.graph_session import GraphConversations, GraphSession
+from stepwell.terminal.dialogue.terminal import Terminal
 
 ROOT = Path(__file__).parents[4]
 WRITE = {

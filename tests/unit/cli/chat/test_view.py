@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 
 from stepwell.cli.chat.view import ChatView
-from stepwell.cli.dialogue.session import StreamPart
-from stepwell.cli.dialogue.terminal import Terminal
+from stepwell.terminal.dialogue.session import StreamPart
+from stepwell.terminal.dialogue.terminal import Terminal
 
 
 def piece(task: str, text: str) -> StreamPart:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from stepwell.cli.database_place import PostgresPlace, database_place
-from stepwell.cli.operator.database_file import database_file
 from stepwell.errors import ConfigurationError
 from stepwell.settings import Settings
+from stepwell.terminal.database_file import database_file
+from stepwell.terminal.database_place import PostgresPlace, database_place
 
 SETTINGS = Settings(data_dir=Path("/data"))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stepwell.audit.signing import KEY_FILE, SigningKey
 from stepwell.cli.operator.doctor import describe_evidence_key
+from stepwell.research.audit.signing import KEY_FILE, SigningKey
 from stepwell.settings import Settings
 
 

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from stepwell.cli import main
-from stepwell.database.ledger import DatabaseLedger
 from stepwell.database.sqlite.database import Database
 from stepwell.database.sqlite.process_lock import ProcessLock
 from stepwell.payments.cashu.tokens import decode_token
-from stepwell.payments.wallet import Wallet
+from stepwell.payments.ledger.database import DatabaseLedger
+from stepwell.payments.wallet.wallet import Wallet
 from stepwell.testing import MemoryMint
 
 SEED = "0f" * 32

@@ -13,9 +13,9 @@ from typing import Any
 import orjson
 import pytest
 
-from stepwell.audit.trail import NewEntry
 from stepwell.database.queue.types import Admission, ClaimedRun
 from stepwell.database.types import SYSTEM, Assistant, ModelUsage, Run, RunOutcome, RunRequest
+from stepwell.research.audit.trail import NewEntry
 
 from .thread_world import ANN, BOB, World, open_world
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.testing.web.injections import INJECTIONS
+from stepwell.demo.web.injections import INJECTIONS
 from stepwell.tools.web.fencing import fence
 
 FENCE = re.compile(r"\[(end of )?untrusted text ([0-9a-f]{16})\]")

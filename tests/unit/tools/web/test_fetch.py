@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.growth import assert_linear
 
+from stepwell.demo.web import ScriptedWeb, answer
+from stepwell.demo.web.rendering import html, pdf
 from stepwell.errors import FetchFailedError, FetchRefusedError, WebError
-from stepwell.testing.web import ScriptedWeb, answer
-from stepwell.testing.web.rendering import html, pdf
 from stepwell.tools.web.documents.visible import normalise
 from stepwell.tools.web.fetch import PageFetcher
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from tests.support.growth import assert_linear
 
+from stepwell.demo.web import ScriptedWeb, answer
 from stepwell.errors import FetchFailedError
-from stepwell.testing.web import ScriptedWeb, answer
 from stepwell.tools.web.addresses import read_url
 from stepwell.tools.web.robots import RobotsBook
 from stepwell.tools.web.robots_rules import parse

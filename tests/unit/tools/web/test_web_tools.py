@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from stepwell.demo.web import ScriptedWeb, answer
+from stepwell.demo.web.search_pages import bot_check
 from stepwell.errors import ToolUseError
-from stepwell.testing.web import ScriptedWeb, answer
-from stepwell.testing.web.search_pages import bot_check
 from stepwell.tools.effects import effect_of
 from stepwell.tools.web.fetch import FetchedPage, PageFetcher
 from stepwell.tools.web.search.chain import SearchChain

@@ -159,7 +159,7 @@ CREATE TABLE effects (
   PRIMARY KEY (thread_id, key)
 ) WITHOUT ROWID;
 
--- What a research thread fetched, and what it did: see stepwell.audit.
+-- What a research thread fetched, and what it did: see stepwell.research.audit.
 CREATE TABLE evidence (
   thread_id TEXT NOT NULL,
   sha256    TEXT NOT NULL,

@@ -12,11 +12,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from tests.support.growth import assert_linear
 
+from stepwell.demo.web import ScriptedWeb, answer, world_pages
+from stepwell.demo.web.search_pages import Mode, bot_check, engine_reply
+from stepwell.demo.web.serving import Received
 from stepwell.errors import FetchFailedError, ToolUseError
 from stepwell.settings import Secret
-from stepwell.testing.web import ScriptedWeb, answer, world_pages
-from stepwell.testing.web.search_pages import Mode, bot_check, engine_reply
-from stepwell.testing.web.serving import Received
 from stepwell.tools.web.reader_pool import ReaderPool
 from stepwell.tools.web.search.engines import brave, duckduckgo, google_cse, tavily
 from stepwell.tools.web.search.engines.asking import retry_after_s, usable_results

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from stepwell.demo.web import ScriptedWeb
 from stepwell.errors import ConfigurationError
 from stepwell.settings import Settings
-from stepwell.testing.web import ScriptedWeb
 from stepwell.tools.web.search.cache import SearchCache
 from stepwell.tools.web.search.chain import SearchChain
 from stepwell.tools.web.search.choice import search_chain

@@ -1,1 +1,0 @@
-"""The smallest application: a deep agent with its default tools, on whatever model is available."""

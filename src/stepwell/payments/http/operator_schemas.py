@@ -1,0 +1,182 @@
+"""Money as an operator sees it on the wire. No token is in it, except that of a payout."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from stepwell.payments.http.wallet_schemas import FundingId
+from stepwell.payments.states import EntryKind, FundingState, OperationState, SessionState
+from stepwell.server.schemas.fields import Body
+
+
+class PayoutAsk(Body):
+    """Earnings to take out, or an earlier payout to see again. With neither, those of the only mint that is accepted."""
+
+    mint: Annotated[str | None, Field(max_length=2048, description="The mint whose earnings are taken out")] = None
+    payout_id: Annotated[FundingId | None, Field(description="An earlier payout that is not spent yet; without a mint")] = None
+
+
+class SessionOfAll(BaseModel):
+    """A payer's session. Amounts are sats."""
+
+    funding_id: str
+    owner: str
+    state: SessionState
+    mint: str
+    funded: int
+    spent: int
+    balance: int
+    reserved: int
+    refunded: int
+    fees: int
+    ceiling: int | None
+    lost_answers: int
+    ending: bool = Field(description="Its last thread is gone: the next sweep pays it back")
+    reason: str | None
+    created_at: datetime
+    touched_at: datetime
+
+
+class FundedToken(BaseModel):
+    """A token that was handed in for a session, by its hash."""
+
+    fingerprint: str
+    state: FundingState
+    amount_sats: int
+    fee_sats: int
+    reason: str | None
+
+
+class RefundOfAll(BaseModel):
+    """A payer's refund, without its token. `spent`: its mint says so."""
+
+    refund_id: str
+    funding_id: str
+    owner: str
+    mint: str
+    amount_sats: int
+    spent: bool
+    made_at: datetime
+
+
+class StatementEntry(BaseModel):
+    """A line of the ledger. `key` names the call or the swap that it is about."""
+
+    seq: int
+    kind: EntryKind
+    amount_sats: int
+    key: str
+    at: datetime
+
+
+class StatementResponse(SessionOfAll):
+    """A session with its tokens, its refund and its lines; `next` is the `after` of the next page."""
+
+    tokens: list[FundedToken]
+    refund: RefundOfAll | None
+    history: list[StatementEntry]
+    next: int | None
+
+
+class DebtResponse(BaseModel):
+    """What payers could ask for at one mint: how many there are of each, and their sats."""
+
+    mint: str
+    sessions: int
+    balances_sats: int
+    tokens: int
+    tokens_sats: int
+    refunds: int
+    refunds_sats: int
+    total_sats: int
+
+
+class OwedResponse(BaseModel):
+    """What payers are owed, and the refunds that wait to be fetched."""
+
+    total_sats: int
+    mints: list[DebtResponse]
+    refunds: list[RefundOfAll]
+
+
+class OperationResponse(BaseModel):
+    """A swap at a mint."""
+
+    operation_id: str
+    kind: Literal["redeem", "settle"]
+    state: OperationState
+    reason: str | None
+    funding_id: str
+    owner: str
+    mint: str
+    amount_sats: int
+    fee_sats: int
+    begun_at: datetime
+
+
+class AuditTotals(BaseModel):
+    """Sums over everything, in sats."""
+
+    credits: int
+    charges: int
+    refunds: int
+    fees: int
+    balances: int
+    session_proofs: int
+    earned_proofs: int
+    paid_out: int
+
+
+class MintAuditResponse(BaseModel):
+    """One mint's money. `spent_elsewhere_sats` is null where it could not be asked, and `trouble` says why."""
+
+    mint: str
+    for_payers_sats: int
+    earned_sats: int
+    spent_elsewhere_sats: int | None
+    trouble: str | None
+
+
+class AuditResponse(BaseModel):
+    """Whether the money is all there."""
+
+    adds_up: bool
+    spent_elsewhere_sats: int
+    totals: AuditTotals
+    mints: list[MintAuditResponse]
+
+
+class PayoutLine(BaseModel):
+    """Earnings that were taken out, without their token."""
+
+    payout_id: str
+    mint: str
+    amount_sats: int
+    spent: bool
+    made_at: datetime
+
+
+class PayoutResponse(PayoutLine):
+    """Earnings as a token. `left_sats` did not fit into it, and can be paid out next."""
+
+    token: str
+    left_sats: int
+
+
+class RecoveryResponse(BaseModel):
+    """How many swaps still wait for their mint, and how many have an unknown outcome."""
+
+    waiting: int
+    unknown: int
+
+
+class SweepResponse(BaseModel):
+    """What a sweep did: sessions ended, calls released that never came back, tokens found to be spent, and what could not be done now."""
+
+    refunded: int
+    released: int
+    claimed: int
+    failed: int

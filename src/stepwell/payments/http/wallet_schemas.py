@@ -1,0 +1,154 @@
+"""Money on the wire. Amounts are whole sats. Tokens come in by `validate` and `fund`, and leave by `claim` only."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, Field
+
+from stepwell.payments.states import EntryKind, SessionState
+from stepwell.server.schemas.fields import Body
+
+if TYPE_CHECKING:  # a server without the extra `payments` describes these routes too
+    from stepwell.payments.ledger.ledger import Entry, Session
+
+Token = Annotated[str, Field(min_length=1, max_length=1_000_000, description="A Cashu token: cashuA… or cashuB…")]
+FundingId = Annotated[str, Field(min_length=1, max_length=256)]
+Sats = Annotated[int, Field(ge=0, le=2**53 - 1)]
+
+
+class TokenValidate(Body):
+    """A token to look at."""
+
+    token: Token
+
+
+class TokenFund(Body):
+    """A token to keep for a session, a new one or one to top up."""
+
+    token: Token
+    funding_id: FundingId | None = None
+    ceiling_sats: Annotated[Sats | None, Field(description="The most that may ever be spent, over all top-ups")] = None
+    refund_pubkey: Annotated[str | None, Field(max_length=130, description="The rest is locked to this key (NUT-11)")] = None
+
+
+class RefundAsk(Body):
+    """A session to end."""
+
+    funding_id: FundingId
+
+
+class RefundClaim(Body):
+    """A refund to fetch."""
+
+    refund_id: FundingId
+
+
+class ValuationResponse(BaseModel):
+    """What a token is worth. `code` and `detail` say why it would not be taken."""
+
+    ok: bool
+    amount_sats: int | None = None
+    fee_sats: int | None = None
+    net_sats: int | None = None
+    mint: str | None = None
+    unit: str | None = None
+    code: str | None = None
+    detail: str | None = None
+
+
+class FundResponse(BaseModel):
+    """The session that a token is in now. Nothing is taken before the first call."""
+
+    funding_id: str
+    net_sats: int
+    state: SessionState
+
+
+class BalanceResponse(BaseModel):
+    """How a session stands. `funded` is what was redeemed; `waiting` are tokens that nothing was taken of yet."""
+
+    funding_id: str
+    funded: int
+    waiting: int
+    reserved: int
+    spent: int
+    fees: int
+    refunded: int
+    balance: int
+    ceiling: int | None
+    lost_answers: int
+    state: SessionState
+    mint: str
+    created_at: datetime
+    touched_at: datetime
+    refund_id: str | None = None
+    price: dict[str, Any]
+
+
+class RefundResponse(BaseModel):
+    """What is left of a session, ready to be fetched."""
+
+    refund_id: str
+    amount_sats: int
+    state: SessionState
+
+
+class ClaimedRefund(BaseModel):
+    """The refund itself. Asking again gives the same token, until the mint says that it is spent."""
+
+    token: str
+    amount_sats: int
+
+
+class PricingResponse(BaseModel):
+    """What model calls cost, where, and in whose money."""
+
+    charged: bool = Field(description="False: everything here is free")
+    unit: str = "sat"
+    price: dict[str, Any] | None = None
+    graphs: list[str] = []
+    mints: list[str] = []
+    deposit_sats: int | None = None
+
+
+class EntryResponse(BaseModel):
+    """A line of the ledger. A `void` takes a charge back whose answer was lost."""
+
+    seq: int
+    funding_id: str
+    kind: EntryKind
+    amount_sats: int
+    at: datetime
+
+
+def entry_wire(entry: Entry) -> dict[str, Any]:
+    return {
+        "seq": entry.seq,
+        "funding_id": entry.session_id,
+        "kind": entry.kind,
+        "amount_sats": entry.amount,
+        "at": entry.at,
+    }
+
+
+def balance_wire(session: Session, waiting: int, refund_id: str | None, price: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "funding_id": session.session_id,
+        "funded": session.credits,
+        "waiting": waiting,
+        "reserved": session.reserved,
+        "spent": session.spent,
+        "fees": session.fees,
+        "refunded": session.refunded,
+        "balance": session.balance,
+        "ceiling": session.ceiling,
+        "lost_answers": session.lost_answers,
+        "state": session.state,
+        "mint": session.mint,
+        "created_at": session.created_at,
+        "touched_at": session.touched_at,
+        "refund_id": refund_id,
+        "price": price,
+    }

@@ -1,0 +1,1 @@
+"""The books: who has paid, what is reserved, charged and given back."""

@@ -1,0 +1,1 @@
+"""Tokens in and out: the wallet, and its exchanges with mints."""

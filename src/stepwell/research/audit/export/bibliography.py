@@ -1,0 +1,97 @@
+"""The sources of a report for reference managers: BibTeX, and CSL-JSON, which Zotero, Pandoc and others read.
+
+It contains only what is stored: title, address, the day it was fetched, the cited pages, the hash of the bytes. Authors and dates of
+publication are not guessed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from stepwell.research.audit.evidence import Source
+from stepwell.research.audit.export.dossier import Dossier, clean
+from stepwell.research.audit.writing.references import address, cited_pages
+
+# Characters that are commands in TeX, and how to write them literally.
+_TEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
+        "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", '"': "''", "\n": " ",
+    }
+)  # fmt: skip
+
+
+def to_bibtex(dossier: Dossier) -> bytes:
+    """An `@online` entry per source with an address, an `@misc` per source from the user's device."""
+    return ("\n\n".join(_bibtex_entry(*each) for each in _cited(dossier)) + "\n").encode()
+
+
+def to_csl_json(dossier: Dossier) -> bytes:
+    """A list of items in the form of the Citation Style Language."""
+    items = [_csl_item(*each) for each in _cited(dossier)]
+    return (json.dumps(items, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def _cited(dossier: Dossier) -> Iterator[tuple[str, Source, list[int]]]:
+    """Each source that a sentence of the report cites, in order of first mention, with a key and its cited pages."""
+    shown = [claim for claim in dossier.claims if claim.verdict in ("supported", "partial")]
+    quotes = [quote for claim in shown for quote, _ in dossier.cited(claim)]
+    pages = cited_pages(quotes, dossier.evidence.sources)
+    for source_id in dict.fromkeys(quote.source_id for quote in quotes):
+        source = dossier.evidence.sources[source_id]
+        yield _key(source), source, pages.get(source_id, [])
+
+
+def _key(source: Source) -> str:
+    """`example_org_s3`: letters that every program accepts, and the source's id to make it unique."""
+    name = urlsplit(source.final_url or "").hostname or source.title
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return f"{re.sub(r'[^a-z0-9]+', '_', plain).strip('_')[:40] or 'source'}_{source.source_id}"
+
+
+def _bibtex_entry(key: str, source: Source, pages: list[int]) -> str:
+    where = address(source)
+    fields = {
+        "title": f"{{{_tex(_title(source))}}}",
+        # Inside \url nothing is escaped except what would end the field.
+        "url": where.replace("{", "%7B").replace("}", "%7D") if where else "",
+        "urldate": source.fetched_at[:10],
+        "pages": ", ".join(map(str, pages)),
+        "note": f"sha256 {source.bytes_sha256}" if where else f"From the device of whoever asked. sha256 {source.bytes_sha256}",
+    }
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+    return "\n".join([f"@{'online' if where else 'misc'}{{{key},", *lines, "}"])
+
+
+def _csl_item(key: str, source: Source, pages: list[int]) -> dict[str, object]:
+    where = address(source)
+    item: dict[str, object] = {"id": key, "type": "webpage" if where else "document", "title": _title(source)}
+    if where:
+        item["URL"] = where
+    if fetched := _day(source.fetched_at):
+        item["accessed"] = {"date-parts": [fetched]}
+    if pages:
+        item["page"] = ", ".join(map(str, pages))
+    item["note"] = f"sha256 {source.bytes_sha256}"
+    return item
+
+
+def _title(source: Source) -> str:
+    return " ".join(clean(source.title).split()) or source.source_id
+
+
+def _day(stamp: str) -> list[int] | None:
+    try:
+        day = datetime.fromisoformat(stamp)
+    except ValueError:  # someone else's bundle may contain anything here
+        return None
+    return [day.year, day.month, day.day]
+
+
+def _tex(text: str) -> str:
+    return text.translate(_TEX)

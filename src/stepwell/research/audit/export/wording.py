@@ -1,0 +1,129 @@
+"""The words that all formats share, so that they say the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from stepwell.research.audit.evidence import Claim, Quote, Source, Verdict
+from stepwell.research.audit.export.dossier import EXTRACTIVE, EXTRACTIVE_NOTE, Dossier, clean
+from stepwell.research.audit.trail import Entry
+from stepwell.research.audit.writing.references import SOURCES_HEADING
+
+VERDICT_WORDS: dict[Verdict, str] = {
+    "supported": "Supported",
+    "partial": "Partly supported",
+    "unsupported": "Not supported",
+    "contradicted": "Contradicted",
+}
+SOURCES_TITLE = SOURCES_HEADING.lstrip("# ")
+HOW_TO_CHECK = (
+    "Every quote stands word for word in the stored text of its source, at the place given. "
+    "The command stepwell verify checks that, and everything else here, on the bundle that this document was made from."
+)
+
+
+WRITTEN_NOTE = (
+    "A model wrote this report. A program compared every sentence with the quotes that it cites, and marked or left out what they do not "
+    "bear out; whether the sources are right, it cannot tell."
+)
+
+
+def title_of(dossier: Dossier) -> str:
+    return dossier.question or "Research report"
+
+
+def about(dossier: Dossier) -> list[str]:
+    """The lines under the title."""
+    lines = [
+        EXTRACTIVE_NOTE if dossier.mode == EXTRACTIVE else WRITTEN_NOTE,
+        f"Asked {dossier.asked_at}. Trail {dossier.head}.",
+    ]
+    lines += dossier.checked
+    return [*lines, elsewhere_line(len(dossier.elsewhere))] if dossier.elsewhere else lines
+
+
+def elsewhere_line(count: int) -> str:
+    return f"The trail also holds {_many(count, 'entry', 'entries')} of other branches of the thread; this report does not rest on them."
+
+
+def count_of_verdicts(dossier: Dossier) -> str:
+    count = Counter(claim.verdict for claim in dossier.claims)
+    return ", ".join(f"{count[verdict]} {words.lower()}" for verdict, words in VERDICT_WORDS.items() if count[verdict])
+
+
+def claim_line(claim: Claim) -> str:
+    return f"{VERDICT_WORDS[claim.verdict]}: {clean(claim.text)}"
+
+
+def quote_place(quote: Quote, source: Source) -> str:
+    return f"{quote.quote_id} · {source.source_id}, {place_in_text(quote, source)}"
+
+
+def place_in_text(quote: Quote, source: Source) -> str:
+    """`page 4, characters 120 to 180`: with the page if the document has pages."""
+    page = source.page_at(quote.start)
+    return f"{f'page {page}, ' if page else ''}characters {quote.start} to {quote.end}"
+
+
+def source_title(source: Source) -> str:
+    return clean(source.title) or source.final_url or source.url or source.source_id
+
+
+def source_facts(source: Source) -> list[tuple[str, str]]:
+    """Name and value of what is known about a source's origin."""
+    facts = [
+        ("fetched", source.fetched_at),
+        ("sha256", source.bytes_sha256),
+        ("text sha256", source.text_sha256),
+        ("type", clean(source.media_type)),
+        ("status", str(source.status) if source.status else ""),
+        ("found by", source.engine or ""),
+        ("robots.txt", source.robots if source.robots != "n/a" else ""),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+def step_line(step: dict[str, Any]) -> str:
+    done = f": {step['output']}" if step.get("output") else ""
+    return clean(f"{step.get('tool', '')} “{step.get('input', '')}”{done}")
+
+
+def approval_line(entry: Entry) -> str:
+    decision = str(entry.data.get("decision", ""))
+    reason = str(entry.data.get("reason") or "")
+    return clean(f"{entry.at}: {decision}{f', {reason}' if reason else ''}")
+
+
+def receipt_rows(dossier: Dossier) -> Iterator[tuple[str, str, str, str]]:
+    """When, where to, how much, why."""
+    for request in dossier.receipt.get("requests", ()):
+        asked = f"{request['model']} ({request.get('host') or 'where is not known'})" if request.get("model") else None
+        where = clean(f"{request.get('method') or ''} {asked or request.get('url') or ''}".strip())
+        why = clean(str(request.get("why") or "")) + (" (sent again)" if request.get("resend") else "")
+        yield str(request.get("at") or ""), where, f"{request.get('bytes') or 0}", why
+
+
+def receipt_total(dossier: Dossier) -> str:
+    totals = dossier.receipt.get("totals", {})
+    return f"{_many(totals.get('requests', 0), 'request')}, {_many(totals.get('bytes', 0), 'byte')} left the machine."
+
+
+def refused_rows(dossier: Dossier) -> Iterator[tuple[str, str, str]]:
+    """When, where it would have gone, why it did not."""
+    for refusal in dossier.receipt.get("refused", ()):
+        where = clean(str(refusal.get("url") or "a step of the plan"))
+        rule = clean(str(refusal.get("rule") or ""))
+        reason = clean(str(refusal.get("reason") or ""))
+        yield str(refusal.get("at") or ""), where, reason if rule in reason else f"{rule}: {reason}"
+
+
+def refused_total(dossier: Dossier) -> str:
+    """Empty if nothing was refused."""
+    count = len(dossier.receipt.get("refused", ()))
+    return f"{_many(count, 'request')} {'was' if count == 1 else 'were'} refused and not sent." if count else ""
+
+
+def _many(count: int, thing: str, things: str = "") -> str:
+    return f"{count:,} {thing if count == 1 else things or f'{thing}s'}"

@@ -1,0 +1,259 @@
+"""Finds words that a claim adds to what the quotes say, or puts in place of others.
+
+A figure, a name or a date can be looked up; the quotes must also say every other word of a claim, in one of its forms or as an everyday
+synonym. Attributions ("records show that") add nothing, nor do words that only carry a sentence ("made", "roughly"). So a claim that
+shares only names with its quotes never passes as plain, whatever a judge says.
+
+One single word may be a synonym that we do not know, if the quotes contain the rest firmly: with a figure, or many words close together.
+That does not hold for a word inserted into what a quote says (`find_inserted`) or put in place of another (`frames`). A quote in another
+language settles only the words that it shares with the claim: "destroyed" and "geöffnet" may be synonyms or opposites, and no list here
+can tell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+
+from stepwell.research.audit.facts.directions import compares, pairs_of
+from stepwell.research.audit.facts.frames import find_replaced, key
+from stepwell.research.audit.facts.names import acronyms_of, stands_for
+from stepwell.research.audit.facts.negations import DENYING
+from stepwell.research.audit.facts.qualifiers import base_of
+from stepwell.research.audit.facts.references import speaking_of
+from stepwell.research.audit.facts.roots import pieces, root
+from stepwell.research.audit.facts.statement import Finding, Statement
+from stepwell.research.audit.facts.synonyms import meanings
+from stepwell.research.audit.facts.words import Word, is_function, language, stem, words
+
+_FIRM = 6
+"""If a quoted sentence contains this many words and names of a claim, it supports one more word that is not there."""
+_TOGETHER = 2 / 3
+_REPORTING_WORDS = (
+    "accord article claim confirm describe document explain give given list mention note page publish quote read record report say said "
+    "show source state survey tell told text write wrote written"
+)
+_CARRYING_WORDS = (
+    "make makes made making take takes took taken get gets got go goes went gone come comes came become became hold held stand "
+    "stands stood lie lies stay stayed remain remained amount amounted total located situated called named known around roughly "
+    "approximately nearly almost circa altogether respectively currently today now namely one possess possesses possessed"
+)
+_REPORTING = frozenset(stem(word) for word in _REPORTING_WORDS.split())
+_CARRYING = frozenset(stem(word) for word in _CARRYING_WORDS.split())
+_OPENING_WORDS = 5
+"""An attribution is among the first words of a sentence, or before "that"."""
+_SAYING = re.compile(
+    r"(?:it (?:turns|turned) out|it (?:is|was) \w+ed|to be \w+|in (?:short|fact|sum|total|all|particular|other words))\b,?(?: that)?",
+    re.IGNORECASE,
+)
+"""How a sentence may begin before it says anything."""
+
+
+def match_additions(claim: Statement, quotes: Sequence[Statement], cited: int = 1) -> Iterator[Finding]:
+    """A finding per run of words that the quotes do not say. `cited` is how many quotes the sentences come from."""
+    told = told_words(claim)
+    if is_translated(claim, quotes):
+        yield from _find_untold(told, quotes)
+        return
+    said = [families(quote.text) for quote in speaking_of(claim, quotes)]
+    anywhere = frozenset[str]().union(*said)
+    compared = (
+        pairs_of(claim.text) & {pair for quote in quotes for pair in pairs_of(quote.text)}
+        if compares(claim.text)
+        else frozenset()
+    )
+    short = acronyms_of(" ".join(quote.text for quote in quotes))
+    new = [
+        list(run)
+        for is_new, run in groupby(told, lambda word: not (is_said(word.text, anywhere) or pairs_of(word.text) & compared))
+        if is_new
+    ]
+    new = [
+        run for run in new if not stands_for([word.text for word in run], short) and not _is_introduced(claim.text, run, short)
+    ]
+    if not new:
+        yield from _find_scattered(told, said, cited)
+        return
+    if len(new) == 1 and len(new[0]) == 1 and _is_borne_out(claim, told, new[0][0], said, quotes):
+        return
+    for run in new:
+        yield _name_run(claim, run, quotes)
+
+
+def _find_untold(told: Sequence[Word], quotes: Sequence[Statement]) -> Iterator[Finding]:
+    """A finding if words of the claim are in no quote, and the quotes are in another language."""
+    anywhere = frozenset[str]().union(*(families(quote.text) for quote in quotes))
+    unsettled = list(dict.fromkeys(word.text for word in told if not is_said(word.text, anywhere)))
+    if unsettled:
+        shown = ", ".join(unsettled)[:_MAX_SHOWN]
+        yield Finding("unsettled", f"the source is in another language, which leaves open: {shown}")
+
+
+_MAX_SHOWN = 60
+
+
+def told_words(claim: Statement) -> list[Word]:
+    """The words that say something about those the claim names: no figures, dates, names, or words that only carry the sentence."""
+    facts = _places(claim) | {place for match in DENYING.finditer(claim.text) for place in range(*match.span())}
+    return [word for word in _own_words(claim) if word.start not in facts and not word.text[0].isdigit()]
+
+
+def share_said(claim: Statement, quotes: Sequence[Statement]) -> float:
+    """The share of those words that the quotes have, except those that only say what it is about ("the Selvik *observatory* is")."""
+    anywhere = frozenset[str]().union(*(families(quote.text) for quote in quotes))
+    whom = [name.end for name in claim.names]
+    told = [
+        word
+        for word in told_words(claim)
+        if not (any(word.start - end == 1 for end in whom) and _AUXILIARY.match(claim.text, word.end))
+    ]
+    return sum(is_said(word.text, anywhere) for word in told) / len(told) if told else 0.0
+
+
+_AUXILIARY = re.compile(r" (?:is|was|are|were|has|had|have|will|can|may)\b")
+
+
+def families(text: str) -> frozenset[str]:
+    """The possible meanings of the words of a text; words with hyphens whole and in parts."""
+    spoken = [piece for word in words(text) for piece in pieces(word.text)]
+    return frozenset(each for piece in spoken for each in (*meanings(piece), root(base_of(piece))))
+
+
+def is_said(word: str, spoken: Set[str]) -> bool:
+    parts = pieces(word)
+    if len(parts) > 1:
+        return root(parts[-1]) in spoken or all(is_function(part) or meanings(part) & spoken for part in parts[:-1])
+    return bool(meanings(word) & spoken) or root(base_of(word)) in spoken
+
+
+def is_translated(claim: Statement, quotes: Sequence[Statement]) -> bool:
+    """Whether the quotes are in another language than the claim."""
+    ours, theirs = language(claim.text), language(" ".join(quote.text for quote in quotes))
+    return bool(ours and theirs and ours != theirs)
+
+
+def _own_words(claim: Statement) -> list[Word]:
+    saying = _SAYING.match(claim.text)
+    begins = saying.end() if saying else 0
+    spoken = [word for word in words(claim.text) if word.start >= begins]
+    return [
+        word
+        for place, word in enumerate(spoken)
+        if not is_function(word.text) and stem(word.text) not in _CARRYING and not _reports(claim.text, spoken, place)
+    ]
+
+
+def _reports(text: str, spoken: Sequence[Word], place: int) -> bool:
+    word = spoken[place]
+    if stem(word.text) not in _REPORTING:
+        return False
+    return place < _OPENING_WORDS or text[word.end : word.end + 5] == " that" or place == len(spoken) - 1
+
+
+def _places(claim: Statement) -> set[int]:
+    """The places of figures, dates and names: those are looked up separately, in all their forms."""
+    spans = [(figure.start, figure.end) for figure in claim.figures]
+    spans += [(date.start, date.end) for date in claim.dates]
+    spans += [(name.start, name.end) for name in claim.names]
+    return {place for start, end in spans for place in range(start, end)}
+
+
+def _is_introduced(text: str, run: Sequence[Word], short: Set[str]) -> bool:
+    """Whether the words are followed by a short form that the quotes use: "the annual census (AC)"."""
+    follows = _SHORT_FORM.match(text, run[-1].end)
+    return follows is not None and follows[1].casefold() in short and follows[1][0].casefold() == run[0].text[0].casefold()
+
+
+_SHORT_FORM = re.compile(r"(?: \w+)? \(([A-Z][\w-]{1,9})\)")
+
+
+def _name_run(claim: Statement, run: Sequence[Word], quotes: Sequence[Statement]) -> Finding:
+    shown = claim.text[run[0].start : run[-1].end][:80]
+    other = find_replaced(claim.text, run[0], [quote.text for quote in quotes]) if len(run) == 1 else ""
+    return Finding("missing", f"the source says '{other}', not '{shown}'" if other else f"the source does not say '{shown}'")
+
+
+def _is_borne_out(
+    claim: Statement, told: Sequence[Word], new: Word, said: Sequence[Set[str]], quotes: Sequence[Statement]
+) -> bool:
+    """Whether the quotes contain the rest of a sentence so firmly that its one other word may well be a synonym."""
+    rest = [word for word in told if word is not new]
+    shared = [sum(is_said(word.text, each) for word in rest) for each in said]
+    nearest = max(shared, default=0)
+    if claim.figures or (claim.dates and nearest):
+        is_firm = True
+    else:
+        named = {root(part) for name in claim.names for part in name.parts[-1:]}
+        best = max((count + len(named & each) for count, each in zip(shared, said, strict=True) if count == nearest), default=0)
+        is_firm = best >= _FIRM and nearest >= _TOGETHER * len(rest)
+    own = _own_words(claim)
+    return (
+        is_firm
+        and not any(True for _ in find_inserted(claim, own, [word.start == new.start for word in own], quotes))
+        and not find_replaced(claim.text, new, [quote.text for quote in quotes])
+    )
+
+
+def _find_scattered(told: Sequence[Word], said: Sequence[Set[str]], cited: int) -> Iterator[Finding]:
+    """A finding if a claim combines words that are far apart: no two adjacent sentences contain most of them."""
+    left = [word.text for word in told]
+    if len(left) < _FIRM:
+        return
+    windows = [one | two for one, two in pairwise(said)] or list(said)
+    for _ in range(cited):
+        best = max(windows, key=lambda each: sum(is_said(word, each) for word in left), default=frozenset[str]())
+        left = [word for word in left if not is_said(word, best)]
+    if len(left) > (1 - _TOGETHER) * len(told):
+        yield Finding("missing", "the source says these things in different places, and not together")
+
+
+_ENDS = ".,;:!?)–—"
+_VERBS = frozenset(["has", "have", "had", "is", "are", "was", "were", "does", "do", "did"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """The content words of a quoted sentence: which are adjacent and with which verbs between them, the first, and those that end a
+    clause."""
+
+    beside: Mapping[tuple[str, str], frozenset[str]]
+    first: str
+    ending: frozenset[str]
+
+
+def find_inserted(claim: Statement, own: Sequence[Word], is_new: Sequence[bool], quotes: Sequence[Statement]) -> Iterator[Word]:
+    """Single words inserted into what a quote says: "the *only* bridge", "37 *sunny* cities", "*secretly* bought".
+
+    A paraphrase replaces words; an addition puts a word between two that are adjacent in the quote, or after one that ends a clause
+    there. `own` are the claim's content words, `is_new` says for each whether the quotes lack it.
+    """
+    orders = [_order(quote.text) for quote in quotes]
+    for place, word in enumerate(own):
+        opens = place == 0 and claim.text[word.end : word.end + 1] == ","  # "Notably, ..."
+        if is_new[place] and not opens and any(_fits(claim.text, own, place, order) for order in orders):
+            yield word
+
+
+def _fits(text: str, own: Sequence[Word], place: int, order: _Order) -> bool:
+    if place == 0:
+        return len(own) > 1 and key(own[1].text) == order.first
+    before = own[place - 1]
+    if place + 1 == len(own):
+        return key(before.text) in order.ending
+    after = own[place + 1]
+    verbs = order.beside.get((key(before.text), key(after.text)))
+    # A verb that the quote has there and the claim does not was replaced: "has 12" became "counts 12".
+    return verbs is not None and verbs <= _verbs(text[before.end : after.start])
+
+
+def _order(text: str) -> _Order:
+    own = [word for word in words(text) if not is_function(word.text)]
+    beside = {(key(one.text), key(two.text)): _verbs(text[one.end : two.start]) for one, two in pairwise(own)}
+    ending = [key(word.text) for word in own if text[word.end : word.end + 1] in _ENDS]
+    return _Order(beside, key(own[0].text) if own else "", frozenset(ending))
+
+
+def _verbs(text: str) -> frozenset[str]:
+    return frozenset(word.text.casefold() for word in words(text)) & _VERBS

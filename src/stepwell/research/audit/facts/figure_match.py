@@ -1,0 +1,165 @@
+"""Looks up a claim's figures in the sentences it cites.
+
+```
+same value, same unit or thing, same bound, same subject         found
+same value, but for another name or date, or reversed            contradicted if the source gives that one another value
+other value for the same thing, in a sentence about the same     contradicted
+anything else                                                    missing
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from itertools import pairwise
+
+from stepwell.research.audit.facts.dates import DatePoint
+from stepwell.research.audit.facts.figures import Figure
+from stepwell.research.audit.facts.statement import FOUND, Anchors, Finding, Statement
+from stepwell.research.audit.facts.units import DIMENSION_OF
+from stepwell.research.audit.facts.words import stem
+
+SAME_SUBJECT = 0.5
+_TOLERANCE = Decimal("0.02")
+_ANYBODY_WORDS = "people persons person individuals"
+_PEOPLE_WORDS = (
+    "residents inhabitants patients participants passengers customers pupils students volunteers members visitors spectators "
+    "speakers workers employees users citizens voters guests soldiers refugees singers players"
+)
+_ANYBODY = frozenset(stem(word) for word in _ANYBODY_WORDS.split())
+_PEOPLE = frozenset(stem(word) for word in _PEOPLE_WORDS.split())
+_Candidate = tuple[Statement, Figure]
+
+
+def match_figures(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
+    """One finding per figure of the claim."""
+    candidates = [(quote, figure) for quote in quotes for figure in quote.figures]
+    return [*(_match(claim, figure, candidates) for figure in claim.figures), *_swapped_pairs(claim, quotes)]
+
+
+def _swapped_pairs(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
+    """By 9 votes to 4, and by 4 votes to 9: the same two figures around the same words, in reverse order."""
+    theirs = [(quote, *pair) for quote in quotes for pair in pairwise(quote.figures)]
+    for first, second in pairwise(claim.figures):
+        between = claim.text[first.end : second.start].split()
+        for quote, one, two in theirs:
+            if first.values == two.values != second.values == one.values and between == quote.text[one.end : two.start].split():
+                said = claim.text[first.start : second.end]
+                yield Finding("contradicted", f"the claim says '{said}', the source '{quote.text[one.start : two.end]}'")
+
+
+def _match(claim: Statement, figure: Figure, candidates: list[_Candidate]) -> Finding:
+    said = f"'{figure.named(claim.text)}'"
+    equal = [(quote, other) for quote, other in candidates if _is_value(figure, other) and _is_same_thing(figure, quote, other)]
+    if equal:
+        return _best([_compare(claim, figure, candidate, candidates) for candidate in equal])
+    for quote, other in candidates:
+        if claim.shared(quote) < SAME_SUBJECT:
+            continue
+        if _is_measured_alike(figure, other) and not figure.values & other.values:
+            return Finding("contradicted", f"the claim says {said}, the source '{other.named(quote.text)}'")
+        if figure.is_same_value(other) and _is_other_unit(figure, other):
+            return Finding("contradicted", f"the claim says {said}, the source '{other.named(quote.text)}': another unit")
+    return Finding("missing", f"the source does not say {said}")
+
+
+def _compare(claim: Statement, figure: Figure, candidate: _Candidate, candidates: list[_Candidate]) -> Finding:
+    quote, other = candidate
+    said = f"'{figure.named(claim.text)}'"
+    if figure.per and other.per and figure.per != other.per:
+        return Finding("contradicted", f"{said} is per {figure.per} in the claim and per {other.per} in the source")
+    if {figure.bound, other.bound} == {"<", ">"}:
+        return Finding("contradicted", f"{said} is an upper bound on one side and a lower bound on the other")
+    if figure.role and other.role and figure.role != other.role:
+        return Finding("contradicted", f"{said} is where it starts on one side and where it ends on the other")
+    mine, theirs = claim.anchors(figure), quote.anchors(other)
+    if mine.names and theirs.names and (not mine.names & theirs.names or _stands_elsewhere(figure, mine, quote, other)):
+        return _of_another("name", said, any(_has_other_value(figure, mine, each, "name") for each in candidates))
+    if mine.dates and theirs.dates and not _meet(mine.dates, theirs.dates):
+        return _of_another("date", said, any(_has_other_value(figure, mine, each, "date") for each in candidates))
+    if _is_of_something_else(claim, figure, quote, other):
+        return Finding("contradicted", f"the source gives {said} for something else, and another figure for this")
+    if figure.bound != other.bound and figure.bound != "~":
+        return Finding("missing", f"{said} is exact on one side and a bound on the other")
+    return FOUND
+
+
+def _of_another(what: str, said: str, has_other_value: bool) -> Finding:
+    if has_other_value:
+        return Finding("contradicted", f"the source gives {said} for another {what}, and another figure for this one")
+    return Finding("missing", f"the source gives {said} for another {what}")
+
+
+def _stands_elsewhere(figure: Figure, mine: Anchors, quote: Statement, found: Figure) -> bool:
+    """Egypt took 44 %, Pakistan 19 %: a name of the claim is in the same sentence, but with another figure of the kind."""
+    theirs = quote.anchors(found).names
+    others = [quote.anchors(other).names - theirs for other in quote.figures if other is not found and _is_rival(figure, other)]
+    return bool(theirs - mine.names) and any(mine.names & other for other in others)
+
+
+def _is_rival(figure: Figure, other: Figure) -> bool:
+    return _is_measured_alike(figure, other) and not figure.values & other.values
+
+
+def _meet(ours: Sequence[DatePoint], theirs: Sequence[DatePoint]) -> bool:
+    """Whether one date of each can be the same day, month or year."""
+    return any(one.is_within(other) or other.is_within(one) for one in ours for other in theirs)
+
+
+def _is_of_something_else(claim: Statement, figure: Figure, quote: Statement, found: Figure) -> bool:
+    """12 % of men and 40 % of women: the claim's words occur with another figure of the sentence, and none with this one."""
+    others = [other for other in quote.figures if _is_rival(figure, other)]
+    measured = claim.next_word(figure)
+    if figure.unit and measured and measured != quote.next_word(found) and measured in map(quote.next_word, others):
+        return True
+    wanted = claim.about(figure) - set(figure.nouns)
+    if wanted & quote.about(found):
+        return False
+    return any(wanted & quote.about(other) for other in others)
+
+
+def _best(findings: list[Finding]) -> Finding:
+    """One quote that supports the claim is enough; otherwise the most serious finding."""
+    if FOUND in findings:
+        return FOUND
+    return next((finding for finding in findings if finding.outcome == "contradicted"), findings[0])
+
+
+def _has_other_value(figure: Figure, mine: Anchors, candidate: _Candidate, what: str) -> bool:
+    quote, other = candidate
+    theirs = quote.anchors(other)
+    same = mine.names & theirs.names if what == "name" else _meet(mine.dates, theirs.dates)
+    return bool(same) and not figure.values & other.values and (_is_measured_alike(figure, other) or not other.nouns)
+
+
+def _is_value(figure: Figure, other: Figure) -> bool:
+    if figure.is_same_value(other):
+        return True
+    if figure.bound != "~" or len(figure.values) != 1 or len(other.values) != 1:
+        return False
+    rough, exact = next(iter(figure.values)), next(iter(other.values))
+    return exact != 0 and abs(rough - exact) / abs(exact) <= _TOLERANCE
+
+
+def _is_same_thing(figure: Figure, quote: Statement, other: Figure) -> bool:
+    if figure.unit or other.unit:
+        return figure.unit == other.unit
+    if not figure.nouns or not other.nouns or set(figure.nouns) & set(other.nouns):
+        return True
+    if figure.nouns[0] in _ANYBODY and other.nouns[0] in _PEOPLE:
+        return True
+    counted_elsewhere = any(set(figure.nouns) & set(third.nouns) for third in quote.figures if third is not other)
+    return not counted_elsewhere and bool(set(figure.nouns) & quote.stems)
+
+
+def _is_measured_alike(figure: Figure, other: Figure) -> bool:
+    if figure.unit or other.unit:
+        return figure.unit == other.unit
+    return bool(set(figure.nouns) & set(other.nouns)) or (not figure.nouns and not other.nouns)
+
+
+def _is_other_unit(figure: Figure, other: Figure) -> bool:
+    if figure.unit is None or other.unit is None or figure.unit == other.unit:
+        return False
+    return DIMENSION_OF.get(figure.unit) == DIMENSION_OF.get(other.unit)

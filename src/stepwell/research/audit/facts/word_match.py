@@ -1,0 +1,268 @@
+"""Looks up a claim's names, quoted terms and reversing words in the sentences it cites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from stepwell.research.audit.facts.directions import directions, sides_of_comparison, strong_words
+from stepwell.research.audit.facts.frames import frame
+from stepwell.research.audit.facts.names import Name, is_short_for, is_spelt_in, quoted_terms, stands_in
+from stepwell.research.audit.facts.peoples import PEOPLES
+from stepwell.research.audit.facts.qualifiers import (
+    find_unsaid,
+    gives_a_reason,
+    hedged_words,
+    is_hedged,
+    looks_ahead,
+    may_give_a_reason,
+    speaks_of_the_future,
+)
+from stepwell.research.audit.facts.roots import root
+from stepwell.research.audit.facts.statement import FOUND, NAMED, Finding, Statement
+from stepwell.research.audit.facts.words import content_stems, fold, is_function, stem, words
+from stepwell.research.audit.quoting import locate
+
+_SAME_SENTENCE = 0.7
+_SAME_SUBJECT = 0.5
+_FEWEST_SHARED = 2
+_TURN = re.compile(r";|\b(?:but|while|whereas|although|though|however|unlike|in contrast)\b", re.IGNORECASE)
+_LISTING = frozenset(["and", "or", "und", "et", "y"])
+_WHOLE_WORDS = "all every everyone everybody everything entire entirely whole alle tous todos"
+_WHOLES = frozenset(_WHOLE_WORDS.split())
+
+
+def match_names(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
+    """One finding per name and quoted term of the claim."""
+    text = "\n".join(quote.text for quote in quotes)
+    quoted = [name for quote in quotes for name in quote.names]
+    findings = []
+    for name in claim.names:
+        if stands_in(name, text) or is_short_for(name, quoted) or is_spelt_in(name, text):
+            findings.append(NAMED)
+            continue
+        said, other = (
+            claim.text[name.start : name.end],
+            _replaced_name(claim, name, quotes) or _other_people(claim, name, quotes),
+        )
+        missing = Finding("missing", f"the source does not say '{said}'")
+        findings.append(Finding("contradicted", f"the claim says '{said}', the source '{other}'") if other else missing)
+    for term in quoted_terms(claim.text):
+        is_there = locate(text.casefold(), term.casefold()) is not None
+        findings.append(FOUND if is_there else Finding("missing", f"the source does not say “{term}”"))
+    return findings
+
+
+def match_wording(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
+    """Findings about words that reverse, widen or strengthen what the quotes say; empty if there are none."""
+    closest = max((claim.told(quote), claim.shared(quote)) for quote in quotes)
+    if max(closest) >= _SAME_SUBJECT:  # of several equally close, the one that best supports the claim
+        near = [quote for quote in quotes if (claim.told(quote), claim.shared(quote)) == closest]
+        yield from min((list(_against(claim, quote)) for quote in near), key=len)
+    else:
+        yield from _find_strictly_turned(claim, quotes)
+    yield from _find_denials_elsewhere(claim, quotes)
+    yield from _find_unanswered_denials(claim, quotes)
+    yield from _find_what_goes_beyond(claim, quotes)
+    spoken = {piece for quote in quotes for word in words(quote.text) for piece in word.text.casefold().split("-")}
+    for word in sorted(strong_words(claim.text) - spoken):
+        if word not in _WHOLES or not spoken & _WHOLES:
+            yield Finding("missing", f"the source does not say '{word}'")
+    known = {direction.pair for quote in quotes for direction in directions(quote.text)}
+    for direction in directions(claim.text):
+        if direction.strict and direction.pair not in known and not _bounds_a_year(claim, direction.word):
+            yield Finding("missing", f"the source does not say '{direction.word}'")
+
+
+def _bounds_a_year(claim: Statement, word: str) -> bool:
+    """After 1850: compared with the years of the quotes, whatever their wording."""
+    return any(claim.text[: date.start].rstrip().endswith(word) for date in claim.dates)
+
+
+def _find_what_goes_beyond(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
+    """Kinds of statement that the claim makes and none of its quotes does: a superlative, a reason, the future."""
+    text = "\n".join(quote.text for quote in quotes)
+    for shown in find_unsaid(claim.text, text):
+        yield Finding("missing", f"the source does not say '{shown}'")
+    if (why := gives_a_reason(claim.text)) and not may_give_a_reason(text):
+        yield Finding("missing", f"the source gives no reason (the claim says '{why}')")
+    if speaks_of_the_future(claim.text) and not looks_ahead(text):
+        yield Finding("missing", "the source does not say what will be")
+
+
+def _against(claim: Statement, quote: Statement) -> Iterator[Finding]:
+    yield from _find_denials(claim, quote)
+    yield from _find_turned_words(claim, quote)
+    yield from _find_swapped_names(claim, quote)
+    if sides_of_comparison(claim.text) is None and is_reversed(claim, quote):
+        yield Finding("missing", "the source says it the other way round")
+    if hedged_words(quote.text) & claim.stems and not is_hedged(claim.text):
+        yield Finding("missing", "the source says only that it may be so")
+
+
+def _find_denials(claim: Statement, quote: Statement) -> Iterator[Finding]:
+    for word in sorted((quote.denials.surely & claim.stems) - claim.denials.scope):
+        yield Finding("contradicted", f"the source denies '{word}'")
+    for word in sorted((claim.denials.surely & quote.stems) - quote.denials.scope):
+        yield Finding("contradicted", f"the claim denies '{word}', which the source says")
+
+
+def _find_denials_elsewhere(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
+    """A sentence other than the closest one may deny the claim too: both words that it denies are in the claim, and no quote says them."""
+    claimed = claim.stems - claim.denials.scope
+    said = [quote.stems - quote.denials.scope for quote in quotes]
+    for quote in quotes:
+        for core in quote.denials.cores:
+            if len(core) > 1 and core <= claimed and not any(core <= each for each in said):
+                yield Finding("contradicted", f"the source denies '{' '.join(sorted(core))}'")
+
+
+def _find_unanswered_denials(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
+    """The claim denies something and its quotes deny nothing: at best they leave it open, and if they mention it they affirm it."""
+    surely = claim.denials.surely
+    if not surely or any(quote.denials.scope for quote in quotes):
+        return
+    denied = sorted({word.text for word in words(claim.text) if stem(word.text) in surely})
+    said = {root(word.text) for quote in quotes for word in words(quote.text)}
+    firm = next((word for word in denied if root(word) in said), "")
+    if firm:
+        yield Finding("contradicted", f"the claim denies '{firm}', which the source says")
+    else:
+        yield Finding("missing", f"the source does not deny '{' '.join(denied)}'")
+
+
+def _find_strictly_turned(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
+    """From a sentence that has little in common with the claim, only what plainly goes the other way: more for less, up for down."""
+    nearest = max(quotes, key=lambda quote: (claim.told(quote), claim.shared(quote)))
+    if len(claim.stems & nearest.stems) >= _FEWEST_SHARED:
+        yield from _find_turned_words(claim, nearest, strictly=True)
+
+
+def _find_turned_words(claim: Statement, quote: Statement, *, strictly: bool = False) -> Iterator[Finding]:
+    ours, theirs = directions(claim.text), directions(_nearest_clause(claim, quote.text))
+    is_swapped = _compares_the_other_way(claim, quote)
+    for direction in ours:
+        if (strictly and not direction.strict) or any(
+            other.pair == direction.pair and other.sign != direction.sign for other in ours
+        ):
+            continue
+        signs = {other.sign for other in theirs if other.pair == direction.pair}
+        if signs and (direction.sign not in signs) != (is_swapped and direction.strict):
+            other = next(other.word for other in theirs if other.pair == direction.pair)
+            yield Finding("contradicted", f"the claim says '{direction.word}', the source '{other}'")
+
+
+def _nearest_clause(claim: Statement, text: str) -> str:
+    """The part of a sentence that is about the claim's subject: "A rose, whereas B fell" says one thing about each."""
+    clauses = [clause for clause in _TURN.split(text) if clause.strip()]
+    if len(clauses) < 2:
+        return text
+    shares = [len(claim.stems & set(content_stems(clause))) for clause in clauses]
+    best = max(shares)
+    return clauses[shares.index(best)] if shares.count(best) == 1 and directions(clauses[shares.index(best)]) else text
+
+
+def _compares_the_other_way(claim: Statement, quote: Statement) -> bool:
+    """Whether the two sides of a comparison have changed places: "A than B", "B than A"."""
+    ours, theirs = sides_of_comparison(claim.text), sides_of_comparison(quote.text)
+    if ours is None or theirs is None:
+        return False
+    (a, b), (c, d) = ([set(content_stems(side)) for side in sides] for sides in (ours, theirs))
+    crossed, straight = len(a & d) + len(b & c), len(a & c) + len(b & d)
+    if a & d and b & c and not b & d:
+        return True  # both sides have moved; the rest they share is what is compared
+    moved = {part for name in claim.names for part in name.parts}
+    if moved:
+        left, right = ({fold(word.text) for word in words(side)} & moved for side in ours)
+        quoted_left, quoted_right = ({fold(word.text) for word in words(side)} & moved for side in theirs)
+        if left | right and quoted_left | quoted_right:
+            return bool(left & quoted_right or right & quoted_left) and not (left & quoted_left or right & quoted_right)
+    return crossed > straight
+
+
+def _find_swapped_names(claim: Statement, quote: Statement) -> Iterator[Finding]:
+    """Two names that act on each other in the opposite direction. "By" reverses a sentence itself, so those are left to the judge."""
+    if claim.shared(quote) < _SAME_SENTENCE or sides_of_comparison(claim.text) is not None:
+        return
+    order = {name.parts: name for name in claim.names}
+    quoted = [name.parts for name in quote.names if name.parts in order]
+    if len(order) < 2 or len(quoted) < 2 or len(set(quoted)) != len(quoted):
+        return
+    if (" by " in claim.text) != (" by " in quote.text):
+        return
+    ours = [name for name in claim.names if name.parts in quoted]
+    for first, second in pairwise(ours):
+        between = {word.text.casefold() for word in words(claim.text[first.end : second.start])} - _LISTING
+        if between and quoted.index(first.parts) > quoted.index(second.parts):
+            yield Finding("missing", "the source names them in another order")
+            return
+
+
+def _other_people(claim: Statement, name: Name, quotes: Sequence[Statement]) -> str | None:
+    """Where a sentence on the same subject says it comes from, if the claim says it comes from elsewhere."""
+    if len(name.parts) != 1 or name.parts[0] not in PEOPLES:
+        return None
+    about = {part for other in claim.names if other is not name for part in other.parts}
+    for quote in quotes:
+        if about & {part for other in quote.names for part in other.parts}:
+            return next((quote.text[each.start : each.end] for each in quote.names if each.parts[0] in PEOPLES), None)
+    return None
+
+
+def _replaced_name(claim: Statement, name: Name, quotes: Sequence[Statement]) -> str | None:
+    """The name that a quote has where the claim has this one: between the same words, in a sentence that says the same."""
+    own = {part for other in claim.names for part in other.parts}
+    named = {stem for other in claim.names for stem in content_stems(claim.text[other.start : other.end])}
+    rest = claim.stems - named
+    here = frame(claim.text, name.start, name.end)
+    for quote in quotes:
+        if not rest or len(rest & quote.stems) / len(rest) < _SAME_SENTENCE:
+            continue
+        for other in quote.names:
+            if not own & set(other.parts) and here.fits(frame(quote.text, other.start, other.end)):
+                return quote.text[other.start : other.end]
+    return None
+
+
+_PASSIVE = re.compile(r"\bby\b|\b(?:is|are|was|were|been|being)\s+(?:\w+ly\s+)?\w+(?:ed|en|n|t)\b", re.IGNORECASE)
+_OF = re.compile(r"\b(\w+) (?:of|between) (?:the |a |an )?(\w+)", re.IGNORECASE)
+_SEVERAL = re.compile(r"[,;:]")
+
+
+def is_reversed(claim: Statement, quote: Statement) -> bool:
+    """Whether a claim has a quote's own words on the wrong sides of its verb ("copper beats tin", "tin beats copper").
+
+    Without a parser we see this only in plain cases: around a word that both have once, everything before it in the claim comes
+    after it in the quote, and something after it in the claim comes before it in the quote. A passive reverses a sentence without
+    changing its meaning, so if only one of the two has one, we say nothing.
+    """
+    if _SEVERAL.search(claim.text) or bool(_PASSIVE.search(claim.text)) != bool(_PASSIVE.search(quote.text)):
+        return False
+    ours, theirs = _words(claim), _words(quote)
+    owned = _owned(claim.text) | _owned(quote.text)
+    return any(
+        _crosses(ours, theirs, pivot) for pivot in ours if ours.count(pivot) == theirs.count(pivot) == 1 and pivot not in owned
+    )
+
+
+def _owned(text: str) -> set[str]:
+    """The words beside "of" and "between": "the growth of moss" is "moss growth", so those may change places."""
+    return {stem(word) for match in _OF.finditer(text) for word in match.groups()}
+
+
+def _crosses(ours: Sequence[str], theirs: Sequence[str], pivot: str) -> bool:
+    here, there = ours.index(pivot), theirs.index(pivot)
+    before, after = set(ours[:here]), set(ours[here + 1 :])
+    quoted_before, quoted_after = set(theirs[:there]), set(theirs[there + 1 :])
+    return bool(before) and before <= quoted_after - quoted_before and bool(after & quoted_before - quoted_after)
+
+
+def _words(statement: Statement) -> list[str]:
+    """Content words in order, without figures and dates, which move about freely."""
+    spans = [(figure.start, figure.end) for figure in statement.figures] + [(date.start, date.end) for date in statement.dates]
+    return [
+        stem(word.text)
+        for word in words(statement.text)
+        if not is_function(word.text) and not any(start <= word.start < end for start, end in spans)
+    ]

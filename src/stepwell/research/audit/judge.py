@@ -1,0 +1,59 @@
+"""What needs judgement: does a quote mean what the claim says? A protocol that the application implements with a model, and one without.
+
+`LexicalJudge` compares words. It is right about sentences that are quotes, which is all that the extractive mode writes, and strict
+about others: a paraphrase is at best partly supported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from stepwell.research.audit.evidence import Quote, Verdict
+from stepwell.research.audit.facts.words import content_stems
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A judge's verdict on a claim, and why."""
+
+    verdict: Verdict
+    reason: str = ""
+
+    @classmethod
+    def by_model(cls, verdict: Verdict, reason: str) -> Judgement:
+        """A model's own words are put in quotation marks: readers must not mistake them for findings of the checks."""
+        words = " ".join(reason.split()).replace("\u201d", '"')
+        return cls(verdict, f"the judge says: \u201c{words}\u201d" if words else "")
+
+
+class Judge(Protocol):
+    """Compares a claim with its quotes."""
+
+    async def judge(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
+        """The verdict. A `StepwellError` or a time-out counts as doubt: the claim is then at most partly supported."""
+        ...
+
+
+class LexicalJudge:
+    """Judges by shared words: no model, no network, the same answer each time."""
+
+    def __init__(self, supported_from: float = 0.8, partial_from: float = 0.4) -> None:
+        self._supported_from = supported_from
+        self._partial_from = partial_from
+
+    async def judge(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
+        return self.compare(claim_text, quotes)
+
+    def compare(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
+        """The same without awaiting, to check one of its verdicts again."""
+        wanted = set(content_stems(claim_text))
+        if not wanted:
+            return Judgement("supported") if quotes else Judgement("unsupported", "it cites no evidence")
+        held = {stem for quote in quotes for stem in content_stems(quote.text)}
+        share = len(wanted & held) / len(wanted)
+        if share >= self._supported_from:
+            return Judgement("supported")
+        said = f"{round(share * 100)} % of its words are in the quotes"
+        return Judgement("partial" if share >= self._partial_from else "unsupported", said)

@@ -1,0 +1,211 @@
+"""Computes every verdict again: the checks are pure, and the trail has what a judge was asked and said.
+
+| a claim that passed today's checks | must have exactly this verdict, with these reasons |
+|---|---|
+| and that they do not let through | what the checks give |
+| of a report that no model wrote | the lower of what the checks and its shared words give |
+| of one that a model wrote, with its judge's opinion | the lower of what the checks and the judge say |
+| of one that a model wrote, without an opinion | `partial`: that is what doubt gives |
+| in a trail without a question | nothing better than the checks allow: nobody says who judged it |
+
+A claim that passed other checks is judged by today's. A different result is a problem, unless the bundle is signed by the expected
+key: then we believe that those checks were run, and list what today's would give.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from stepwell.research.audit.checks import CHECKS_VERSION, Check, check
+from stepwell.research.audit.evidence import VERDICTS, Claim, Quote, Verdict
+from stepwell.research.audit.judge import Judgement, LexicalJudge
+from stepwell.research.audit.ledger import Evidence
+from stepwell.research.audit.limits import MAX_CLAIM_CHARS, MAX_CLAIMS
+from stepwell.research.audit.proofs.opened import OpenedBundle, Trail
+from stepwell.research.audit.trail import Defect
+from stepwell.research.audit.verdicts import RANK, lower_of
+from stepwell.validation import extract_json
+
+MOST_COMPARED = 500_000_000
+"""The limit for characters of claims times those of their quotes, since each fact of one is looked up among those of the other. It is
+enough for some thousand claims."""
+_MAX_ASKED = 200_000
+_MAX_LINES = 20
+_QUOTES = "The quotes:"
+
+
+@dataclass
+class Judged:
+    """The result: problems, and claims that passed other checks and get another verdict today."""
+
+    problems: list[Defect] = field(default_factory=list)
+    marked_today: list[Defect] = field(default_factory=list)
+
+
+def judge_again(opened: OpenedBundle, trail: Trail, evidence: Evidence) -> Judged:
+    """Every claim of the trail against its quotes, whichever branch it belongs to."""
+    judged = Judged()
+    if len(evidence.claims) > MAX_CLAIMS:
+        judged.problems.append(
+            Defect("claims.json", f"has {len(evidence.claims):,} claims; at most {MAX_CLAIMS:,} are checked")
+        )
+        return judged
+    opinions, reports = read_opinions(opened, trail), _list_reports(trail)
+    known: dict[str, Quote] = {}
+    left = MOST_COMPARED
+    for entry in trail.of_kind("quote", "claim"):
+        opened.patience.go_on()
+        if entry.kind == "quote":
+            name = entry.data["quote_id"]
+            known[name] = evidence.quotes[name]
+            continue
+        claim = evidence.claims[entry.data["claim_id"]]
+        report = reports.get(claim.claim_id, _Report(None, trail.modes[entry.seq]))
+        quotes = report.select(claim, known)
+        left -= len(claim.text) * sum(len(quote.text) for quote in quotes.values())
+        if left < 0:
+            judged.problems.append(Defect("claims.json", f"from claim {claim.claim_id} on there is more text than is checked"))
+            break
+        _judge(claim, quotes, opinions, report.mode, judged)
+    return judged
+
+
+def _judge(claim: Claim, quotes: Mapping[str, Quote], opinions: Opinions, mode: str, judged: Judged) -> None:
+    if not 0 < claim.checks <= CHECKS_VERSION:
+        unknown = (
+            f"claim {claim.claim_id} passed checks {claim.checks}, and this version knows those from 1 to {CHECKS_VERSION}"
+        )
+        judged.problems.append(Defect("claims.json", unknown))
+        return
+    cited = [quotes[each] for each in dict.fromkeys(claim.evidence) if each in quotes]
+    if len(claim.text) + sum(len(quote.text) for quote in cited) > MAX_CLAIM_CHARS:
+        judged.problems.append(
+            Defect("claims.json", f"claim {claim.claim_id} and its quotes are longer than any that we write")
+        )
+        return
+    checked = check(claim.text, claim.evidence, quotes)
+    allowed, who = _allow(claim, cited, checked, opinions, mode)
+    found = judged.problems if claim.checks == CHECKS_VERSION else judged.marked_today
+    if claim.verdict not in {verdict for verdict, _ in allowed}:
+        found.append(_describe(claim, who, {verdict for verdict, _ in allowed}, checked.reasons))
+    elif mode and not any(claim.verdict == verdict and _is_reason(claim, reasons) for verdict, reasons in allowed):
+        found.append(
+            Defect("claims.json", f"claim {claim.claim_id} gives other reasons for its verdict than {who.rpartition(' ')[0]}")
+        )
+
+
+Outcome = tuple[Verdict, tuple[str, ...]]
+"""A verdict and the reasons for it."""
+_UNJUDGED = "it could not be judged ("
+
+
+def _is_reason(claim: Claim, reasons: tuple[str, ...]) -> bool:
+    """Whether a claim gives exactly these. Why a judge could not be heard may differ, in one word."""
+    if reasons[-1:] != (_UNJUDGED,):
+        return claim.reasons == reasons
+    last = claim.reasons[-1:]
+    told = last[0].removeprefix(_UNJUDGED).removesuffix(")") if last and last[0].startswith(_UNJUDGED) else ""
+    return claim.reasons[:-1] == reasons[:-1] and told.isidentifier()
+
+
+def _allow(claim: Claim, cited: list[Quote], checked: Check, opinions: Opinions, mode: str) -> tuple[set[Outcome], str]:
+    """The verdicts that a claim may have, with their reasons, and the words for who says so."""
+    if checked.ceiling not in ("supported", "partial"):
+        return {(checked.ceiling, checked.reasons)}, "the checks give"
+    if mode == "extractive":
+        return {_join(checked, LexicalJudge().compare(claim.text, cited))}, "the checks and its words give"
+    if said := opinions.about(claim):
+        return {_join(checked, opinion) for opinion in said}, "the checks and its judge give"
+    if not mode:
+        below = {each for each in VERDICTS if RANK[each] <= RANK[checked.ceiling]}
+        return {(each, ()) for each in below}, "the checks allow"
+    return {("partial", (*checked.reasons, _UNJUDGED))}, "without an opinion of its judge it is at most"
+
+
+def _join(checked: Check, opinion: Judgement) -> Outcome:
+    why = (opinion.reason,) if opinion.reason and opinion.verdict != "supported" else ()
+    return lower_of(checked.ceiling, opinion.verdict), (*checked.reasons, *why)
+
+
+def _describe(claim: Claim, who: str, allowed: set[Verdict], reasons: tuple[str, ...]) -> Defect:
+    best = max(allowed, key=RANK.__getitem__)
+    why = f" ({'; '.join(reasons)[:300]})" if reasons else ""
+    return Defect("claims.json", f"claim {claim.claim_id} is called {claim.verdict}; {who} {best}{why}")
+
+
+@dataclass(frozen=True)
+class _Report:
+    """The quotes that a claim's report lists, and how its question was answered."""
+
+    quotes: frozenset[str] | None = None
+    mode: str = ""
+
+    def select(self, claim: Claim, known: Mapping[str, Quote]) -> dict[str, Quote]:
+        """The report's quotes that the claim cites. A quote that the trail has from another question was unknown to this one."""
+        return {each: known[each] for each in claim.evidence if each in known and (self.quotes is None or each in self.quotes)}
+
+
+def _list_reports(trail: Trail) -> dict[str, _Report]:
+    """Claim -> the report that lists it."""
+    found: dict[str, _Report] = {}
+    for report in trail.of_kind("report"):
+        listing = _Report(frozenset(report.data["quotes"]), trail.modes[report.seq])
+        found.update(dict.fromkeys(report.data["claims"], listing))
+    return found
+
+
+class Opinions:
+    """What judges said, by the sentence they judged."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, list[tuple[frozenset[str], Judgement]]] = defaultdict(list)
+
+    def add(self, sentence: str, cited: frozenset[str], opinion: Judgement) -> None:
+        self._said[sentence].append((cited, opinion))
+
+    def about(self, claim: Claim) -> list[Judgement]:
+        wanted = frozenset(claim.evidence)
+        return [opinion for cited, opinion in self._said.get(claim.text, ()) if cited <= wanted]
+
+
+def read_opinions(opened: OpenedBundle, trail: Trail) -> Opinions:
+    """Everything that judges were asked and answered, here or over the network."""
+    found = Opinions()
+    for answer in trail.of_kind("model_call"):
+        if ":judge:" not in answer.data["request"] or "asked_sha256" not in answer.data:
+            continue
+        opened.patience.go_on()
+        opinion = _read_opinion(opened.body(answer.data["body_sha256"]))
+        for sentence, cited in _read_asked(opened.body(answer.data["asked_sha256"])):
+            if opinion is not None:
+                found.add(sentence, cited, opinion)
+    return found
+
+
+def _read_opinion(body: bytes | None) -> Judgement | None:
+    try:
+        said = extract_json((body or b"")[:_MAX_ASKED].decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    verdict = said.get("verdict") if isinstance(said, dict) else None
+    reason = said.get("reason", "") if isinstance(said, dict) else ""
+    known = next((each for each in VERDICTS if each == verdict), None)
+    return Judgement.by_model(known, reason) if known is not None and isinstance(reason, str) else None
+
+
+def _read_asked(body: bytes | None) -> Iterator[tuple[str, frozenset[str]]]:
+    """The lines before the quotes, one of which is the sentence; and the ids of the quotes."""
+    try:
+        messages = json.loads((body or b"")[:_MAX_ASKED])
+        text = messages[-1]["content"] if len(messages) == 2 else messages[1]["content"]  # a retry repeats the first two
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return
+    if not isinstance(text, str):
+        return
+    before, _, quotes = text.partition(f"\n{_QUOTES}\n")
+    cited = frozenset(line.partition(":")[0] for line in quotes.split("\n") if ":" in line and line.partition(":")[0].isalnum())
+    for line in before.split("\n")[:_MAX_LINES]:
+        yield line, cited

@@ -1,0 +1,126 @@
+"""Whether a report says what its claims say: its sentences, its references, and the lists of what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+
+from stepwell.research.audit.evidence import Claim
+from stepwell.research.audit.forms import scope_of
+from stepwell.research.audit.ledger import Evidence
+from stepwell.research.audit.proofs.opened import OpenedBundle, Trail
+from stepwell.research.audit.trail import Defect, Entry
+from stepwell.research.audit.writing.compared import compare_marked, compare_numbered
+from stepwell.research.audit.writing.draft import read_draft
+from stepwell.research.audit.writing.quoted import quoted_sentences
+from stepwell.research.audit.writing.references import check_references
+from stepwell.research.audit.writing.report import KEPT, QUOTES_NOTE, word_skipped
+
+REPORT = "report.md"
+_LONGEST_DRAFT = 1_000_000
+_LISTS = ("claims", "quotes", "sources")
+
+
+def check_report(opened: OpenedBundle, trail: Trail, evidence: Evidence, told: Evidence) -> Iterator[Defect]:
+    """The report of the story: each sentence is a claim, worded by its stated writer."""
+    entry = trail.story.last("report")
+    if entry is None or REPORT not in opened.contents:
+        return
+    try:
+        report = opened.contents[REPORT].decode("utf-8")
+    except UnicodeDecodeError:
+        yield Defect(REPORT, "is not UTF-8")
+        return
+    for fault in check_references(report, told.sources, told.quotes):
+        yield Defect(REPORT, fault)
+    opened.patience.go_on()
+    yield from _check_lists(entry, trail, evidence)
+    claims = [evidence.claims[each] for each in entry.data["claims"] if each in evidence.claims]
+    mode = trail.modes[entry.seq]
+    of_quotes = mode == "extractive" or (mode == "written" and QUOTES_NOTE in report.split("\n"))
+    for fault in _compare(report, entry, trail, claims, told, of_quotes=of_quotes):
+        yield Defect(REPORT, fault)
+    opened.patience.go_on()
+    if of_quotes:
+        yield from _check_quoted(trail, entry, claims, told)
+    elif mode == "written" and not _was_drafted(opened, trail, entry, claims):
+        yield Defect("trail.jsonl", f"entry {entry.seq} (report) does not rest on what the model answered that wrote it")
+
+
+def _check_quoted(trail: Trail, report: Entry, claims: list[Claim], told: Evidence) -> Iterator[Defect]:
+    """Each sentence is word for word in the quote it cites, and no model wrote it."""
+    sentences: dict[str, set[tuple[str, tuple[str, ...]]]] = {}
+    for claim in claims:
+        quote = told.quotes.get(claim.evidence[0]) if claim.evidence else None
+        if quote is not None and quote.quote_id not in sentences:
+            sentences[quote.quote_id] = quoted_sentences(quote)
+        if quote is None or (claim.text, claim.evidence) not in sentences[quote.quote_id]:
+            yield Defect(
+                "claims.json", f"claim {claim.claim_id} is no sentence of a quote, and the report is said to be made of quotes"
+            )
+    if trail.modes[report.seq] == "written":
+        # A model could have written but was not asked to, because a ceiling was reached; the trail says so.
+        noted = f"{scope_of(report)}:limit:write"
+        if not any(limit.key == noted or limit.key.startswith(f"{noted}:") for limit in trail.of_kind("limit")):
+            yield Defect(
+                "trail.jsonl", f"entry {report.seq} (report) is made of quotes, and nothing says why no model wrote it"
+            )
+    elif any(answer.key.startswith(f"{scope_of(report)}:write:") for answer in trail.of_kind("model_call")):
+        yield Defect(
+            "trail.jsonl", f"entry {report.seq} (report) is said to be made of quotes, and a model was asked to write it"
+        )
+
+
+def _check_lists(entry: Entry, trail: Trail, evidence: Evidence) -> Iterator[Defect]:
+    known: dict[str, Container[str]] = {"claims": evidence.claims, "quotes": evidence.quotes, "sources": evidence.sources}
+    for name in _LISTS:
+        listed = entry.data[name]
+        if len(set(listed)) != len(listed):
+            yield Defect("trail.jsonl", f"entry {entry.seq} (report) lists some of its {name} twice")
+        for each in listed:
+            if each not in known[name]:
+                yield Defect("trail.jsonl", f"entry {entry.seq} (report) rests on '{each[:40]}', which is not there")
+    if "sufficient" in entry.data and entry.data["sufficient"] != any(
+        evidence.claims[each].verdict in KEPT for each in entry.data["claims"] if each in evidence.claims
+    ):
+        yield Defect(
+            "trail.jsonl", f"entry {entry.seq} (report) says otherwise than its claims whether the evidence is sufficient"
+        )
+    sources = set(entry.data["sources"])
+    for quote in (evidence.quotes[each] for each in entry.data["quotes"] if each in evidence.quotes):
+        if quote.source_id not in sources:
+            yield Defect(
+                "trail.jsonl", f"entry {entry.seq} (report) quotes source '{quote.source_id[:40]}', which it does not list"
+            )
+    review = trail.story.last("source_review")
+    denied = review.data["deny"] if review and scope_of(review) == scope_of(entry) else ()
+    for each in denied:
+        if each in sources:
+            yield Defect("trail.jsonl", f"entry {entry.seq} (report) rests on source '{each[:40]}', which a person denied")
+
+
+def _was_drafted(opened: OpenedBundle, trail: Trail, entry: Entry, claims: list[Claim]) -> bool:
+    """Whether a recorded answer has these sentences with these citations."""
+    if not claims:
+        return True
+    stated = [(claim.text, claim.evidence) for claim in claims]
+    drafts = [answer for answer in trail.of_kind("model_call") if answer.key.startswith(f"{scope_of(entry)}:write:")]
+    for draft in drafts:
+        opened.patience.go_on()
+        body = opened.body(draft.data["body_sha256"]) if draft.seq < entry.seq else None
+        if body is None or len(body) > _LONGEST_DRAFT:
+            continue
+        if [(claim.text, claim.evidence) for claim in read_draft(body.decode("utf-8", "replace")).claims()] == stated:
+            return True
+    return False
+
+
+def _compare(report: str, entry: Entry, trail: Trail, claims: list[Claim], told: Evidence, *, of_quotes: bool) -> list[str]:
+    if trail.modes[entry.seq] == "deep":
+        return compare_marked(report, claims)
+    skipped = {
+        word_skipped(sentence)
+        for limit in trail.of_kind("limit")
+        for sentence in limit.data.get("skipped", ())
+        if scope_of(limit) == scope_of(entry)
+    }
+    return compare_numbered(report, claims, told.quotes, told.sources, skipped, of_quotes=of_quotes)

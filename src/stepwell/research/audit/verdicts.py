@@ -1,0 +1,40 @@
+"""A claim's verdict: the machine's ceiling first, then a judge, who can confirm or lower it, but never raise it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from stepwell.errors import StepwellError, find_infrastructure
+from stepwell.research.audit.checks import CHECKS_VERSION, check
+from stepwell.research.audit.evidence import Claim, Quote, Verdict
+from stepwell.research.audit.judge import Judge, LexicalJudge
+
+RANK: dict[Verdict, int] = {"supported": 3, "partial": 2, "unsupported": 1, "contradicted": 0}
+"""The higher the rank, the more a reader may rely on it."""
+
+
+def lower_of(ceiling: Verdict, judged: Verdict) -> Verdict:
+    """The final verdict, from what the checks allow and what a judge thinks."""
+    return ceiling if ceiling not in ("supported", "partial") else min(ceiling, judged, key=RANK.__getitem__)
+
+
+async def verdict(claim: Claim, quotes: Mapping[str, Quote], judge: Judge | None = None) -> Claim:
+    """The claim with its verdict and reasons. `quotes` has all quotes, by id. Without a judge, shared words decide.
+
+    The judge is asked only about claims whose verdict it could still lower; an unsupported one stays so.
+    """
+    claim = replace(claim, checks=CHECKS_VERSION)
+    checked = check(claim.text, claim.evidence, quotes)
+    if checked.ceiling not in ("supported", "partial"):
+        return replace(claim, verdict=checked.ceiling, reasons=checked.reasons)
+    cited = [quotes[each] for each in dict.fromkeys(claim.evidence) if each in quotes]
+    try:
+        judgement = await (judge or LexicalJudge()).judge(claim.text, cited)
+    except (StepwellError, TimeoutError) as error:  # not wider: a pause of the graph must pass through
+        if lost := find_infrastructure(error):
+            raise lost from lost.__cause__
+        told = f"it could not be judged ({type(error).__name__})"
+        return replace(claim, verdict="partial", reasons=(*checked.reasons, told))
+    why = (judgement.reason,) if judgement.reason and judgement.verdict != "supported" else ()
+    return replace(claim, verdict=lower_of(checked.ceiling, judgement.verdict), reasons=(*checked.reasons, *why))

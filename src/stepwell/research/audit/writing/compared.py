@@ -1,0 +1,129 @@
+"""Compares a finished report with its claims, sentence by sentence: finds again what `report.py` and `marked.py` have written, and allows
+nothing else.
+
+Headings are free as long as they state nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from stepwell.research.audit.evidence import Claim, Quote, Source
+from stepwell.research.audit.writing.draft import states_something
+from stepwell.research.audit.writing.marked import add_marks, sentences, strip_marks
+from stepwell.research.audit.writing.references import SOURCES_HEADING, cited_pages, reference_section
+from stepwell.research.audit.writing.report import (
+    INSUFFICIENT,
+    KEPT,
+    NO_REPORT,
+    QUOTES_NOTE,
+    SKIPPED_HEADING,
+    Unsupported,
+    note_left_out,
+    write_sentence,
+)
+
+_HEADING = re.compile(r"#{1,6} (.*)")
+
+
+def compare_numbered(
+    report: str,
+    claims: Sequence[Claim],
+    quotes: Mapping[str, Quote],
+    sources: Mapping[str, Source],
+    skipped: Collection[str],
+    *,
+    of_quotes: bool,
+) -> list[str]:
+    """What is wrong with a report with numbered sources, as sentences; `skipped` are the trail's lines for it. A report made of quotes
+    says so at the top, and no other report does.
+
+    A caller of `write_report` may have had unsupported sentences marked instead of removed: both forms are valid.
+    """
+    if report.split("\n").count(QUOTES_NOTE) != (of_quotes and any(claim.verdict in KEPT for claim in claims)):
+        return [
+            "does not say that it is made of quotes" if of_quotes else "says that it is made of quotes, and a model wrote it"
+        ]
+    found = [list(_compare(report, claims, quotes, sources, skipped, form)) for form in ("remove", "mark")]
+    return [] if [] in found else found[0]
+
+
+def _compare(
+    report: str,
+    claims: Sequence[Claim],
+    quotes: Mapping[str, Quote],
+    sources: Mapping[str, Source],
+    skipped: Collection[str],
+    form: Unsupported,
+) -> Iterator[str]:
+    main, left, listed = _cut(report)
+    for line in left:
+        if not line.startswith("- ") or line[2:] not in skipped:
+            yield f"says that something was skipped of which the trail knows nothing: '{line[:80]}'"
+    if not any(claim.verdict in KEPT for claim in claims):
+        if main.strip() != f"{INSUFFICIENT}\n\n{NO_REPORT}" or listed:
+            yield "says something, and no claim of its trail holds"
+        return
+    lines = [line for line in main.split("\n") if line.strip() and line != QUOTES_NOTE]
+    headings = [match for line in lines if (match := _HEADING.fullmatch(line))]
+    for heading in headings:
+        if states_something(heading[1]):
+            yield f"has a heading that states something: '{heading[1][:80]}'"
+    for note in note_left_out(claims, form):
+        if lines.count(note) != 1:
+            yield "does not say once how many sentences were left out"
+        lines = [line for line in lines if line != note]
+    numbers: dict[str, int] = {}
+    shown = [claim for claim in claims if form == "mark" or claim.verdict in KEPT]
+    written = [(claim, write_sentence(claim, quotes, sources, numbers)) for claim in shown]
+    yield from _follow([line for line in lines if not _HEADING.fullmatch(line)], written)
+    pages = cited_pages((quotes[each] for claim in shown for each in claim.evidence if each in quotes), sources)
+    references = reference_section([sources[each] for each in numbers], pages)
+    if listed.strip() != references.removeprefix(SOURCES_HEADING).strip():
+        yield "does not list the sources of its claims in their order"
+
+
+def _cut(report: str) -> tuple[str, list[str], str]:
+    """The body, the lines about what was skipped, and the list of sources. No model can write either heading."""
+    main, heading, listed = report.rpartition(f"\n{SOURCES_HEADING}\n")
+    main, listed = (main, listed) if heading else (report, "")
+    main, _, left = main.partition(f"\n{SKIPPED_HEADING}\n")
+    return main, [line for line in left.split("\n") if line.strip()], listed
+
+
+def _follow(lines: Sequence[str], written: Sequence[tuple[Claim, str]]) -> Iterator[str]:
+    """Compares claim by claim along the text; yields the first difference."""
+    at = 0
+    for line in lines:
+        place = 2 if line.startswith("- ") else 0
+        while place < len(line):
+            if at == len(written):
+                yield f"says '{line[place : place + 80]}', which is no claim of its trail"
+                return
+            claim, sentence = written[at]
+            end = place + len(sentence)
+            if not line.startswith(sentence, place) or line[end : end + 1] not in ("", " "):
+                yield f"says '{line[place : place + 80]}' where its trail has claim {claim.claim_id}: '{sentence[:80]}'"
+                return
+            at, place = at + 1, end
+            while line[place : place + 1] == " ":
+                place += 1
+    if at < len(written):
+        yield f"leaves out claim {written[at][0].claim_id}: '{written[at][1][:80]}'"
+
+
+def compare_marked(report: str, claims: Sequence[Claim]) -> list[str]:
+    """What is wrong with a report that marks its sentences, as sentences."""
+    bare = strip_marks(report)
+    stated = sentences(bare)
+    for sentence, claim in zip(stated, claims, strict=False):
+        if sentence.words != claim.text:
+            return [f"says '{sentence.words[:80]}' where its trail has claim {claim.claim_id}: '{claim.text[:80]}'"]
+    if len(stated) > len(claims):
+        return [f"says '{stated[len(claims)].words[:80]}', which is no claim of its trail"]
+    if len(stated) < len(claims):
+        return [f"leaves out claim {claims[len(stated)].claim_id}: '{claims[len(stated)].text[:80]}'"]
+    if add_marks(bare, list(zip(stated, claims, strict=True))) != report:
+        return ["does not mark its sentences as their claims are judged"]
+    return []

@@ -1,0 +1,170 @@
+"""Turns claims and their verdicts into a report.
+
+The model has named evidence by id only; code makes the numbers, links and the list of sources from what is stored. An unsupported
+sentence is removed or marked, a partly supported one is marked; without any supported sentence there is no report, only
+a statement that the evidence is insufficient. Pure: the same input gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from stepwell.errors import EvidenceError
+from stepwell.research.audit.evidence import Claim, Quote, Source, Verdict
+from stepwell.research.audit.writing.draft import Draft, DraftBlock
+from stepwell.research.audit.writing.links import strip_links
+from stepwell.research.audit.writing.references import cited_pages, reference_section
+
+Unsupported = Literal["remove", "mark"]
+MARKS: dict[Verdict, str] = {
+    "supported": "",
+    "partial": " *(partly supported)*",
+    "unsupported": " *(not supported)*",
+    "contradicted": " *(contradicted by its source)*",
+}
+ANY_MARK = re.compile(r" \*\((?:partly supported|not supported|contradicted by its source)(?:: [^()*\n]{1,120})?\)\*")
+"""What `mark_of` writes, with or without a reason."""
+_LONGEST_REASON = 100
+_FOUND_BY_CHECKS = ("the source ", "the claim ", "no sentence of the source ", "it shares no word ")
+_UNSAFE = re.compile(r"[()\[\]*_<>|`#\\]")
+INSUFFICIENT = "# Insufficient evidence"
+NO_REPORT = "Nothing that was found supports an answer to this question, so there is no report."
+SKIPPED_HEADING = "## What was skipped"
+QUOTES_NOTE = (
+    "> **These are quotes, not a written answer.** No model that can write is configured, so nothing here was worded, joined or "
+    "concluded by a machine: each sentence stands word for word in the source it names, and was chosen and grouped by its "
+    "nearness to your question. Sources can contradict one another, and a quote can say less, or more, outside its page. "
+    "Configure a model (STEPWELL_MODEL) for a written report."
+)
+"""Goes above a report that no model wrote. A check of a bundle looks for it there, word for word."""
+KEPT: tuple[Verdict, ...] = ("supported", "partial")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The text, the sources it refers to in order, and what was changed in the draft."""
+
+    text: str
+    references: tuple[str, ...] = ()
+    is_sufficient: bool = True
+    removed_links: int = 0
+    removed_sentences: int = 0
+
+
+def write_report(
+    draft: Draft,
+    claims: Sequence[Claim],
+    quotes: Mapping[str, Quote],
+    sources: Mapping[str, Source],
+    *,
+    skipped: Sequence[str] = (),
+    unsupported: Unsupported = "remove",
+) -> Report:
+    """The report of a draft, given a verdict for each of its claims."""
+    _check_judged(draft, claims)
+    if not any(claim.verdict in KEPT for claim in claims):
+        return Report(insufficient_evidence(skipped), (), False, draft.removed_links, len(claims))
+    numbers: dict[str, int] = {}
+    pages, left = [], list(claims)
+    for block in draft.blocks:
+        count = 0 if block.kind == "heading" else len(block.sentences)
+        own, left = left[:count], left[count:]
+        kept = [claim for claim in own if unsupported == "mark" or claim.verdict in KEPT]
+        pages.append((block, [write_sentence(claim, quotes, sources, numbers) for claim in kept]))
+    removed = 0 if unsupported == "mark" else sum(claim.verdict not in KEPT for claim in claims)
+    parts = [
+        *_body(pages),
+        *note_left_out(claims, unsupported),
+        *_list_skipped(skipped),
+        reference_section(
+            [sources[each] for each in numbers], cited_pages(_quotes_shown(claims, quotes, unsupported), sources)
+        ),
+    ]
+    return Report("\n\n".join(parts) + "\n", tuple(numbers), True, draft.removed_links, removed)
+
+
+def _quotes_shown(claims: Sequence[Claim], quotes: Mapping[str, Quote], unsupported: Unsupported) -> list[Quote]:
+    shown = [claim for claim in claims if unsupported == "mark" or claim.verdict in KEPT]
+    return [quotes[each] for claim in shown for each in claim.evidence if each in quotes]
+
+
+def insufficient_evidence(skipped: Sequence[str] = ()) -> str:
+    """Replaces a report when nothing was found that supports one."""
+    return "\n\n".join([INSUFFICIENT, NO_REPORT, *_list_skipped(skipped)]) + "\n"
+
+
+def _check_judged(draft: Draft, claims: Sequence[Claim]) -> None:
+    stated = [(claim.text, claim.evidence) for claim in draft.claims()]
+    if stated != [(claim.text, claim.evidence) for claim in claims]:
+        raise EvidenceError(
+            "The claims are not those of the draft. Judge draft.claims(), in their order, and change only verdicts."
+        )
+
+
+def write_sentence(claim: Claim, quotes: Mapping[str, Quote], sources: Mapping[str, Source], numbers: dict[str, int]) -> str:
+    """The sentence with its numbered references. `numbers` grows with each source that is first cited here."""
+    cited = [quotes[each].source_id for each in claim.evidence if each in quotes and quotes[each].source_id in sources]
+    here = sorted({numbers.setdefault(source, len(numbers) + 1) for source in cited})
+    references = f" [{', '.join(map(str, here))}]" if here else ""
+    words = claim.text.rstrip(".!?…")
+    mark = claim.text[len(words) :] or ("" if words.endswith((":", ";", ",")) else ".")
+    return f"{words}{references}{mark}{mark_of(claim)}"
+
+
+def mark_of(claim: Claim) -> str:
+    """The mark after a sentence that is not supported: how far it holds, and in a few words what is missing.
+
+    Only what the checks have found: a model that judges words its own reasons, and those stay out of the report.
+    """
+    mark = MARKS[claim.verdict]
+    found = next((reason for reason in claim.reasons if reason.startswith(_FOUND_BY_CHECKS)), "") if mark else ""
+    told = " ".join(_UNSAFE.sub("", strip_links(found).text).split())
+    if not told:
+        return mark
+    if len(told) > _LONGEST_REASON:
+        told = told[: _LONGEST_REASON - 1].rsplit(" ", 1)[0] + "…"
+    return mark.replace(")*", f": {told})*")
+
+
+def _body(pages: Sequence[tuple[DraftBlock, list[str]]]) -> list[str]:
+    """The blocks that still say something. Drops a heading with nothing under it; list items stay together."""
+    parts: list[str] = []
+    waiting: list[DraftBlock] = []
+    previous = ""
+    for block, sentences in pages:
+        if block.kind == "heading":
+            waiting = [other for other in waiting if other.level < block.level] + [block]
+        elif sentences:
+            parts += [f"{'#' * heading.level} {heading.sentences[0].text}" for heading in waiting]
+            text = " ".join(sentences)
+            if block.kind == "item" and previous == "item" and not waiting:
+                parts[-1] += f"\n- {text}"
+            else:
+                parts.append(f"- {text}" if block.kind == "item" else text)
+            waiting, previous = [], block.kind
+    return parts
+
+
+def note_left_out(claims: Sequence[Claim], unsupported: Unsupported = "remove") -> list[str]:
+    count = Counter(claim.verdict for claim in claims)
+    gone = count["unsupported"] + count["contradicted"]
+    if unsupported == "mark" or not gone:
+        return []
+    many = f"{gone} sentences were" if gone > 1 else "One sentence was"
+    return [f"*{many} left out because the evidence does not support what was said.*"]
+
+
+def _list_skipped(skipped: Sequence[str]) -> list[str]:
+    if not skipped:
+        return []
+    lines = dict.fromkeys(map(word_skipped, skipped))  # each once
+    return [SKIPPED_HEADING, "\n".join(f"- {line}" for line in lines)]
+
+
+def word_skipped(sentence: str) -> str:
+    """What was skipped, as a line of the report."""
+    return " ".join(strip_links(sentence).text.split())

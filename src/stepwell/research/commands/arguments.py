@@ -1,0 +1,163 @@
+"""The arguments of `stepwell research`, `verify`, `replay` and `export`. Imports nothing heavy before a command is known."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+FORMATS = ("md", "html", "pdf", "docx", "bib", "json", "zip")
+COMMANDS = ("research", "verify", "replay", "export")
+
+
+def add_research(commands: Any, default_url: str) -> None:
+    text = "research a question: approve the plan, get a report in which you can check every sentence"
+    research = commands.add_parser("research", help=text, description=text[0].upper() + text[1:] + ".")
+    research.add_argument("question", metavar="QUESTION", nargs="?", help="what you want to know, in quotation marks")
+    research.add_argument(
+        "--url",
+        metavar="ADDRESS",
+        nargs="?",
+        const=default_url,
+        help=f"research on this server (without ADDRESS: {default_url})",
+    )
+    research.add_argument(
+        "--continue", dest="thread", metavar="THREAD", help="continue this research; with a question, ask it as the next one"
+    )
+    research.add_argument(
+        "--on",
+        dest="origin",
+        metavar="BUNDLE",
+        type=Path,
+        help="build on the sources of this bundle, which is verified first and must be signed by you or by --key",
+    )
+    research.add_argument(
+        "--refresh", metavar="BUNDLE", type=Path, help="ask this bundle's question again and show only what has changed"
+    )
+    research.add_argument(
+        "--key", metavar="KEY|FILE", help="with --on or --refresh: the public key of the bundle's author, if that is not you"
+    )
+    research.add_argument(
+        "--unvouched",
+        action="store_true",
+        help="with --on or --refresh: accept the bundle without checking who signed it; the new bundle will say so",
+    )
+    research.add_argument(
+        "--list", action="store_true", help="list your researches, newest first; QUESTION filters them by words"
+    )
+    research.add_argument(
+        "--demo", action="store_true", help="research on an invented web; needs no model, no key and no network"
+    )
+    research.add_argument("--yes", action="store_true", help="approve a plan that breaks no rule without asking")
+    research.add_argument(
+        "--review-sources", action="store_true", help="accept or reject each source before the report is written"
+    )
+    research.add_argument("--policy", metavar="FILE", type=Path, help="apply this policy instead of the default one")
+    research.add_argument("--out", metavar="FILE", type=Path, help="also write the report to this file")
+    research.add_argument("--format", choices=FORMATS, help="the format of --out (default: from its extension)")
+    research.add_argument(
+        "--context",
+        metavar="PLACE",
+        type=Path,
+        action="append",
+        default=[],
+        help="a text, web page or PDF of yours to use as a source, or a folder of them (may be repeated)",
+    )
+    research.add_argument(
+        "--context-url",
+        metavar="URL",
+        action="append",
+        default=[],
+        help="a page to read whatever the plan says (may be repeated)",
+    )
+    verify = _add_bundle(
+        commands, "verify", "check a bundle: every hash, quote, sentence, verdict and request, and who signed it"
+    )
+    verify.add_argument("--head", metavar="HASH", help="the trail hash that the research printed at its end")
+    verify.add_argument(
+        "--key", metavar="KEY|FILE", help="the public key of the expected author, who gets it from `stepwell doctor`"
+    )
+    verify.add_argument(
+        "--strict",
+        action="store_true",
+        help="also fail if something is unproven: who signed it or what it builds on, where its pages came from, that it has a report",
+    )
+    verify.add_argument("--seconds", metavar="N", type=float, help="give up after this many seconds (default: 120)")
+    _add_bundle(commands, "replay", "run a research again from its bundle, without network, and compare the reports")
+    export = commands.add_parser(
+        "export", help="export a research as a document", description="Export a research as a document."
+    )
+    export.add_argument("what", metavar="THREAD|BUNDLE", help="the id of a research, or a bundle file")
+    export.add_argument(
+        "--url",
+        metavar="ADDRESS",
+        nargs="?",
+        const=default_url,
+        help=f"export from this server (without ADDRESS: {default_url})",
+    )
+    export.add_argument("--format", choices=FORMATS, help="the format (default: from the extension of --out, or md)")
+    export.add_argument("--out", metavar="FILE", type=Path, help="the file to write (default: standard output, for text)")
+
+
+def run_research(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
+    match arguments.command:
+        case "verify":
+            from stepwell.research.commands import verify
+
+            options = {"head": arguments.head, "key": arguments.key, "strict": arguments.strict, "seconds": arguments.seconds}
+            return verify.run(arguments.bundle, **options)
+        case "replay":
+            from stepwell.research.commands import replay
+
+            return replay.run(arguments.bundle)
+        case "export":
+            from stepwell.research.commands import export
+
+            return export.run(arguments.what, form=arguments.format, out=arguments.out, url=arguments.url)
+    if arguments.demo and (arguments.url or arguments.thread or arguments.policy or arguments.context_url):
+        parser.error("--demo has its own web and policy. Leave out --url, --continue, --policy and --context-url.")
+    ways = [arguments.thread, arguments.origin, arguments.refresh, arguments.list or None, arguments.demo or None]
+    if sum(way is not None for way in ways) > 1 and not (arguments.demo and (arguments.origin or arguments.refresh)):
+        parser.error("--continue, --on, --refresh, --list and --demo cannot be combined. Choose one.")
+    if (arguments.key or arguments.unvouched) and not (arguments.origin or arguments.refresh):
+        parser.error("--key and --unvouched apply to the bundle of --on or --refresh. Add one of these.")
+    if arguments.origin and arguments.question is None:
+        parser.error("--on needs a question too: what do you want to know next?")
+    if arguments.refresh and (arguments.question or arguments.url):
+        parser.error("--refresh asks the bundle's own question on this machine. Leave out the question and --url.")
+    if arguments.origin and arguments.url:
+        parser.error("--on reads the bundle on this machine. Leave out --url.")
+    if arguments.list:
+        from stepwell.research.commands import listing
+
+        return listing.run(arguments.question or "", url=arguments.url)
+    if arguments.question is None and not any(way is not None for way in ways):
+        parser.error("research needs a question, --continue THREAD, --refresh BUNDLE, --list, or --demo.")
+    from stepwell.research.commands import command
+    from stepwell.research.commands.options import ResearchOptions
+
+    start = command.demonstrate if arguments.demo else command.run
+    return start(
+        ResearchOptions(
+            arguments.question,
+            thread=arguments.thread,
+            url=arguments.url,
+            yes=arguments.yes,
+            review_sources=arguments.review_sources,
+            policy=arguments.policy,
+            out=arguments.out,
+            form=arguments.format,
+            context=arguments.context,
+            context_urls=arguments.context_url,
+            origin=arguments.origin,
+            refresh=arguments.refresh,
+            key=arguments.key,
+            unvouched=arguments.unvouched,
+        )
+    )
+
+
+def _add_bundle(commands: Any, name: str, text: str) -> Any:
+    command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    command.add_argument("bundle", metavar="BUNDLE", type=Path, help="a bundle file made by `stepwell research`")
+    return command

@@ -1,0 +1,251 @@
+"""The gate of a research in the terminal: a person approves, edits or rejects an audited plan, and accepts or rejects sources.
+
+```
+a               approve
+e               edit the whole plan as JSON in your editor ($VISUAL or $EDITOR)
+e 2 new words   change the input of step 2      d 2   delete step 2           + words   add a search
+r why           reject; the next plan takes the reason into account
+s [why]         stop here
+```
+An edited plan is audited again and comes back here. This module uses the terminal only through `ask` and `say`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stepwell.errors import RunError
+from stepwell.terminal.dialogue.answers import Ask
+from stepwell.terminal.dialogue.session import OpenInterrupt
+from stepwell.validation import describe_first_fault
+
+Say = Callable[[str], None]
+EditText = Callable[[str], str]
+"""Lets the person edit a text; returns the edited text."""
+
+CHOICES = "[a]pprove, [e]dit, [r]eject and why, [s]top; ? explains"
+HELP = """a               approve the plan
+e               edit the whole plan as JSON in your editor
+e 2 NEW WORDS   change the input of step 2
+d 2             delete step 2
++ WORDS         add a search
+r WHY           reject: you get another plan that takes your reason into account
+s               stop here, without carrying out the plan"""
+SOURCES_HELP = "Press Enter to accept all, type 's2 s5' to leave these out, or 'only s1 s3' to keep only these."
+RETRY = "search_retry"
+"""The interrupt of a research that could not reach any search engine."""
+_NUMBERED = re.compile(r"(\d+)(?:\s+(.*))?")
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Asks a person about a plan or about the sources found."""
+
+    ask: Ask
+    say: Say
+    edit_text: EditText | None = None
+    approve_clean: bool = False
+    """`--yes`: a plan without violations is approved without asking."""
+
+    def answer(self, interrupt: Mapping[str, Any]) -> Any:
+        """The answer that resumes the run; `EOFError` when nobody is there."""
+        if problem := interrupt.get("problem"):
+            self.say(str(problem))
+        if interrupt.get("type") == "source_review":
+            return self._review(interrupt.get("sources") or [])
+        return self._decide(interrupt)
+
+    def _decide(self, interrupt: Mapping[str, Any]) -> dict[str, Any]:
+        for line in plan_lines(interrupt):
+            self.say(line)
+        if self.approve_clean and not (interrupt.get("audit") or {}).get("violations"):
+            self.say("Approved (--yes).")
+            return {"decision": "approve"}
+        plan = dict(interrupt.get("plan") or {})
+        prompt = CHOICES
+        while True:
+            said = self._read(plan, self.ask(prompt).strip())
+            if not isinstance(said, str):
+                return said
+            prompt = said
+
+    def _read(self, plan: dict[str, Any], line: str) -> dict[str, Any] | str:
+        """The answer in a line, or a sentence to ask again with."""
+        word, _, rest = line.partition(" ")
+        rest = rest.strip()
+        match word.lower():
+            case "a" | "y" | "approve" | "yes":
+                return {"decision": "approve"}
+            case "s" | "stop":
+                return {"decision": "reject", "stop": True, **({"reason": rest} if rest else {})}
+            case "r" | "n" | "reject" | "no":
+                if not rest:
+                    return "Type r and the reason, so that the next plan can be better. (s stops.)"
+                return {"decision": "reject", "reason": rest}
+            case "e" | "edit" if not rest:
+                return self._edit_all(plan)
+            case "e" | "edit" | "d" | "+":
+                return edit_step(plan, word.lower()[0], rest)
+        return HELP if word else CHOICES
+
+    def _edit_all(self, plan: dict[str, Any]) -> dict[str, Any] | str:
+        if self.edit_text is None:
+            return "No editor is set. Set EDITOR, or change one step with 'e 2 new words'."
+        text = json.dumps(_editable(plan), ensure_ascii=False, indent=2)
+        try:
+            edited = self.edit_text(text)
+        except OSError as error:
+            return f"The editor could not be started ({error.strerror}). Set EDITOR, or change one step with 'e 2 new words'."
+        if edited.strip() == text.strip():
+            return f"Nothing was changed. {CHOICES}"
+        return parse_edited_plan(plan, edited)
+
+    def _review(self, sources: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        self.say("Sources:")
+        for source in sources:
+            self.say(f"  {source['id']:4} {source.get('title') or ''}  {source.get('url') or '(from your device)'}")
+        known = [str(source["id"]) for source in sources]
+        prompt = SOURCES_HELP
+        while True:
+            said = read_review(known, self.ask(prompt).strip())
+            if not isinstance(said, str):
+                return said
+            prompt = f"{said} {SOURCES_HELP}"
+
+
+class OutageError(RunError):
+    """No search engine could be reached, so there is nothing to decide; the user can retry the research later."""
+
+
+class GateAnswers:
+    """Answers the interrupts of a research at the gate. `retries`: the first time that no search engine could be reached, retry, because
+    that is what a user who continues a research wants; after that, raise `OutageError`."""
+
+    def __init__(self, gate: Gate, *, retries: bool) -> None:
+        self._gate = gate
+        self._retries = retries
+
+    def __call__(self, interrupts: Sequence[OpenInterrupt]) -> dict[str, Any]:
+        outage = next((each for each in interrupts if each.value.get("type") == RETRY), None)
+        if outage is None:
+            return {each.id: self._gate.answer(each.value) for each in interrupts}
+        if not self._retries:
+            raise OutageError(str(outage.value.get("message")))
+        self._retries = False
+        return {outage.id: {"decision": "approve"}}
+
+
+def plan_lines(interrupt: Mapping[str, Any]) -> Iterator[str]:
+    """What the person decides about: steps, the audit's findings with rule ids, the estimated cost, what was sent so far."""
+    plan, audit, estimate = (interrupt.get(name) or {} for name in ("plan", "audit", "estimate"))
+    rules = interrupt.get("rules") or {}
+    yield ""
+    yield f"Plan: {plan.get('objective', '')}"
+    for number, step in enumerate(plan.get("steps", ()), 1):
+        why = f"  ({step['rationale']})" if step.get("rationale") else ""
+        yield f"  {number}. {step.get('tool', '')}  {step.get('input', '')}{why}"
+    yield f"Audit: {audit.get('verdict', 'none')}"
+    for violation in audit.get("violations", ()):
+        yield f"  [{violation['rule']}] {violation['reason']}"
+    for suggestion in audit.get("suggestions", ()):
+        yield f"  suggested: {suggestion}"
+    left = audit.get("leftToTheHuman") or audit.get("left_to_the_human") or ()
+    if left:
+        yield "  No model could check these rules; please judge them yourself:"
+        yield from (f"  [{rule}] {rules.get(rule, '')}" for rule in left)
+    yield f"Estimate: {estimate_line(estimate)}"
+    if note := estimate.get("priceNote") or estimate.get("price_note"):
+        yield f"  {note}"
+    if summary := (interrupt.get("sent") or {}).get("summary"):
+        yield f"Sent so far: {summary}"
+
+
+def estimate_line(estimate: Mapping[str, Any]) -> str:
+    cost = estimate.get("costUsd", estimate.get("cost_usd"))
+    money = "cost unknown" if cost is None else f"{cost:.2f} USD"
+    return f"at most {estimate.get('requests', 0)} requests, {estimate.get('tokens', 0):,} tokens, {money}"
+
+
+def edit_step(plan: Mapping[str, Any], action: str, rest: str) -> dict[str, Any] | str:
+    """Change a step's input, delete a step, or add a search."""
+    steps = [dict(step) for step in plan.get("steps", ())]
+    if action == "+":
+        return (
+            _check_plan(plan, [*steps, {"tool": "web_search", "input": rest}])
+            if rest
+            else "Type what to search for after the plus."
+        )
+    match = _NUMBERED.fullmatch(rest)
+    if not match or not 1 <= int(match[1][:4]) <= len(steps):
+        return f"There is no such step; the steps are numbered 1 to {len(steps)}."
+    index = int(match[1]) - 1
+    if action == "d":
+        return _check_plan(plan, steps[:index] + steps[index + 1 :]) if len(steps) > 1 else "A plan needs a step. s stops."
+    if not match[2]:
+        return f"Type the new input after the number, as in: e {match[1]} new words"
+    steps[index]["input"] = match[2]
+    return _check_plan(plan, steps)
+
+
+def parse_edited_plan(plan: Mapping[str, Any], text: str) -> dict[str, Any] | str:
+    """The answer with the edited plan, or a sentence about what is wrong with it."""
+    try:
+        edited = json.loads(text)
+    except json.JSONDecodeError as error:
+        return f"This is not JSON (line {error.lineno}: {error.msg}). The plan is unchanged. {CHOICES}"
+    if not isinstance(edited, dict):
+        return f"A plan must be a JSON object. The plan is unchanged. {CHOICES}"
+    return _check_plan({**plan, **edited}, edited.get("steps", plan.get("steps")))
+
+
+def read_review(known: Sequence[str], line: str) -> dict[str, Any] | str:
+    words = line.replace(",", " ").split()
+    only = bool(words) and words[0].lower() == "only"
+    named = words[1:] if only else words
+    if unknown := [name for name in named if name not in known]:
+        return f"There is no source '{unknown[0]}'."
+    if only and not named:
+        return "Name the sources to keep."
+    deny = [name for name in known if (name not in named if only else name in named)]
+    return {"admit": [name for name in known if name not in deny], "deny": deny}
+
+
+def edit_in(editor: str) -> EditText:
+    """Opens a text in the person's own editor."""
+
+    def edit(text: str) -> str:
+        with tempfile.TemporaryDirectory(prefix="stepwell-") as folder:
+            file = Path(folder) / "plan.json"
+            file.write_text(text, encoding="utf-8")
+            subprocess.run([*shlex.split(editor), str(file)], check=False)  # noqa: S603  the user's own choice of editor
+            return file.read_text(encoding="utf-8", errors="replace")
+
+    return edit
+
+
+def _editable(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """What a person can sensibly change."""
+    names = ("id", "tool", "input", "rationale", "dependsOn")
+    steps = [{name: step[name] for name in names if name in step} for step in plan.get("steps", ())]
+    return {"objective": plan.get("objective", ""), "steps": steps}
+
+
+def _check_plan(plan: Mapping[str, Any], steps: Any) -> dict[str, Any] | str:
+    from pydantic import ValidationError
+
+    from stepwell.research.graph.schemas import ResearchPlan
+
+    edited = {**plan, "steps": steps}
+    try:
+        checked = ResearchPlan.model_validate(edited)
+    except ValidationError as error:
+        return f"{describe_first_fault(error, 'the plan')}. The plan is unchanged. {CHOICES}"
+    return {"decision": "edit", "plan": checked.model_dump(mode="json", by_alias=True)}

@@ -1,0 +1,138 @@
+"""What research works with: policy, web, engines, models and vaults. Built once per graph; the run's config leads to what belongs to one
+thread."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import RunnableConfig
+
+from stepwell.clock import Clock, SystemClock
+from stepwell.errors import ConfigurationError
+from stepwell.models import capabilities_of, model_from_environment, resolve_model
+from stepwell.models.embedding.embedder import Embedder, choose_embedder
+from stepwell.models.routing import ModelRoutes
+from stepwell.research.audit.exchanges.replay import Replay
+from stepwell.research.audit.folder_vault import FolderVault
+from stepwell.research.audit.vault import VAULT, EvidenceVault
+from stepwell.research.evidence.origin import Origin
+from stepwell.research.evidence.policy.file import load_policy
+from stepwell.research.evidence.policy.rules import ResearchPolicy
+from stepwell.settings import Settings
+from stepwell.tools.web.fetch import Sleep, Turns
+from stepwell.tools.web.search.chain import SearchChain
+from stepwell.tools.web.search.choice import public_web, search_chain
+from stepwell.tools.web.search.guard import EngineState
+from stepwell.tools.web.transport import Web
+
+PAGES_PER_STEP = 3
+STEPS_AT_ONCE = 4
+_MAX_OPEN = 256
+
+
+@dataclass(frozen=True)
+class Equipment:
+    policy: ResearchPolicy
+    web: Web
+    search: Callable[[Web], SearchChain]
+    """The search engines over a connection: each step has its own connection, which records."""
+    embedder: Embedder
+    vault_for: Callable[[RunnableConfig], EvidenceVault]
+    """Where a run's thread stores its evidence."""
+    models: ModelRoutes | None = None
+    """`None`: no model can write, so research is extractive."""
+    local: BaseChatModel | None = None
+    """A model on this machine besides them, for a policy that forbids all others to plan."""
+    clock: Clock = field(default_factory=SystemClock)
+    replay: Replay | None = None
+    origin: Origin | None = None
+    """A bundle whose sources a new thread starts from."""
+    pages_per_step: int = PAGES_PER_STEP
+    sleep: Sleep = asyncio.sleep
+    """Makes the pauses that a host asks for. A replay makes none."""
+    _turns: OrderedDict[tuple[str, str], Turns] = field(default_factory=OrderedDict, init=False, repr=False, compare=False)
+
+    @property
+    def writes(self) -> bool:
+        return self.models is not None
+
+    def turns_for(self, config: RunnableConfig, scope: str) -> Turns:
+        """Whose turn it is at each host, shared by a question: its concurrent steps have their own recording fetchers, and together they
+        ask a host no more often than one would. There is no maximum wait: the ceiling of requests limits the queue."""
+        question = str((config.get("configurable") or {}).get("thread_id") or ""), scope
+        turns = self._turns.setdefault(question, Turns(self.clock, self.sleep))
+        self._turns.move_to_end(question)
+        while len(self._turns) > _MAX_OPEN:
+            self._turns.popitem(last=False)
+        return turns
+
+
+def make_equipment(
+    settings: Settings | None = None,
+    *,
+    policy: ResearchPolicy | None = None,
+    web: Web | None = None,
+    search: Callable[[Web], SearchChain] | None = None,
+    embedder: Embedder | None = None,
+    models: ModelRoutes | Literal["configured"] | None = "configured",
+    local: BaseChatModel | None = None,
+    clock: Clock | None = None,
+    pages_per_step: int = PAGES_PER_STEP,
+) -> Equipment:
+    """Builds the equipment from the settings (default: the environment's). Other arguments replace what the settings say."""
+    settings, clock = settings or Settings.load(), clock or SystemClock()
+    policy = policy or load_policy(settings.policy)
+    folder = settings.data_folder / "research"
+    return Equipment(
+        policy=policy,
+        web=web or public_web(settings),
+        search=search or _engines(settings, clock),
+        embedder=embedder or choose_embedder(settings),
+        models=_models(settings) if models == "configured" else models,
+        local=local or (None if policy.sends_before_approval else _local_model(settings)),
+        vault_for=lambda config: find_vault(config, folder, clock),
+        clock=clock,
+        pages_per_step=pages_per_step,
+    )
+
+
+def _engines(settings: Settings, clock: Clock) -> Callable[[Web], SearchChain]:
+    """Each step has its own chain, because each records for itself; together they ask an engine no more often than one would."""
+    states: dict[str, EngineState] = {}
+    # Without the disk cache: results cached by another research would be missing from this recording.
+    return lambda web: search_chain(settings, web, clock=clock, cached=False, states=states)
+
+
+def find_vault(config: RunnableConfig, folder: Path, clock: Clock | None = None) -> EvidenceVault:
+    """The vault that the engine gave to the run; without one, a folder for the thread."""
+    configurable = config.get("configurable") or {}
+    given: EvidenceVault | None = configurable.get(VAULT)
+    if given is not None:
+        return given
+    thread = configurable.get("thread_id")
+    if not thread:
+        raise ConfigurationError("Research keeps its evidence by thread. Run it with a checkpointer and a thread_id.")
+    # A hash, because a caller's thread id must not lead out of the folder.
+    return FolderVault(folder / hashlib.sha256(str(thread).encode()).hexdigest()[:32], clock or SystemClock())
+
+
+def _models(settings: Settings) -> ModelRoutes | None:
+    """The configured models, if the one that writes is good enough for users. The embedded one is not."""
+    if model_from_environment(settings) is None:
+        return None
+    routes = ModelRoutes.from_settings(settings)
+    return routes if capabilities_of(routes["write"]).writes else None
+
+
+def _local_model(settings: Settings) -> BaseChatModel | None:
+    """A model that the environment names besides another one: on a server on this machine, or the embedded one."""
+    named = {"ollama": settings.ollama_model_name, "lm_studio": settings.lm_studio_model_name, "local": settings.local_model}
+    first = next((f"{provider}:{name}" for provider, name in named.items() if name), None)
+    return resolve_model(first, settings=settings) if first else None

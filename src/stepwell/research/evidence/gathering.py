@@ -1,0 +1,127 @@
+"""Carries out one step of a plan: search, choose pages, fetch them. What failed becomes a sentence for the report."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+from typing_extensions import TypedDict  # before Python 3.12, pydantic cannot build a JSON schema from typing's
+
+from stepwell.errors import FetchRefusedError, RequestCeilingError, ToolUseError, WebError
+from stepwell.research.evidence.inquiry import Inquiry
+from stepwell.research.evidence.policy.rules import Step
+from stepwell.research.evidence.recorded.web import RecordedWeb
+from stepwell.tools.web.fetch import FetchedPage
+from stepwell.tools.web.search.chain import Searched
+from stepwell.tools.web.search.outcomes import Blocked, Empty, Failed, Found
+
+MOST_RESULTS = 10
+Cause = Literal["offline", "blocked", "failed"]
+"""Why nobody could be reached."""
+
+
+class Unreached(TypedDict):
+    """A step whose requests reached nobody: why, what each engine or page said, and the sentence about it in `skipped`."""
+
+    cause: Cause
+    tried: str
+    told: str
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The results of a step. `pages` are in order of rank."""
+
+    step: Step
+    output: str
+    pages: tuple[FetchedPage, ...] = ()
+    engine: str | None = None
+    skipped: tuple[str, ...] = ()
+    unreached: Unreached | None = None
+    """Set if nobody could be reached. An engine that searched and found nothing was reached."""
+
+
+async def gather(inquiry: Inquiry, step: Step, known: frozenset[str]) -> Gathered:
+    """Carry out a step. `known` are addresses that another step already has."""
+    if broken := await inquiry.check_step(step):
+        reason = "; ".join(map(str, broken))
+        return Gathered(step, f"Not done: {reason}", skipped=(f"Step '{step.input}' breaks the policy ({reason}).",))
+    if ceiling := await inquiry.reached_ceiling():
+        return _stop_at(step, ceiling)
+    try:
+        return await (_fetch_one(inquiry, step) if step.tool == "fetch_page" else _search(inquiry, step, known))
+    except RequestCeilingError:
+        return _stop_at(step, inquiry.requests_ceiling)
+
+
+def _stop_at(step: Step, ceiling: str) -> Gathered:
+    return Gathered(step, f"Not done: {ceiling}", skipped=(f"Step '{step.input}': {ceiling}",))
+
+
+async def _fetch_one(inquiry: Inquiry, step: Step) -> Gathered:
+    web = inquiry.web(step.id)
+    pages, skipped = await _fetch(inquiry, step, web, [step.input])
+    if not pages and (web.out_of_reach or inquiry.robots_web.is_silent(_host(step.input))):
+        missed = Unreached(cause="offline", tried=_host(step.input), told=skipped[0])
+        return Gathered(step, "Could not be reached.", skipped=tuple(skipped), unreached=missed)
+    return Gathered(step, "Read." if pages else "Could not be read.", tuple(pages), None, tuple(skipped))
+
+
+async def _search(inquiry: Inquiry, step: Step, known: frozenset[str]) -> Gathered:
+    web = inquiry.web(step.id)
+    try:
+        searched = await inquiry.equipment.search(web).search(step.input, MOST_RESULTS)
+    except ToolUseError as error:
+        return Gathered(step, f"Not searched: {error}", skipped=(f"Step '{step.input}': {error}",))
+    match searched.outcome:
+        case Found() as outcome:
+            pass
+        case Empty() as nothing:
+            return Gathered(step, f"{nothing.engine} found nothing.", engine=nothing.engine)
+        case Blocked():
+            return _report_outage(step, searched, "blocked")
+        case Failed():
+            return _report_outage(step, searched, "offline" if web.out_of_reach else "failed")
+    allowed = [result.url for result in outcome.results if not await inquiry.check_address(step.id, result.url)]
+    fresh = [url for url in dict.fromkeys(allowed) if url not in known][: inquiry.equipment.pages_per_step]
+    pages, skipped = await _fetch(inquiry, step, web, fresh)
+    said = f"{outcome.engine} found {len(outcome.results)} results; {len(pages)} of {len(fresh)} pages read."
+    return Gathered(step, said, tuple(pages), outcome.engine, tuple(skipped))
+
+
+def _report_outage(step: Step, searched: Searched, cause: Cause) -> Gathered:
+    tried = "; ".join(f"{one.engine}: {getattr(one, 'why', 'found nothing')}" for one in searched.tried)
+    kind = {"blocked": "was blocked", "offline": "reached nobody", "failed": "failed"}[cause]
+    told = f"The search for '{step.input}' {kind} ({tried})."
+    return Gathered(
+        step, f"The search {kind}: {tried}", skipped=(told,), unreached=Unreached(cause=cause, tried=tried, told=told)
+    )
+
+
+async def _fetch(inquiry: Inquiry, step: Step, web: RecordedWeb, urls: Sequence[str]) -> tuple[list[FetchedPage], list[str]]:
+    """Fetches the pages concurrently and returns them in order. If the ceiling is reached in between, pages already read stay."""
+    fetcher = inquiry.make_fetcher(web)
+    answers = await asyncio.gather(*(fetcher.fetch_page(url) for url in urls), return_exceptions=True)
+    pages, skipped = [], []
+    for url, answer in zip(urls, answers, strict=True):
+        if isinstance(answer, FetchedPage):
+            pages.append(answer)
+        elif isinstance(answer, RequestCeilingError):
+            skipped.append(f"A page of '{_host(url)}': the ceiling of requests is reached (rule limits.requests).")
+        elif isinstance(answer, WebError):
+            if isinstance(answer, FetchRefusedError):
+                await inquiry.note_refusal(step.id, url, rule=answer.reason, reason=str(answer), url=url)
+            skipped.append(f"A page of '{_host(url)}' could not be read: {answer}")
+        else:
+            raise answer
+    return pages, skipped
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or url[:60]
+    except ValueError:
+        return url[:60]

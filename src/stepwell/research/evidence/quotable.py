@@ -1,0 +1,111 @@
+"""Which passages of a text can be quoted in a report as they are: whole sentences, not menus and banners of a page.
+
+Language-neutral where possible: length, letters, separators, and whether words begin in lower case, as they do in sentences but not
+in menus. Passages that look like instructions to a model, or like our own ids, are left out too. That is tidiness, not a defence:
+a page's text can do nothing here but be quoted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from stepwell.research.audit.facts.words import words
+from stepwell.research.audit.sentences import Passage, passages
+from stepwell.tools.web.fencing import harmless
+
+SHORTEST_WORDS = 5
+SHORTEST_CHARACTERS = 25
+LONGEST_JOINED = 600
+_SENTENCE_WITHOUT_MARK = 12
+"""This many words make a sentence even without its closing mark."""
+
+_SEPARATOR = re.compile(r"[|›»•·→▸►]|\s[/>]\s")
+_CLOSED = re.compile(r"[.!…。！:;][\"'”’»)\]]*$")
+_ASKED = re.compile(r"[?？][\"'”’»)\]]*$")
+_OUR_IDS = re.compile(r"\[\s*[secSEC]\d{1,6}\b")
+_FURNITURE = re.compile(
+    r"\b(?:we|this (?:web)?site|our (?:web)?site|our partners|wir|diese (?:web)?seite|nous|ce site|este sitio)\b"
+    r"[^.]{0,60}\b(?:use|uses|set|verwende\w*|nutz\w*|utilis\w*|utiliz\w*)\b[^.]{0,40}\bcookies?\b"
+    r"|\b(?:accept|allow|reject|akzeptier\w*|accepter|aceptar)\s+(?:all|alle|tous les|todas las)\b[^.]{0,20}\bcookies?\b"
+    r"|^\W*(?:please )?(?:accept|allow|reject|manage)\b[^.]{0,20}\bcookies?\b"
+    r"|\bcookie (?:settings|preferences|consent|banner)\b"
+    r"|\ball rights reserved\b|\balle rechte vorbehalten\b|\btous droits réservés\b|^\s*(?:©|copyright\b)"
+    r"|\bskip to (?:main )?content\b|\bback to top\b|\b(?:enable|disable\w*|turn on) javascript\b|\bjavascript is (?:disabled|required)\b"
+    r"|\b(?:subscribe|sign up)\b[^.]{0,40}\bnewsletter\b|\b(?:log|sign) ?in to (?:your|continue|read|comment)\b"
+    r"|\bshare (?:this|on) (?:page|article|facebook|twitter|x|linkedin)\b|\bclick here\b"
+    r"|\b(?:read|agree to) our (?:privacy|terms)\b",
+    re.IGNORECASE,
+)
+_INSTRUCTION = re.compile(
+    r"\b(?:ignore|disregard|forget|override)\b[^.]{0,40}\b(?:instructions?|prompts?|rules|polic(?:y|ies)|plan)\b"
+    r"|\b(?:fetch_page|web_search|write_file|read_file|execute)\s*\("
+    r"|\bnew instructions\b|\byou are (?:now )?(?:an ai|a language model|outside of the fence)\b"
+    r"|\bcite this page as\b|\"role\"\s*:\s*\"(?:system|assistant|user)\"",
+    re.IGNORECASE,
+)
+_LEANING_WORDS = (
+    "it its it's they their them he she his her this these those that such both however but also moreover then there here "
+    "er sie es diese dieser dieses dies damit dabei jedoch il elle ils elles ce cette ces leur esto este esta estos estas"
+)
+_LEANS_BACK = frozenset(_LEANING_WORDS.split())
+"""A sentence that begins with one of these is meaningless without the one before it."""
+
+
+def quotable(text: str) -> list[Passage]:
+    """The quotable passages of a text, in order and without overlap. A sentence that needs the one before it (`It was opened ...`) is in
+    one passage with it."""
+    return [passage for passage in _join_leaning(text) if is_quotable(passage.text)]
+
+
+def is_quotable(passage: str) -> bool:
+    """Whether a passage tells a reader something."""
+    return _is_sentence(passage) and not _FURNITURE.search(passage) and not addresses_a_model(passage)
+
+
+def addresses_a_model(passage: str) -> bool:
+    """Whether a passage looks like it is meant for a model: control words of chat templates, orders, our own ids."""
+    return harmless(passage) != passage or bool(_INSTRUCTION.search(passage) or _OUR_IDS.search(passage))
+
+
+def leans_back(passage: str) -> bool:
+    """Whether a passage begins with a word that means something only after another sentence."""
+    return passage.split(maxsplit=1)[0].strip("“\"'(,").casefold() in _LEANS_BACK
+
+
+def _join_leaning(text: str) -> Iterator[Passage]:
+    waiting: Passage | None = None
+    for passage in passages(text):
+        if waiting is not None and _belongs(text, waiting, passage):
+            waiting = Passage(waiting.start, passage.end, text[waiting.start : passage.end])
+            continue
+        if waiting is not None:
+            yield waiting
+        waiting = passage
+    if waiting is not None:
+        yield waiting
+
+
+def _belongs(text: str, before: Passage, passage: Passage) -> bool:
+    if not leans_back(passage.text) or passage.end - before.start > LONGEST_JOINED:
+        return False
+    # Each is judged alone first: a menu or an order must not get in, or keep a sentence out, by standing next to one.
+    gap = text[before.end : passage.start]
+    return gap.count("\n") < 2 and is_quotable(before.text) and is_quotable(passage.text)
+
+
+def _is_sentence(passage: str) -> bool:
+    if _ASKED.search(passage) or len(_SEPARATOR.findall(passage)) >= 2:
+        return False
+    letters = sum(character.isalpha() for character in passage)
+    if letters < 0.55 * sum(not character.isspace() for character in passage):
+        return False  # a table, a formula, a row of figures
+    if not any(character.lower() != character.upper() for character in passage):
+        return len(passage) >= SHORTEST_CHARACTERS // 2  # a script without capitals, and perhaps without spaces
+    said = [word.text for word in words(passage)]
+    if len(said) < SHORTEST_WORDS or len(passage) < SHORTEST_CHARACTERS:
+        return False
+    if not _CLOSED.search(passage) and len(said) < _SENTENCE_WITHOUT_MARK:
+        return False
+    lower = sum(word[0].islower() for word in said)
+    return lower >= max(2, 0.25 * sum(word[0].isalpha() for word in said))

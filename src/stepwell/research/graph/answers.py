@@ -1,0 +1,108 @@
+"""The answers a user may give to an interrupt of research. The nodes that ask use these readers, and so does the server when it checks
+an answer before accepting it.
+
+| interrupt | answer |
+|---|---|
+| `plan_approval` | `true` or `false`, or `{decision, plan?, reason?, stop?}` |
+| `search_retry` | as for a plan: `approve` retries the same steps, `reject` ends the research |
+| `source_review` | `true` for all sources, or `{admit: [ids], deny: [ids]}` with ids of the list |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from langgraph.types import interrupt
+from pydantic import ValidationError
+
+from stepwell.answers import FindFault, mark_schema
+from stepwell.research.graph.schemas import Approval
+from stepwell.validation import describe_first_fault
+
+PLAN_APPROVAL: Final = "plan_approval"
+SOURCE_REVIEW: Final = "source_review"
+SEARCH_RETRY: Final = "search_retry"
+PLAN_TAKEN: Final = "Send {\"decision\": \"approve\"}, 'reject' with a 'reason', or 'edit' with the changed 'plan'."
+RETRY_FAULT: Final = 'Answer {"decision": "approve"} to try again, {"decision": "reject"} to stop.'
+REVIEW_FAULT: Final = 'Answer {"admit": [ids], "deny": [ids]} with ids of the list; what is not named is admitted.'
+
+
+def ask(asked: Mapping[str, Any]) -> Any:
+    """The raw answer to a question. The node that asks parses it, and asks again if it cannot."""
+    return interrupt(asked, response_schema=mark_schema(asked, {"description": _TAKEN[asked["type"]]}))
+
+
+def read_approval(answer: Any) -> Approval:
+    """`true` approves, as older clients send it; otherwise an object. `ValueError` for an invalid answer."""
+    if isinstance(answer, bool):
+        return Approval(decision="approve" if answer else "reject", reason="" if answer else "not approved")
+    approval = Approval.model_validate(answer)
+    if approval.decision == "edit" and approval.plan is None:
+        raise ValueError("an edited plan is missing: send it as 'plan'")
+    return approval
+
+
+def read_review(answer: Any, known: Collection[str]) -> list[str] | None:
+    """The denied sources; `None` for an invalid answer. `true` admits all; with only `admit`, all others are denied."""
+    if answer is True:
+        return []
+    if not isinstance(answer, Mapping) or not ("admit" in answer or "deny" in answer):
+        return None
+    admit, deny = answer.get("admit"), answer.get("deny")
+    if not all(isinstance(names, list | tuple | None) for names in (admit, deny)):
+        return None
+    if not all(isinstance(name, str) and name in known for name in (*(admit or ()), *(deny or ()))):
+        return None
+    if deny is None:
+        return sorted(set(known) - set(admit or ()), key=lambda name: int(name[1:]))
+    return [name for name in dict.fromkeys(deny) if name not in (admit or ())]
+
+
+def read_retry(answer: Any) -> Approval:
+    """Whether to retry. `ValueError` for an invalid answer, including `edit`: there is no plan to edit here."""
+    approval = read_approval(answer)
+    if approval.decision == "edit":
+        raise ValueError("there is no plan to edit")
+    return approval
+
+
+def approval_fault(error: ValueError) -> str:
+    """Why `read_approval` rejected an answer."""
+    if isinstance(error, ValidationError):
+        return describe_first_fault(error)
+    return str(error)
+
+
+def _plan_fault(asked: Mapping[str, Any], answer: Any) -> str | None:
+    try:
+        read_approval(answer)
+    except ValueError as error:
+        return f"The answer to a plan could not be understood: {approval_fault(error)}. {PLAN_TAKEN}"
+    return None
+
+
+def _retry_fault(asked: Mapping[str, Any], answer: Any) -> str | None:
+    try:
+        read_retry(answer)
+    except ValueError as error:
+        return f"The answer could not be understood: {approval_fault(error)}. {RETRY_FAULT}"
+    return None
+
+
+def _review_fault(asked: Mapping[str, Any], answer: Any) -> str | None:
+    known = [source["id"] for source in asked["sources"]]
+    return None if read_review(answer, known) is not None else f"The answer names no sources from the list. {REVIEW_FAULT}"
+
+
+_TAKEN: Final[Mapping[str, str]] = {
+    PLAN_APPROVAL: PLAN_TAKEN,
+    SOURCE_REVIEW: REVIEW_FAULT,
+    SEARCH_RETRY: RETRY_FAULT,
+}
+"""How to answer, for clients that show a question as it is."""
+ANSWERS: Final[Mapping[str, FindFault]] = {
+    PLAN_APPROVAL: _plan_fault,
+    SOURCE_REVIEW: _review_fault,
+    SEARCH_RETRY: _retry_fault,
+}

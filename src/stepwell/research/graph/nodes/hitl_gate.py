@@ -1,0 +1,107 @@
+"""Where a user decides about a plan. The interrupt says what has been sent before it, to a model that planned or audited; after
+it, only the approved plan is carried out.
+
+| field of the interrupt | |
+|---|---|
+| `plan`, `audit`, `estimate`, `rules` | what the user decides about |
+| `sent` | what was sent so far: `nothing` (yes or no), `summary` (sentences), `to` (each `host` and `model`, `what`, `requests`, `bytes`) |
+| `problem` | what was wrong with an earlier answer |
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stepwell.models.pricing import ASSUMED, TokenUse, describe_assumed
+from stepwell.models.usage import label_of, price_call
+from stepwell.research.evidence.equipment import Equipment
+from stepwell.research.evidence.inquiry import Inquiry
+from stepwell.research.evidence.recorded.models import is_on_this_machine
+from stepwell.research.graph.answers import PLAN_APPROVAL, approval_fault, ask, read_approval
+from stepwell.research.graph.egress import sent_so_far
+from stepwell.research.graph.nodes.thinker import with_ids
+from stepwell.research.graph.schemas import MAX_PLAN_REVISIONS, Approval, Estimate, ResearchPlan, keep_plan, plan_sha256
+from stepwell.research.graph.state import Done, ResearchState
+from stepwell.secrets.text import hide_secrets
+
+_TOKENS_PER_PAGE = 1500
+_TOKENS_TO_WRITE = 3000
+
+
+async def hitl_gate(inquiry: Inquiry, state: ResearchState) -> Done:
+    plan = state["plan"]
+    assert plan is not None  # noqa: S101 - the router leads here only with a plan
+    sent = await sent_so_far(inquiry)
+    approval = _ask(inquiry.equipment, state, plan, sent)
+    approval = approval.model_copy(update={"reason": hide_secrets(approval.reason)})
+    if approval.plan:
+        edited = with_ids(approval.plan, f"{inquiry.scope}:{plan_sha256(plan)}:edited")
+        approval = approval.model_copy(update={"plan": edited.model_copy(update={"revision": plan.revision + 1})})
+    await _write_down(inquiry, state.get("plan_number", 0), plan, approval)
+    return _apply_decision(state, plan, approval, sent["summary"])
+
+
+async def _write_down(inquiry: Inquiry, number: int, plan: ResearchPlan, approval: Approval) -> None:
+    """Stores the decision and its plan. An edited plan counts as a new plan, which is audited and decided in its turn."""
+    said = {"decision": approval.decision, "reason": approval.reason, "stop": approval.stop, "plan_sha256": plan_sha256(plan)}
+    edited = keep_plan(approval.plan) if approval.plan else None
+    key = f"approval:{number}:{plan_sha256(plan)[:12]}"
+    await inquiry.tell("approval", key, {**said, "edited_plan": edited})
+    if approval.plan:
+        made = {"plan": edited, "sha256": plan_sha256(approval.plan), "by": "person"}
+        await inquiry.tell("plan", f"plan:{number}:edited", made)
+
+
+def _ask(equipment: Equipment, state: ResearchState, plan: ResearchPlan, sent: dict[str, Any]) -> Approval:
+    """Ask until the answer can be parsed: a mistyped one must not spoil the research."""
+    audit = state.get("audit_result")
+    asked = {
+        "type": PLAN_APPROVAL,
+        "plan": plan.model_dump(mode="json", by_alias=True),
+        "audit": audit.model_dump(mode="json", by_alias=True) if audit else None,
+        "estimate": estimate(equipment, plan).model_dump(mode="json", by_alias=True),
+        "rules": dict(equipment.policy.judged),
+        "sent": sent,
+    }
+    while True:
+        answer = ask(asked)
+        try:
+            return read_approval(answer)
+        except ValueError as error:
+            asked = {**asked, "problem": f"The answer could not be understood: {approval_fault(error)}"}
+
+
+def estimate(equipment: Equipment, plan: ResearchPlan) -> Estimate:
+    """An upper limit, before anything is known: each page also asks for robots.txt, and ceilings apply."""
+    pages = sum(1 if step.tool == "fetch_page" else equipment.pages_per_step for step in plan.steps)
+    searches = sum(step.tool == "web_search" for step in plan.steps)
+    requests = min(searches + 2 * pages, equipment.policy.limits.requests)
+    if equipment.models is None:
+        return Estimate(requests=requests, tokens=0, cost_usd=0.0)
+    tokens = min(max(plan.estimated_token_budget, pages * _TOKENS_PER_PAGE + _TOKENS_TO_WRITE), equipment.policy.limits.tokens)
+    use, writer = TokenUse(input=tokens, output=_TOKENS_TO_WRITE), equipment.models["write"]
+    if is_on_this_machine(writer):
+        return Estimate(requests=requests, tokens=tokens, cost_usd=0.0)
+    wanted = price_call(label_of(writer), use)
+    note = "" if wanted.cost_usd is not None else f"{describe_assumed([wanted.model])} That would be {ASSUMED.of(use):.2f} USD."
+    return Estimate(requests=requests, tokens=tokens, cost_usd=wanted.cost_usd, price_note=note)
+
+
+def _apply_decision(state: ResearchState, plan: ResearchPlan, approval: Approval, sent: str) -> Done:
+    if approval.decision == "approve":
+        return {"human_approved": True, "status": "executing", "approved_plan_sha256": plan_sha256(plan)}, "Approved."
+    if approval.decision == "edit" and approval.plan:
+        change = {"plan": approval.plan, "human_approved": False, "status": "thinking", "rejection_reason": ""}
+        return change, "Edited; the new plan is audited again."
+    if approval.stop:
+        message = f"Stopped at the gate{': ' + approval.reason if approval.reason else ''}. {sent}"
+        return {"status": "failed", "error_message": message}, message
+    reason = approval.reason or "no reason given"
+    count, ceiling = state.get("plan_revision_count", 0) + 1, state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
+    if count >= ceiling:
+        message = (
+            f"{count} of {ceiling} plans were rejected, the last one by you: {reason}. Rephrase the question, or edit a plan."
+        )
+        return {"status": "failed", "error_message": message}, message
+    change = {"plan_revision_count": count, "human_approved": False, "status": "thinking", "rejection_reason": reason}
+    return change, f"Rejected: {reason}"

@@ -1,0 +1,59 @@
+"""Asks whether to retry when a plan found nothing because nobody could be reached: no connection, or engines that refuse to serve us.
+
+That differs from an engine that searched and found nothing. The answer looks like the gate's: `approve` retries the same steps,
+`reject` ends the research. There is no automatic retry.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stepwell.research.evidence.gathering import Cause, Unreached
+from stepwell.research.evidence.inquiry import Inquiry
+from stepwell.research.graph.answers import RETRY_FAULT, SEARCH_RETRY, ask, read_retry
+from stepwell.research.graph.schemas import Approval, ResearchPlan
+from stepwell.research.graph.state import Done, ResearchState
+
+_SAID: dict[Cause, str] = {
+    "offline": "{what} could be reached ({tried}). Nothing was found because nothing could be asked.",
+    "blocked": "{what} serves us at the moment ({tried}). Nothing was found because nobody answered.",
+    "failed": "{what} gave an answer that can be used ({tried}). That is not to say that there is nothing to find.",
+}
+
+
+async def search_retry(inquiry: Inquiry, state: ResearchState) -> Done:
+    unreached, plan = state.get("unreached") or {}, state["plan"]
+    message, cause = outage(unreached, plan)
+    approval = _ask(message, cause, [step.input for step in plan.steps if step.id in unreached] if plan else [])
+    number = state.get("retries", 0) + 1
+    said = {"decision": "retry" if approval.decision == "approve" else "reject", "reason": approval.reason, "stop": True}
+    await inquiry.tell("approval", f"retry:{number}", {**said, "cause": cause, "steps": sorted(unreached)})
+    if approval.decision != "approve":
+        return {"retries": number, "status": "failed", "error_message": message}, message
+    failures = {each["told"] for each in unreached.values()}
+    return {
+        "retries": number,
+        "done_steps": [step for step in state.get("done_steps", ()) if step not in unreached],
+        "skipped": [sentence for sentence in state.get("skipped", ()) if sentence not in failures],
+        "unreached": {},
+        "status": "executing",
+    }, f"Trying again: {len(unreached)} of the steps."
+
+
+def outage(unreached: dict[str, Unreached], plan: ResearchPlan | None) -> tuple[str, Cause]:
+    """What happened, as a sentence, and its cause. One engine that blocks us says more than others that are silent."""
+    causes = {each["cause"] for each in unreached.values()}
+    cause: Cause = "blocked" if "blocked" in causes else "offline" if "offline" in causes else "failed"
+    searches = plan is None or any(step.tool == "web_search" for step in plan.steps if step.id in unreached)
+    tried = "; ".join(dict.fromkeys(each["tried"] for each in unreached.values()))
+    return _SAID[cause].format(what="No search engine" if searches else "None of the pages", tried=tried), cause
+
+
+def _ask(message: str, cause: Cause, steps: list[str]) -> Approval:
+    asked: dict[str, Any] = {"type": SEARCH_RETRY, "message": message, "cause": cause, "steps": steps}
+    while True:
+        answer = ask(asked)
+        try:
+            return read_retry(answer)
+        except ValueError:
+            asked = {**asked, "problem": RETRY_FAULT}

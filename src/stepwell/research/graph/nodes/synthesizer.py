@@ -1,0 +1,150 @@
+"""Writes the report from stored evidence, checks every sentence, and keeps only those that hold.
+
+```
+sources (admitted) ─> quotes ─> draft (model, or extractive) ─> claims ─> verdicts ─> report
+```
+No evidence, no report.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+
+from stepwell.research.audit.evidence import Claim, Quote, Source
+from stepwell.research.audit.judge import Judge, LexicalJudge
+from stepwell.research.audit.ledger import record_claims, record_quote
+from stepwell.research.audit.trail import Entry
+from stepwell.research.audit.writing.draft import Draft, read_draft
+from stepwell.research.audit.writing.report import Report, write_report
+from stepwell.research.evidence.extractive import add_note, extractive_draft
+from stepwell.research.evidence.inquiry import Inquiry
+from stepwell.research.evidence.judging import ModelJudge, judge_all
+from stepwell.research.evidence.prompting import fence_material, prompt
+from stepwell.research.evidence.selecting import QuoteBook, select_quotes
+from stepwell.research.evidence.sources import SourceBook
+from stepwell.research.graph.snippets import read_snippets
+from stepwell.research.graph.state import Done, ResearchState, read_sources
+
+
+async def synthesizer(inquiry: Inquiry, state: ResearchState) -> Done:
+    sources = await _list_admitted(inquiry, state)
+    quotes = await _quote(inquiry, state, sources)
+    draft, skipped = await _draft(inquiry, state, quotes, sources)
+    claims = await judge_all(draft.read.claims(), quotes, _judge(inquiry))
+    report = write_report(draft.read, claims, quotes, sources, skipped=skipped)
+    if draft.extractive and report.is_sufficient:
+        report = replace(report, text=add_note(report.text))
+    told = await _keep(inquiry, claims, report, quotes, sources)
+    return {
+        "read_sources": list(dict.fromkeys([*read_sources(state, await inquiry.evidence()), *sources])),
+        "final_report": report.text,
+        "trail_head": told.hash,
+        "status": "complete",
+        "skipped": skipped,
+        "messages": [AIMessage(report.text, id=f"report-{inquiry.scope}-{_scope_id(inquiry)}")],
+    }, _summary(claims, report)
+
+
+@dataclass(frozen=True)
+class _Drafted:
+    read: Draft
+    extractive: bool
+
+
+async def _draft(
+    inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]
+) -> tuple[_Drafted, list[str]]:
+    """Sentences with evidence ids, and what was skipped. If a ceiling leaves no room to write, the draft consists of quotes."""
+    skipped = list(state.get("skipped", ()))
+    if not quotes:
+        return _Drafted(Draft(()), not inquiry.equipment.writes), skipped
+    if not inquiry.equipment.writes:
+        return _Drafted(await _extract(inquiry, state, quotes, sources), True), skipped
+    if ceiling := await inquiry.reached_ceiling():
+        skipped.append(f"No model was asked to write: {ceiling} What follows are quotes.")
+        await inquiry.note("limit", "limit:write", {"step": "write", "skipped": skipped[-1:]})
+        return _Drafted(await _extract(inquiry, state, quotes, sources), True), skipped
+    return _Drafted(read_draft(await _write(inquiry, state, quotes, sources)), False), skipped
+
+
+async def _list_admitted(inquiry: Inquiry, state: ResearchState) -> dict[str, Source]:
+    """The sources that count: those this branch has read, and the user's own excerpts and notes."""
+    named = read_sources(state, await inquiry.evidence())
+    book = SourceBook(inquiry.vault, inquiry.equipment.clock)
+    if notes := (state.get("knowledge_context") or "").strip():
+        named.append(await book.keep_notes(notes, title=f"Your notes ({inquiry.scope})"))
+    named += [await book.keep_notes(each.text, title=each.label) for each in read_snippets(state.get("snippets"))]
+    evidence = await inquiry.evidence()
+    denied = set(state.get("denied_sources", ()))
+    return {each: evidence.sources[each] for each in dict.fromkeys(named) if each not in denied}
+
+
+async def _quote(inquiry: Inquiry, state: ResearchState, sources: Mapping[str, Source]) -> dict[str, Quote]:
+    """The passages relevant to the question, each with its place. Ids continue from earlier questions of the thread."""
+    texts = {name: (await inquiry.vault.get(source.text_sha256)).decode() for name, source in sources.items()}
+    book = QuoteBook((await inquiry.evidence()).quotes)
+    chosen = [book.name(quote) for quote in await select_quotes(state["user_query"], texts, inquiry.equipment.embedder)]
+    for quote in chosen:
+        await record_quote(inquiry.vault, quote)
+    return {quote.quote_id: quote for quote in chosen}
+
+
+async def _write(inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]) -> str:
+    shown = "\n".join(f"{quote.quote_id} ({sources[quote.source_id].title}): {quote.text}" for quote in quotes.values())
+    asked = f"The question:\n{fence_material(state['user_query'])}\n\nThe evidence:\n{fence_material(shown)}"
+    return await inquiry.calls.call(
+        "write",
+        "synthesizer",
+        [SystemMessage(prompt("stepwell.research.graph", "synthesizer")), HumanMessage(asked)],
+        inquiry.model("write"),
+    )
+
+
+async def _extract(inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]) -> Draft:
+    return await extractive_draft(state["user_query"], list(quotes.values()), sources, inquiry.equipment.embedder)
+
+
+def _judge(inquiry: Inquiry) -> Judge:
+    return (
+        ModelJudge(inquiry.model("audit"), inquiry.calls, inquiry.reached_ceiling)
+        if inquiry.equipment.writes
+        else LexicalJudge()
+    )
+
+
+async def _keep(
+    inquiry: Inquiry, claims: Sequence[Claim], report: Report, quotes: Mapping[str, Quote], sources: Mapping[str, Source]
+) -> Entry:
+    """Writes claims and report into the trail. The report names what it rests on, because the trail may also hold other questions and
+    branches."""
+    named = await record_claims(inquiry.vault, claims, _claim_prefixes(inquiry.scope))
+    rests_on = {"claims": named, "quotes": list(quotes), "sources": list(sources)}
+    stored = await inquiry.vault.put(report.text.encode())
+    mode = "written" if inquiry.equipment.writes else "extractive"
+    facts = {"sha256": stored, "sufficient": report.is_sufficient, "mode": mode, "removed_links": report.removed_links}
+    # The key includes the turn: a branch that reaches the same report again stores it again, or the trail would end with another branch's.
+    return await inquiry.tell("report", "report", {**facts, **rests_on, "turn": inquiry.turn})
+
+
+def _claim_prefixes(scope: str) -> Iterator[str]:
+    """Claim ids belong to the thread, so that a second question's claims do not hide the first's. If the same question was answered
+    before, in another branch or by a run that did not end, those claims keep their ids and the new ones get others."""
+    yield "" if scope == "q1" else f"{scope}."
+    yield from (f"{scope}.{number}." for number in count(2))
+
+
+def _summary(claims: Sequence[Claim], report: Report) -> str:
+    if not report.is_sufficient:
+        return "Insufficient evidence: there is no report."
+    kept = sum(claim.verdict in ("supported", "partial") for claim in claims)
+    return f"{kept} of {len(claims)} sentences hold; {report.removed_sentences} were left out, {report.removed_links} links removed."
+
+
+def _scope_id(inquiry: Inquiry) -> str:
+    thread = str((inquiry.config.get("configurable") or {}).get("thread_id", ""))
+    return uuid.uuid5(uuid.NAMESPACE_OID, f"{thread}:{inquiry.scope}").hex[:12]

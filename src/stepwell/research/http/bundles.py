@@ -1,0 +1,71 @@
+"""The evidence of a thread as one file that anybody can check (`stepwell verify`): a research's, or a deep research's.
+
+The file is packed beside the database, sent, and removed. It belongs to the thread's owner: for anybody else the thread is not found.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path as FilePath
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path
+from starlette.responses import FileResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from stepwell.errors import NotFoundError
+from stepwell.research.audit.bundle import write_bundle
+from stepwell.server.login.principal import Principal
+from stepwell.server.policy import stream_policy
+from stepwell.server.routing import Given, JsonRoute
+from stepwell.server.schemas.fields import ThreadId
+
+router = APIRouter(tags=["Research"], route_class=JsonRoute)
+
+Exporter = Annotated[Principal, Depends(stream_policy("threads:export"))]
+_ZIP = {200: {"description": "The bundle", "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}}}}
+
+
+@router.get(
+    "/api/research/{threadId}/bundle",
+    operation_id="research_bundle",
+    summary="Everything a thread's research rests on, as one file for `stepwell verify`",
+    responses=_ZIP,  # type: ignore[arg-type]  # FastAPI names the value's type more widely than a dictionary of dictionaries
+)
+async def research_bundle(
+    thread_id: Annotated[ThreadId, Path(alias="threadId")], principal: Exporter, services: Given
+) -> Response:
+    await services.threads.get(principal.owner, thread_id, with_values=False)
+    vault = services.persistence.vault(thread_id)
+    if not await vault.entries():
+        raise NotFoundError("evidence of thread", thread_id, "Nothing was researched there. Ask with POST /api/research.")
+    folder = FilePath(await asyncio.to_thread(tempfile.mkdtemp, prefix="stepwell-bundle-"))
+    packed = _Packed(folder, f"{thread_id}.zip")
+    try:
+        await write_bundle(vault, packed.file, services.signer)
+    except BaseException:
+        await packed.remove()
+        raise
+    return packed
+
+
+class _Packed(FileResponse):
+    """A file in a folder of its own, both of which go when it has been sent, or when the client has gone."""
+
+    def __init__(self, folder: FilePath, name: str) -> None:
+        self.file = folder / name
+        super().__init__(self.file, media_type="application/zip", filename=name)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await self.remove()
+
+    async def remove(self) -> None:
+        await asyncio.to_thread(self._remove)
+
+    def _remove(self) -> None:
+        self.file.unlink(missing_ok=True)
+        self.file.parent.rmdir()

@@ -1,0 +1,262 @@
+"""What a research rests on, on the wire: the report with its claims, quotes and sources, and what checking gave."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from stepwell.research.audit.evidence import Claim, Quote, Robots, Source, SourceKind, Verdict, to_data
+from stepwell.research.audit.exchanges.receipt import egress_receipt
+from stepwell.research.audit.ledger import Evidence
+from stepwell.research.audit.story import Story
+from stepwell.research.audit.trail import Entry, head
+from stepwell.research.audit.verify import Part, Verification
+from stepwell.research.audit.writing.references import SOURCES_HEADING, named_line, reference_line, without_pages
+from stepwell.server.schemas.fields import JsonObject
+
+ExportFormat = Literal["md", "html", "pdf", "docx", "bib", "json", "zip"]
+MEDIA_TYPES: dict[ExportFormat, str] = {
+    "md": "text/markdown; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "pdf": "application/pdf",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "bib": "application/x-bibtex; charset=utf-8",
+    "json": "application/vnd.citationstyles.csl+json",
+    "zip": "application/zip",
+}
+TITLES: dict[Part, str] = {
+    "file": "The file is a bundle that can be opened.",
+    "bytes": "Every stored page, text and exchange has the hash in its name.",
+    "trail": "Each entry of the trail is sealed by the one before, and has every field of its kind.",
+    "manifest": "The format is known, and the manifest lists every member with its size and hash.",
+    "members": "Everything the trail speaks of is there, unchanged, and nothing else.",
+    "quotes": "Every quote stands word for word at its place in the stored text.",
+    "claims": "Every supported sentence cites quotes that are there.",
+    "checks": "Every sentence has the verdict that the checks, run again, and its judge give.",
+    "report": "The report says what its claims say, and every reference leads to a stored source.",
+    "story": "The report answers a question of its branch with a plan that was approved there.",
+    "plans": "Every plan is the one that was made and approved, and models were asked about the question.",
+    "requests": "Every answer belongs to a request, every page to an answer, every request to an approved step.",
+    "origins": "Sources of another bundle are those of that bundle, which is here and holds by itself.",
+    "signature": "The signature is of this bundle, and of the key that was named, if one was.",
+    "head": "The trail is the one whose head was noted.",
+    "strict": "Who signed it, and everything else that a bundle can show, is shown.",
+}
+"""What each part of the check says where it holds."""
+
+
+class ClaimResponse(BaseModel):
+    claim_id: str
+    text: str
+    verdict: Verdict
+    reasons: list[str]
+    evidence: list[str] = Field(description="Ids of quotes")
+    in_report: bool
+
+
+class QuoteResponse(BaseModel):
+    quote_id: str
+    source_id: str
+    start: int = Field(description="In characters (code points) of the stored text")
+    end: int
+    text: str
+    page: int | None = Field(description="The page of a document that it stands on, counted from 1")
+
+
+class DevicePassage(BaseModel):
+    """Where a source stands on the device that sent it, in that device's own words."""
+
+    snippet_id: str
+    document_id: str
+    start: int
+    end: int
+
+
+class SourceResponse(BaseModel):
+    source_id: str
+    kind: SourceKind
+    url: str | None
+    final_url: str | None
+    title: str
+    media_type: str
+    status: int | None
+    fetched_at: str
+    bytes_sha256: str
+    text_sha256: str
+    engine: str | None
+    robots: Robots
+    pages: list[int] = Field(description="Where each page of a document begins in its text; empty where it has none")
+    passage: DevicePassage | None = Field(description="Of an excerpt from a device: where it stands there")
+
+
+class ApprovalResponse(BaseModel):
+    at: str
+    data: JsonObject
+
+
+class ReportResponse(BaseModel):
+    """The newest report of a thread and what it rests on."""
+
+    question: str
+    mode: str = Field(description="`extractive`: no model wrote it, its sentences are quotes")
+    asked_at: str | None
+    report: str = Field(description="Markdown")
+    references: list[str] = Field(description="Ids of sources, in the order of [1], [2] ...")
+    head: str = Field(description="The hash that stands for the whole trail")
+    plan: JsonObject
+    approvals: list[ApprovalResponse]
+    elsewhere: int = Field(description="Entries of other branches of the thread; the report does not rest on them")
+    claims: list[ClaimResponse]
+    quotes: list[QuoteResponse]
+    sources: list[SourceResponse]
+    egress: JsonObject = Field(description="What left the machine, and what was refused")
+
+
+class SourceTextResponse(BaseModel):
+    source_id: str
+    text: str
+    text_sha256: str
+
+
+class DefectResponse(BaseModel):
+    where: str
+    fact: str
+
+
+class CheckedPartResponse(BaseModel):
+    part: Part
+    title: str = Field(description="What was checked, as a sentence that is true where it holds")
+    ok: bool
+    checked: int = Field(description="How many things were looked at")
+    problems: list[DefectResponse]
+
+
+class VerificationCounts(BaseModel):
+    sources: int
+    quotes: int
+    claims: int
+    elsewhere: int
+
+
+class VerificationResponse(BaseModel):
+    ok: bool
+    head: str
+    parts: list[CheckedPartResponse]
+    counts: VerificationCounts
+    format: str = Field(default="", description="The bundle's format, `stepwell-bundle-4` being the newest")
+    signed_by: str | None = Field(default=None, description="The public key whose signature it bears, if one fits")
+    vouched: bool | None = Field(default=None, description="Whether that is the `key` that was named; null if none was")
+    lacks: list[str] = Field(
+        default=[], description="What nothing in the bundle shows, in sentences; with `strict`, these are problems"
+    )
+    notes: list[str] = Field(default=[], description="What a reader should know of it besides, such as what it is built on")
+    marked_today: list[DefectResponse] = Field(
+        default=[], description="Claims that passed older checks, and that today's judge otherwise"
+    )
+
+
+class VerifyQuery(BaseModel):
+    """What a reader knows from elsewhere; the same as the options of `stepwell verify`."""
+
+    head: str | None = Field(
+        default=None, max_length=200, description="The head that was noted, or its first 16 digits and more"
+    )
+    key: str | None = Field(
+        default=None, max_length=2000, description="The public key of who should have made it, `ed25519:...`"
+    )
+    strict: bool = Field(
+        default=False, description="What nothing in the bundle shows is a problem too: who signed it, where its pages came from"
+    )
+
+
+def report_wire(entries: list[Entry], story: Story, evidence: Evidence, report: str) -> dict[str, Any]:
+    """The report of a story, with what it rests on."""
+    asked = story.last("question")
+    told = evidence.plan or {}
+    passages = _find_passages(story)
+    question = asked.data["query"] if asked else ""
+    return {
+        "question": question,
+        "mode": asked.data.get("mode", "") if asked else "",
+        "asked_at": asked.at if asked else None,
+        "report": report,
+        "references": _references(report, evidence),
+        "head": head(entries),
+        "plan": told.get("plan", told),
+        "approvals": [
+            {"at": entry.at, "data": entry.data}
+            for entry in story.entries
+            if entry.kind == "approval" and (asked is None or entry.seq > asked.seq)
+        ],
+        "elsewhere": len(story.elsewhere),
+        "claims": [{**to_data(claim), "in_report": _stands_in(claim, report)} for claim in evidence.claims.values()],
+        "quotes": [{**to_data(quote), "page": _page(quote, evidence)} for quote in evidence.quotes.values()],
+        "sources": [_source_wire(source, passages) for source in evidence.sources.values()],
+        "egress": egress_receipt(entries),
+    }
+
+
+def _find_passages(story: Story) -> dict[str, dict[str, Any]]:
+    """What the questions of a story brought from a device, by the hash of the text: the source has the same one."""
+    found = {}
+    for question in (entry for entry in story.entries if entry.kind == "question"):
+        for each in question.data.get("snippets") or ():
+            place = {name: each[name] for name in ("document_id", "start", "end")}
+            found[hashlib.sha256(each["text"].encode()).hexdigest()] = {"snippet_id": each["id"], **place}
+    return found
+
+
+def _source_wire(source: Source, passages: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    passage = passages.get(source.text_sha256) if source.kind == "device" else None
+    return {"pages": [], **to_data(source), "passage": passage}
+
+
+def verification_wire(checked: Verification) -> dict[str, Any]:
+    return {
+        "ok": checked.ok,
+        "head": checked.head,
+        "parts": [
+            {
+                "part": part.part,
+                "title": TITLES[part.part],
+                "ok": not part.problems,
+                "checked": part.checked,
+                "problems": [{"where": problem.where, "fact": problem.fact} for problem in part.problems],
+            }
+            for part in checked.parts
+        ],
+        "counts": {
+            "sources": checked.sources,
+            "quotes": checked.quotes,
+            "claims": checked.claims,
+            "elsewhere": checked.elsewhere,
+        },
+        "format": checked.form,
+        "signed_by": checked.signed_by,
+        "vouched": checked.vouched,
+        "lacks": list(checked.lacks),
+        "notes": list(checked.notes),
+        "marked_today": [{"where": problem.where, "fact": problem.fact} for problem in checked.marked_today],
+    }
+
+
+def _page(quote: Quote, evidence: Evidence) -> int | None:
+    source = evidence.sources.get(quote.source_id)
+    return source.page_at(quote.start) if source else None
+
+
+def _references(report: str, evidence: Evidence) -> list[str]:
+    """The sources of the list at the report's end, whichever of its two forms it has."""
+    listed = report.rpartition(f"\n{SOURCES_HEADING}\n")[2].splitlines() if SOURCES_HEADING in report else []
+    known = {reference_line(1, source).removeprefix("1. "): source.source_id for source in evidence.sources.values()}
+    known |= {named_line(source): source.source_id for source in evidence.sources.values()}
+    lines = [without_pages(line) for line in listed if line]
+    found = (known.get(line) or known.get(line.partition(". ")[2]) for line in lines)
+    return [source_id for source_id in found if source_id]
+
+
+def _stands_in(claim: Claim, report: str) -> bool:
+    """The report puts its references before a sentence's last mark."""
+    return claim.text.rstrip(".!?…") in report

@@ -1,0 +1,1 @@
+"""What commands are written with: dialogue, tables, arguments, and where the database is."""

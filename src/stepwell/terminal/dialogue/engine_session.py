@@ -1,0 +1,135 @@
+"""A durable session with a graph in this process: an engine executes it on a SQLite file.
+
+A run is on disk before its first step. If the process is killed, the run resumes when a process opens the file again; `follow` shows
+the rest of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+
+import orjson
+
+from stepwell.clock import SystemClock
+from stepwell.database.records.types import Page
+from stepwell.database.sqlite.persistence import EmbeddedPersistence
+from stepwell.database.types import Thread
+from stepwell.errors import NotFoundError
+from stepwell.private_files import make_private_folder
+from stepwell.runs.assistants import Assistants
+from stepwell.runs.engine import Engine
+from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.graphs.sources import GraphSource
+from stepwell.runs.starting import RunOrder
+from stepwell.terminal.dialogue.session import CLAIM_S, TERMINAL, OpenInterrupt, RunFailedError, StreamPart, read_part
+
+_OWNER = "you"
+_NEWEST = 20
+_DRAIN_S = 0.2
+
+
+@dataclass(frozen=True)
+class OpenEngine:
+    """A running engine on a file, for one graph."""
+
+    engine: Engine
+    persistence: EmbeddedPersistence
+    graph_id: str
+
+
+@asynccontextmanager
+async def open_engine(
+    file: Path, graph_id: str, source: GraphSource, *, new_id: Callable[[], str] = lambda: str(uuid4())
+) -> AsyncIterator[OpenEngine]:
+    """Opens the file, creating it if necessary, and resumes runs that a killed process left in it. On exit, active runs are handed
+    back: the next process that opens the file resumes them."""
+    clock = SystemClock()
+    registry = GraphRegistry({graph_id: source})
+    make_private_folder(file.parent)
+    async with EmbeddedPersistence(file) as persistence:
+        assistants = Assistants(persistence.records, registry, clock, new_id)
+        await assistants.install_defaults()
+        async with Engine(persistence, registry, assistants, clock=clock, new_id=new_id, drain_s=_DRAIN_S) as engine:
+            yield OpenEngine(engine, persistence, graph_id)
+
+
+class EngineSession:
+    """One thread of the engine's graph."""
+
+    def __init__(self, opened: OpenEngine, thread_id: str, modes: Sequence[str]) -> None:
+        self._engine = opened.engine
+        self._records = opened.persistence.records
+        self._graph_id = opened.graph_id
+        self._thread_id = thread_id
+        self._modes = tuple(modes)
+        self._run_id: str | None = None
+        """The run whose stream we are reading."""
+
+    @property
+    def thread_id(self) -> str:
+        return self._thread_id
+
+    def send(self, input: Mapping[str, Any] | None, *, title: str = "") -> AsyncGenerator[StreamPart]:
+        """`title` is unused: each file has one thread, so there is no list of threads."""
+        return self._start(input=None) if input is None else self._start(input=dict(input), if_not_exists="create")
+
+    def answer(self, answers: Mapping[str, Any]) -> AsyncGenerator[StreamPart]:
+        return self._start(command={"resume": dict(answers)})
+
+    async def follow(self) -> AsyncGenerator[StreamPart]:
+        runs = await self._records.list_runs(_OWNER, self._thread_id, None, Page(limit=_NEWEST))
+        for run in reversed(runs):
+            if not run.finished:
+                async with aclosing(self._read(run.run_id)) as parts:
+                    async for part in parts:
+                        yield part
+
+    async def stop(self) -> None:
+        if self._run_id is not None:
+            await self._engine.cancel(_OWNER, self._thread_id, [self._run_id], wait=True)
+            self._run_id = None
+
+    async def values(self) -> Mapping[str, Any]:
+        thread = await self._thread()
+        return (thread.values if thread else None) or {}
+
+    async def interrupts(self) -> tuple[OpenInterrupt, ...]:
+        thread = await self._thread()
+        return tuple(OpenInterrupt(each.interrupt_id, each.value) for each in (thread.interrupts if thread else ()))
+
+    async def claim(self, interrupt_id: str) -> str | None:
+        held = await self._records.claim(
+            _OWNER, self._thread_id, interrupt_id, device_id=TERMINAL, ttl_s=CLAIM_S, claim_id=None
+        )
+        return held.claim_id
+
+    async def _thread(self) -> Thread | None:
+        try:
+            return await self._records.get_thread(_OWNER, self._thread_id)
+        except NotFoundError:  # nothing was sent yet
+            return None
+
+    async def _start(self, **order: Any) -> AsyncGenerator[StreamPart]:
+        wanted = RunOrder(self._graph_id, thread_id=self._thread_id, stream_modes=self._modes, **order)
+        admitted = await self._engine.start(_OWNER, wanted)
+        async with aclosing(self._read(admitted.run.run_id)) as parts:
+            async for part in parts:
+                yield part
+
+    async def _read(self, run_id: str) -> AsyncGenerator[StreamPart]:
+        self._run_id = run_id
+        events = cast("AsyncGenerator[Any]", self._engine.events(_OWNER, self._thread_id, run_id))
+        try:
+            async with aclosing(events) as batches:
+                async for batch in batches:
+                    for event in batch:
+                        yield read_part(event.event, orjson.loads(event.data))
+        except RunFailedError:
+            self._run_id = None
+            raise
+        self._run_id = None

@@ -1,0 +1,142 @@
+"""The events of a turn, as plain values that a screen can show.
+
+`Translator` reads a run's stream as JSON (modes `messages` and `updates`, with subgraphs) and yields who spoke, who called which tool
+and what the tool returned. It does not need LangChain, so a chat with a server starts without it. It prints nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from stepwell.terminal.dialogue.interleaving import Floor, Said, Voice
+from stepwell.terminal.dialogue.session import StreamPart
+
+MAIN = "main"
+"""Speaker name of the main agent; a subagent has its own name."""
+
+_AGENT_TYPES = ("ai", "AIMessageChunk")
+_TOOL_TYPES = ("tool", "ToolMessageChunk")
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A tool is about to run."""
+
+    speaker: str
+    tool: str
+    args: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A tool has returned."""
+
+    speaker: str
+    tool: str
+    text: str
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The list of todos has changed."""
+
+    speaker: str
+    todos: tuple[Mapping[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Restarted:
+    """A server restarted the run from its last checkpoint: text shown since then is void."""
+
+    attempt: int
+
+
+TurnEvent: TypeAlias = Said | Called | Returned | Planned | Restarted
+
+
+class Translator:
+    """Turns the parts of a stream into events. Use one per conversation: a resumed turn refers to calls of the turn before."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[tuple[str, ...], str], tuple[str, str]] = {}
+        """Calls without a result yet, with speaker and tool. Ids are unique only within one agent's turn: some providers just count."""
+        self._seen: set[tuple[tuple[str, ...], str | None]] = set()
+        """Messages whose calls were already reported; an approval repeats the approved message."""
+        self._names: dict[tuple[str, ...], str] = {}
+        """Who speaks in which subgraph; updates of the plan do not say."""
+        self._floor = Floor()
+
+    def translate(self, part: StreamPart) -> Iterator[TurnEvent]:
+        """The events in one part of the stream; often none."""
+        if part.mode == "messages":
+            yield from self._speak(part.namespace, *part.data)
+        elif part.mode == "updates":
+            yield from self._floor.end_step(part.namespace)
+            for update in part.data.values():
+                for piece in update if isinstance(update, list) else [update]:
+                    if isinstance(piece, Mapping):
+                        yield from self._update(part.namespace, piece)
+
+    def rest(self) -> Iterator[TurnEvent]:
+        """At the end of a turn, however it ended: what was not shown yet."""
+        yield from self._floor.rest()
+
+    def _speak(
+        self, namespace: tuple[str, ...], message: Mapping[str, Any], metadata: Mapping[str, Any]
+    ) -> Iterator[TurnEvent]:
+        # A summary is written for the model, not for the person.
+        text = text_of(message)
+        if is_from_agent(message) and metadata.get("lc_source") != "summarization" and text:
+            speaker = _speaker(namespace, metadata.get("lc_agent_name"))
+            yield from self._floor.say(Said(speaker, text, Voice(namespace, message.get("id"))))
+
+    def _update(self, namespace: tuple[str, ...], update: Mapping[str, Any]) -> Iterator[TurnEvent]:
+        messages = update.get("messages")
+        for message in messages if isinstance(messages, list) else []:
+            if is_from_agent(message):
+                yield from self._calls(namespace, message)
+            elif isinstance(message, Mapping) and message.get("type") in _TOOL_TYPES:
+                yield from self._result(namespace, message)
+        if update.get("todos"):
+            yield Planned(_speaker(namespace, self._names.get(namespace)), tuple(update["todos"]))
+
+    def _calls(self, namespace: tuple[str, ...], message: Mapping[str, Any]) -> Iterator[TurnEvent]:
+        if (namespace, message.get("id")) in self._seen:
+            return
+        self._seen.add((namespace, message.get("id")))
+        speaker = self._names[namespace] = _speaker(namespace, message.get("name"))
+        for call in message.get("tool_calls") or ():
+            self._open[namespace, call["id"] or ""] = (speaker, call["name"])
+            yield Called(speaker, call["name"], call["args"])
+
+    def _result(self, namespace: tuple[str, ...], message: Mapping[str, Any]) -> Iterator[TurnEvent]:
+        caller = self._open.pop((namespace, message.get("tool_call_id") or ""), None)
+        if caller is not None:
+            speaker, tool = caller
+            yield Returned(speaker, tool, text_of(message), failed=message.get("status") == "error")
+
+
+def is_from_agent(message: Any) -> bool:
+    """Whether this is a message by a model, whole or a chunk. A graph may put anything among its messages."""
+    return isinstance(message, Mapping) and message.get("type") in _AGENT_TYPES
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """The text of a message, without its non-text blocks."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "".join(part if isinstance(part, str) else _block_text(part) for part in parts)
+
+
+def _speaker(namespace: tuple[str, ...], name: str | None) -> str:
+    """The top graph is always `main`; below it, an agent's name says more than its namespace."""
+    return MAIN if not namespace else name or "subagent"
+
+
+def _block_text(block: Any) -> str:
+    return str(block.get("text") or "") if isinstance(block, Mapping) and block.get("type") == "text" else ""

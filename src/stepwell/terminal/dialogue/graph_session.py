@@ -1,0 +1,96 @@
+"""A session with a graph in this process. Its threads live in memory: nothing is written to disk, and they end with the process.
+
+LangChain's objects become JSON here, as on a server, so that all sessions yield the same format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping, MutableMapping
+from contextlib import aclosing
+from typing import Any
+from uuid import uuid4
+
+from stepwell.errors import NotFoundError
+from stepwell.terminal.dialogue.session import OpenInterrupt, StreamPart, ThreadLine
+
+MODES = ("messages", "updates")
+
+
+class GraphSession:
+    """Runs a compiled graph that has a checkpointer."""
+
+    def __init__(self, graph: Any, thread_id: str, titles: MutableMapping[str, str] | None = None) -> None:
+        self._graph = graph
+        self._thread_id = thread_id
+        self._config: Any = {"configurable": {"thread_id": thread_id}}
+        self._titles = {} if titles is None else titles
+
+    @property
+    def thread_id(self) -> str:
+        return self._thread_id
+
+    def send(self, input: Mapping[str, Any] | None, *, title: str = "") -> AsyncGenerator[StreamPart]:
+        self._titles.setdefault(self._thread_id, title)
+        return self._drive(None if input is None else dict(input))
+
+    def answer(self, answers: Mapping[str, Any]) -> AsyncGenerator[StreamPart]:
+        from langgraph.types import Command
+
+        return self._drive(Command(resume=dict(answers)))
+
+    async def follow(self) -> AsyncGenerator[StreamPart]:
+        """Yields nothing: a run here ends when its reader stops, so there is never one to follow."""
+        nothing: tuple[StreamPart, ...] = ()
+        for part in nothing:
+            yield part
+
+    async def stop(self) -> None:
+        """Does nothing: closing the stream has ended the run."""
+
+    async def values(self) -> Mapping[str, Any]:
+        values: Mapping[str, Any] = _as_json((await self._state()).values)
+        return values
+
+    async def interrupts(self) -> tuple[OpenInterrupt, ...]:
+        state = await self._state()
+        return tuple(OpenInterrupt(each.id, _as_json(each.value)) for each in state.interrupts)
+
+    async def claim(self, interrupt_id: str) -> None:
+        """Needs no claim: no other device can reach a thread in this process."""
+
+    async def _state(self) -> Any:
+        return await self._graph.aget_state(self._config)
+
+    async def _drive(self, turn: Any) -> AsyncGenerator[StreamPart]:
+        # Closed as soon as the reader stops (Ctrl-C), so that the run does not continue behind the prompt.
+        async with aclosing(self._graph.astream(turn, self._config, stream_mode=list(MODES), subgraphs=True)) as stream:
+            async for namespace, mode, chunk in stream:
+                yield StreamPart(mode, namespace, _as_json(chunk))
+
+
+class GraphConversations:
+    """The threads of one graph that this process started."""
+
+    def __init__(self, graph: Any, new_id: Callable[[], str] = lambda: str(uuid4())) -> None:
+        self._graph = graph
+        self._new_id = new_id
+        self._titles: dict[str, str] = {}
+
+    def new(self) -> GraphSession:
+        return GraphSession(self._graph, self._new_id(), self._titles)
+
+    async def open(self, thread_id: str) -> GraphSession:
+        if thread_id not in self._titles:
+            raise NotFoundError("thread", thread_id, "List them with /threads.")
+        return GraphSession(self._graph, thread_id, self._titles)
+
+    async def newest(self) -> list[ThreadLine]:
+        return [ThreadLine(thread_id, title) for thread_id, title in reversed(self._titles.items())]
+
+
+def _as_json(value: Any) -> Any:
+    import orjson
+
+    from stepwell.state import wire  # imports LangChain, which a graph in this process has imported already
+
+    return orjson.loads(wire.encode(value))

@@ -1,0 +1,199 @@
+"""A session with an assistant on a server, through LangGraph's own client: every client can do what our terminal can.
+
+```
+send, answer   POST .../runs/stream     reconnects after the last event received; before the first event it repeats the request with
+                                        the same idempotency key, so that nothing starts twice
+follow         GET  .../runs/R/stream   a run that the user left, or that a restarted server resumed
+stop           POST .../runs/R/cancel   Ctrl-C ends the run on the server, not only the reading here
+```
+The server stores everything: the client may disconnect at any time and return with the thread's id. The API key comes from
+STEPWELL_API_KEY, never from the arguments, which other users of the machine can see.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, aclosing, contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+from uuid import uuid4
+
+import httpx
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import ConflictError
+from langgraph_sdk.errors import NotFoundError as NotThereError
+
+from stepwell.errors import ConfigurationError, RunError
+from stepwell.server.addresses import DEFAULT_URL
+from stepwell.settings import Settings
+from stepwell.terminal.dialogue.server_errors import as_sentences, is_uncertain, tell_of_outages
+from stepwell.terminal.dialogue.session import CLAIM_S, TERMINAL, OpenInterrupt, RunFailedError, StreamPart, read_part
+
+NEWEST = 20
+_PAUSES_S = (0.5, 1.0, 2.0, 4.0)
+
+
+@contextmanager
+def open_client(runner: asyncio.Runner, url: str, settings: Settings) -> Iterator[tuple[LangGraphClient, str]]:
+    """A client of the server, and its address for display. Closes its connections at the end."""
+    url = check_address(url)
+    client = get_client(url=url, api_key=settings.api_key.reveal() if settings.api_key else None)
+    try:
+        yield client, url
+    finally:
+        runner.run(client.aclose())
+
+
+def check_address(url: str) -> str:
+    """The address without a trailing slash; `ConfigurationError` if it is invalid."""
+    try:
+        usable = url.startswith(("http://", "https://")) and bool(httpx.URL(url).host)
+    except httpx.InvalidURL:
+        usable = False
+    if not usable:
+        raise ConfigurationError(f"'{url}' is not the address of a server. Write it like {DEFAULT_URL}.")
+    return url.rstrip("/")
+
+
+@dataclass(frozen=True)
+class ServerLine:
+    """The connection to a server that all sessions with one assistant share."""
+
+    client: LangGraphClient
+    url: str
+    assistant: str
+    tell: Callable[[str], None]
+    """Shows the user messages that are not part of a run, such as a lost connection."""
+    modes: Sequence[str]
+    subgraphs: bool = False
+
+
+class RemoteSession:
+    """One thread of one assistant. `known`: the server already has the thread; otherwise its first run creates it."""
+
+    def __init__(self, line: ServerLine, thread_id: str, *, carry_on: str, known: bool = False) -> None:
+        self._line = line
+        self._client = line.client
+        self._thread_id = thread_id
+        self._carry_on = carry_on
+        """The command that continues the thread."""
+        self._known = known
+        self._run_id: str | None = None
+        self._under_way = False
+
+    @property
+    def thread_id(self) -> str:
+        return self._thread_id
+
+    async def send(self, input: Mapping[str, Any] | None, *, title: str = "") -> AsyncGenerator[StreamPart]:
+        if not self._known and title:
+            with self._sentences():
+                about = {"title": title}
+                await self._client.threads.create(thread_id=self._thread_id, metadata=about, if_exists="do_nothing")
+        self._known = True
+        async with aclosing(self._start(input=input)) as parts:
+            async for part in parts:
+                yield part
+
+    def answer(self, answers: Mapping[str, Any]) -> AsyncGenerator[StreamPart]:
+        return self._start(command={"resume": dict(answers)})
+
+    async def follow(self) -> AsyncGenerator[StreamPart]:
+        with self._sentences():
+            runs = await self._client.runs.list(self._thread_id, limit=NEWEST)
+        under_way = [run["run_id"] for run in reversed(runs) if run["status"] in ("pending", "running")]
+        for run_id in under_way:
+            stream = self._client.runs.join_stream(
+                self._thread_id, run_id, stream_mode=cast("Any", list(self._line.modes)), last_event_id="0"
+            )
+            async with aclosing(self._read(stream, run_id)) as parts:
+                async for part in parts:
+                    yield part
+
+    async def stop(self) -> None:
+        if not self._under_way:
+            return
+        self._under_way = False
+        with self._sentences():
+            if self._run_id is None:  # stopped before the server said which run it is
+                await self._client.runs.cancel_many(thread_id=self._thread_id, status="all")
+                return
+            try:
+                await self._client.runs.cancel(self._thread_id, self._run_id, wait=True)
+            except (NotThereError, ConflictError):  # it has ended in the meantime
+                return
+
+    async def values(self) -> Mapping[str, Any]:
+        values = (await self._thread()).get("values")
+        return values if isinstance(values, Mapping) else {}
+
+    async def interrupts(self) -> tuple[OpenInterrupt, ...]:
+        waiting = (await self._thread()).get("interrupts") or {}
+        return tuple(OpenInterrupt(each["id"], each["value"]) for task in waiting.values() for each in task if each.get("id"))
+
+    async def claim(self, interrupt_id: str) -> str | None:
+        wanted = {"device_id": TERMINAL, "ttl_s": CLAIM_S}
+        with self._sentences():
+            held = await self._client.http.post(f"/threads/{self._thread_id}/interrupts/{interrupt_id}/claim", json=wanted)
+        return str(held["claim_id"])
+
+    async def _thread(self) -> Mapping[str, Any]:
+        with self._sentences():
+            try:
+                return cast("Mapping[str, Any]", await self._client.threads.get(self._thread_id))
+            except NotThereError:  # nothing was sent yet
+                return {}
+
+    async def _start(self, **turn: Any) -> AsyncGenerator[StreamPart]:
+        """Start a run and read it. If the server did not confirm the request, retry it with the same idempotency key."""
+        headers = {"Idempotency-Key": str(uuid4())}
+        for pause_s in (*_PAUSES_S, None):
+            try:
+                async with aclosing(self._read(self._open(headers, turn), None)) as parts:
+                    async for part in parts:
+                        yield part
+                return
+            except RunError as error:
+                if pause_s is None or self._run_id is not None or not is_uncertain(error.__cause__):
+                    raise
+            self._line.tell("(The server did not confirm this message. Sending it again; it will count only once.)")
+            await asyncio.sleep(pause_s)
+
+    def _open(self, headers: Mapping[str, str], turn: Mapping[str, Any]) -> AsyncIterator[Any]:
+        def note_run(run: Any) -> None:
+            self._run_id = run["run_id"]
+
+        return self._client.runs.stream(
+            self._thread_id,
+            self._line.assistant,
+            **turn,
+            stream_mode=cast("Any", list(self._line.modes)),
+            stream_subgraphs=self._line.subgraphs,
+            stream_resumable=True,
+            if_not_exists="create",
+            multitask_strategy="enqueue",
+            on_disconnect="continue",
+            on_run_created=note_run,
+            headers=headers,
+        )
+
+    async def _read(self, stream: AsyncIterator[Any], run_id: str | None) -> AsyncGenerator[StreamPart]:
+        self._run_id, self._under_way = run_id, True
+        reading = tell_of_outages(stream, self._client.http.client, self._line.url, self._line.tell)
+        with self._sentences():
+            async with aclosing(cast("Any", reading)) as parts:
+                async for part in parts:
+                    yield self._read_part(part.event, part.data)
+        self._under_way = False
+
+    def _read_part(self, event: str, data: Any) -> StreamPart:
+        try:
+            return read_part(event, data)
+        except RunFailedError:
+            self._under_way = False
+            raise
+
+    def _sentences(self) -> AbstractContextManager[None]:
+        return as_sentences(self._line.url, self._carry_on)

@@ -1,0 +1,113 @@
+"""The terminal: shows events, asks, reads lines. It knows nothing of agents.
+
+Text from a model or a tool may contain control characters that move the cursor or overwrite earlier text; they are shown as `?`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+from stepwell.terminal.dialogue.events import MAIN, Called, Planned, Restarted, Returned, TurnEvent
+from stepwell.terminal.dialogue.interleaving import Said, Voice
+
+LINE_CHARS = 100
+"""Tool calls and results are cut to one line of this length."""
+
+QUIET_TOOLS = ("write_todos", "ask_user", "ask_choices")
+"""Their calls are visible anyway: as a plan, or as a question with the typed answer below it."""
+MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
+
+# C0 and C1 controls except newline and tab, and the marks that reverse the direction of text.
+_CONTROLS = {
+    c: "?" for c in (*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)) if chr(c) not in "\n\t"
+}
+
+
+class Terminal:
+    """A screen that is written from top to bottom."""
+
+    def __init__(self, source: TextIO, screen: TextIO) -> None:
+        self._source = source
+        self._screen = screen
+        self._speaking: tuple[str, Voice] | None = None
+        """The speaker and message of an unfinished line."""
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person sits in front of it."""
+        return self._source.isatty() and self._screen.isatty()
+
+    def show(self, event: TurnEvent) -> None:
+        """Show what happened."""
+        match event:
+            case Said():
+                self._stream(event)
+            case Called(speaker, tool, args) if tool not in QUIET_TOOLS:
+                self.line(f"{_label(speaker)}→ {tool}({_arguments(args)})")
+            case Returned(speaker, tool, text, failed) if failed or tool not in QUIET_TOOLS:
+                self.line(f"{_label(speaker)}{'✗' if failed else '←'} {_short(text)}")
+            case Planned(speaker, todos):
+                self.plan(todos, speaker)
+            case Restarted():
+                self.line("(The server restarted this turn from its last checkpoint; some text may be repeated.)")
+
+    def plan(self, todos: tuple[Mapping[str, str], ...] | list[Mapping[str, str]], speaker: str = MAIN) -> None:
+        """Show a list of todos, one line each."""
+        for todo in todos:
+            self.line(f"{_label(speaker)}{MARKS.get(todo['status'], '[?]')} {_short(todo['content'])}")
+
+    def line(self, text: str = "") -> None:
+        """Write a separate line, ending any text that is still being streamed."""
+        self.end_text()
+        self._write(text + "\n")
+
+    def end_text(self) -> None:
+        """End the line of streamed text."""
+        if self._speaking is not None:
+            self._write("\n")
+            self._speaking = None
+
+    def ask(self, text: str) -> str:
+        """Show a question and read one line; `EOFError` at the end of input."""
+        self.line(text)
+        return self.read("answer> ")
+
+    def read(self, prompt: str) -> str:
+        """Read one line; `EOFError` at the end of input."""
+        self.end_text()
+        if self.interactive:
+            return input(prompt)  # with the line editing of the platform
+        line = self._source.readline()
+        if not line:
+            raise EOFError
+        return line.rstrip("\n")
+
+    def _stream(self, piece: Said) -> None:
+        if self._speaking != (piece.speaker, piece.voice):
+            self.end_text()
+            self._write(_label(piece.speaker))
+            self._speaking = (piece.speaker, piece.voice)
+        self._write(piece.text)
+
+    def _write(self, text: str) -> None:
+        clean = text.translate(_CONTROLS)
+        encoding = self._screen.encoding or "utf-8"
+        self._screen.write(clean.encode(encoding, "replace").decode(encoding))
+        self._screen.flush()
+
+
+def _label(speaker: str) -> str:
+    return "" if speaker == MAIN else f"[{speaker}] "
+
+
+def _arguments(args: Mapping[str, Any]) -> str:
+    return _short(", ".join(f"{name}={json.dumps(value, ensure_ascii=False, default=str)}" for name, value in args.items()))
+
+
+def _short(text: str) -> str:
+    """The first line, cut to fit, and the number of further lines."""
+    first, _, rest = text.strip().partition("\n")
+    cut = first if len(first) <= LINE_CHARS else first[: LINE_CHARS - 1] + "…"
+    return f"{cut} (+{rest.count(chr(10)) + 1} lines)" if rest else cut

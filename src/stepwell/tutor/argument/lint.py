@@ -1,0 +1,172 @@
+"""What a careful reader would mark in an argument. An `error` keeps the seminar from closing; a `note` is worth a question.
+
+| finding | severity | what it says |
+|---|---|---|
+| undefined | note | a word carries the thesis and another clause and has no definition |
+| unused | note | a definition of a term that no clause uses |
+| absolute | note | "always", "never", "everybody": one counter-example would do |
+| question | error | the thesis asks instead of claiming |
+| circle | error | a clause supports itself, through others |
+| restated | error | a ground says the thesis again |
+| self-defined | error | a definition that uses its own term |
+| sourceless | error | a citation that does not say where it stands |
+| withdrawn-ground | error | something still rests on a clause that was withdrawn, and on nothing else |
+| new-evidence | error | a reply brings what was not in the argument |
+| redefinition | error | a refutation gives a term a meaning of its own |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from stepwell.tutor.argument.document import Argument, Node
+from stepwell.tutor.argument.words import mentions, new_evidence, redefines, words_of
+
+_ABSOLUTES = frozenset(
+    {"always", "never", "everybody", "everyone", "nobody", "all", "none", "every", "obviously", "undoubtedly"}
+)
+_COMMON = frozenset(
+    words_of(
+        "about above across after again against almost along already although always among another around because become becomes "
+        "before behind being below better between beyond cannot could despite during either enough especially every everybody everyone "
+        "few first from further given hardly having however indeed instead itself least less likely little makes making many might "
+        "more most mostly much myself nearly need needs neither never nobody nothing often only other others ought ourselves people "
+        "perhaps person possible probably rather really reason reasons same several shall should simply since something sometimes "
+        "still such than that their theirs them themselves then there therefore these they thing things think this those though "
+        "through together toward towards under unless until upon usually various very want wants well were what whatever when where "
+        "whether which while whole whose will with within without would your yours"
+    )
+)
+_LEAST_LETTERS = 5
+_ALIKE = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    code: str
+    severity: Literal["error", "note"]
+    about: str
+    sentence: str
+    detail: str = ""
+
+
+def lint(argument: Argument) -> tuple[Finding, ...]:
+    """Everything there is to mark, errors first."""
+    checks = (_thesis, _circles, _definitions, _grounds, _exchanges, _undefined, _absolutes)
+    found = [finding for check in checks for finding in check(argument)]
+    return tuple(sorted(found, key=lambda finding: finding.severity != "error"))
+
+
+def _thesis(argument: Argument) -> Iterator[Finding]:
+    thesis = argument.thesis
+    if thesis is not None and thesis.text.endswith("?"):
+        yield Finding("question", "error", thesis.id, f"{thesis.id} asks a question; a thesis claims something.")
+
+
+def _circles(argument: Argument) -> Iterator[Finding]:
+    supports: dict[str, list[str]] = {}
+    for link in argument.links_of("supports"):
+        supports.setdefault(link.source, []).append(link.target)
+    for name in _left_in_circles(supports):
+        if _leads_to(supports, name, name):
+            yield Finding("circle", "error", name, f"{name} supports itself, by way of others.")
+
+
+def _left_in_circles(supports: Mapping[str, list[str]]) -> list[str]:
+    """Repeatedly drops clauses that support nothing that is left. What remains are circles and the clauses that lead to them. Most
+    arguments have none; checking for each clause whether it leads to itself would take quadratic time."""
+    waits = {source: len(targets) for source, targets in supports.items()}
+    supporters: dict[str, list[str]] = {}
+    for source, targets in supports.items():
+        for target in targets:
+            supporters.setdefault(target, []).append(source)
+    done = [target for target in supporters if target not in waits]
+    while done:
+        for source in supporters.get(done.pop(), ()):
+            waits[source] -= 1
+            if waits[source] == 0:
+                done.append(source)
+    return [source for source, left in waits.items() if left]
+
+
+def _leads_to(supports: Mapping[str, list[str]], start: str, goal: str) -> bool:
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        for target in supports.get(waiting.pop(), ()):
+            if target == goal:
+                return True
+            if target not in seen:
+                seen.add(target)
+                waiting.append(target)
+    return False
+
+
+def _definitions(argument: Argument) -> Iterator[Finding]:
+    others = [node for node in argument.nodes.values() if node.kind != "definition" and node.status != "withdrawn"]
+    for node in argument.of_kind("definition"):
+        if mentions(node.text, node.term):
+            yield Finding("self-defined", "error", node.id, f"{node.id} uses '{node.term}' to say what '{node.term}' means.")
+        if not any(mentions(other.text, node.term) for other in others):
+            yield Finding("unused", "note", node.id, f"{node.id} defines '{node.term}', which no clause uses.")
+
+
+def _grounds(argument: Argument) -> Iterator[Finding]:
+    thesis = argument.thesis
+    for node in argument.of_kind("citation", "narrative"):
+        if node.kind == "citation" and not node.source:
+            yield Finding("sourceless", "error", node.id, f"{node.id} is a citation and does not say where it stands.")
+        if thesis is not None and node.side == "own" and _likeness(node, thesis) >= _ALIKE:
+            yield Finding("restated", "error", node.id, f"{node.id} says {thesis.id} again, so it cannot carry it.")
+    for target in argument.of_kind("thesis", "narrative", side="own"):
+        sources = [link.source for link in argument.links if link.relation == "supports" and link.target == target.id]
+        if sources and all(argument.nodes[each].status == "withdrawn" for each in sources):
+            sentence = f"{target.id} rests only on {', '.join(sources)}, withdrawn."
+            yield Finding("withdrawn-ground", "error", target.id, sentence)
+
+
+def _likeness(one: Node, other: Node) -> float:
+    first, second = set(words_of(one.text)), set(words_of(other.text))
+    return len(first & second) / len(first | second) if first | second else 0.0
+
+
+def _exchanges(argument: Argument) -> Iterator[Finding]:
+    terms = [node.term for node in argument.of_kind("definition", side="own")]
+    for node in argument.of_kind("refutation"):
+        if term := redefines(node.text, terms):
+            yield Finding("redefinition", "error", node.id, f"{node.id} gives '{term}' a meaning of its own.")
+    for node in argument.of_kind("reply"):
+        if brought := new_evidence(node.text, known_texts(argument, without=node.id)):
+            yield Finding(
+                "new-evidence", "error", node.id, f"{node.id} brings {brought}, which is nowhere else in the argument."
+            )
+
+
+def known_texts(argument: Argument, without: str = "") -> list[str]:
+    """All texts of the argument except replies and one clause: what a reply may refer to."""
+    others = [node for node in argument.nodes.values() if node.id != without and node.kind != "reply"]
+    return [argument.question, *argument.nodes, *(f"{node.text} {node.source} {node.term}" for node in others)]
+
+
+def _undefined(argument: Argument) -> Iterator[Finding]:
+    thesis = argument.thesis
+    if thesis is None:
+        return
+    defined = [node.term for node in argument.of_kind("definition", side="own")]
+    clauses = argument.of_kind("citation", "narrative", side="own")
+    for word in dict.fromkeys(words_of(thesis.text)):
+        if len(word) < _LEAST_LETTERS or word in _COMMON or any(mentions(term, word) for term in defined):
+            continue
+        user = next((node for node in clauses if mentions(node.text, word)), None)
+        if user is not None:
+            sentence = f"You use '{word}' in {thesis.id} and {user.id} and have not defined it."
+            yield Finding("undefined", "note", user.id, sentence, word)
+
+
+def _absolutes(argument: Argument) -> Iterator[Finding]:
+    for node in argument.of_kind("thesis", "citation", "narrative", side="own"):
+        if found := next((word for word in words_of(node.text) if word in _ABSOLUTES), None):
+            sentence = f"{node.id} says '{found}': one case to the contrary would be enough against it."
+            yield Finding("absolute", "note", node.id, sentence, found)

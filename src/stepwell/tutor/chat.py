@@ -1,0 +1,75 @@
+"""`stepwell chat tutor`: a seminar in the terminal, with a local folder instead of the browser's project.
+
+The conversation lives in this process; the argument lives in the folder, where the next chat continues it. Without a model that can use
+tools, the tutor asks questions from the method alone, and says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from stepwell.cli.chat.command import SCRIPTED, choose_model
+from stepwell.cli.chat.loop import Chat
+from stepwell.cli.chat.project import CHOICES, FOR_TUTOR, TUTOR_HELP, FolderProject
+from stepwell.errors import ConfigurationError
+from stepwell.terminal.dialogue.graph_session import GraphConversations
+from stepwell.terminal.dialogue.terminal import Terminal
+
+
+def run(*, model: str | None, once: str | None, demo: bool, ask_before: tuple[str, ...], project: Path | None) -> int:
+    """Run the command and return its exit code."""
+    terminal = Terminal(sys.stdin, sys.stdout)
+    if demo:
+        return _demonstrate(terminal)
+    try:
+        agent = _build(choose_model(model), ask_before)
+    except ConfigurationError as error:
+        print(error, file=sys.stderr)
+        return 2
+    folder = project or Path()
+    if once is None:
+        terminal.line(f"Your project is the folder {folder.resolve().name}. Nothing is written there without your permission.")
+    with asyncio.Runner() as runner:
+        device = FolderProject(folder, terminal)
+        chat = Chat(runner, terminal, GraphConversations(agent), device=device, for_agent=FOR_TUTOR, more_help=TUTOR_HELP)
+        return chat.converse() if once is None else chat.only(once)
+
+
+def _build(model: Any, ask_before: tuple[str, ...]) -> Any:
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    from stepwell.tutor.agent import build
+
+    return build(model, checkpointer=InMemorySaver(), interrupt_on=dict.fromkeys(ask_before, True))
+
+
+def _demonstrate(terminal: Terminal) -> int:
+    """A whole seminar by a scripted model and a scripted person, in a temporary folder."""
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    from stepwell.tutor.demo import PERSON, REQUEST, build_demo_tutor
+
+    terminal.line(SCRIPTED)
+    with TemporaryDirectory() as folder, asyncio.Runner() as runner:
+        return play_person(runner, terminal, build_demo_tutor(InMemorySaver()), Path(folder), (REQUEST, *PERSON))
+
+
+def play_person(runner: asyncio.Runner, terminal: Terminal, tutor: Any, folder: Path, lines: Sequence[str]) -> int:
+    """Let a tutor talk to a person whose lines are scripted. The person allows all saves."""
+    person = iter(lines)
+
+    def answer(text: str) -> str:
+        typed = "a" if text == CHOICES else next(person)
+        terminal.line(text)
+        terminal.line(f"answer> {typed}   (scripted)")
+        return typed
+
+    first = next(person)
+    terminal.line(f"you> {first}   (scripted)")
+    device = FolderProject(folder, terminal, ask=answer)
+    return Chat(runner, terminal, GraphConversations(tutor), ask=answer, device=device).only(first)

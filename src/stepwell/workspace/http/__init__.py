@@ -1,0 +1,1 @@
+"""The routes of workspaces: files, and the agent."""

@@ -1,0 +1,42 @@
+"""The workspace's agent for clients that do not use LangGraph's API: one route, messages in, server-sent events out.
+
+A façade over runs of an assistant, by name. The events are those of `POST /threads/{thread_id}/runs/stream`, subagents' included; the
+headers name thread and run, so that a client can continue with either API.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from starlette.responses import Response
+
+from stepwell.errors import InvalidRequestError, NotFoundError
+from stepwell.server.login.principal import Principal
+from stepwell.server.policy import stream_policy
+from stepwell.server.request_keys import OnceKey
+from stepwell.server.responses import SSE, stream_run
+from stepwell.server.routing import Given, JsonRoute
+from stepwell.workspace.http.agent_schemas import AgentQuestion, agent_order_of
+
+router = APIRouter(tags=["Workspace"], route_class=JsonRoute)
+
+Creator = Annotated[Principal, Depends(stream_policy("runs:create"))]
+
+ASSISTANT = "workspace"
+
+
+@router.post("/api/agent", operation_id="ask_agent", summary="Ask the workspace's agent and follow it", responses=SSE)
+async def ask_agent(body: AgentQuestion, principal: Creator, services: Given, key: OnceKey) -> Response:
+    if body.assistant_id is None and ASSISTANT not in services.registry.names:
+        served = ", ".join(sorted(services.registry.names)) or "none"
+        raise NotFoundError(
+            "graph", ASSISTANT, f"It is not served here; name another one as assistant_id. Served are: {served}."
+        )
+    if bool(body.messages) == bool(body.command):
+        raise InvalidRequestError("Send either 'messages' for the agent, or a 'command' that answers what waits on a thread.")
+    if body.command and body.thread_id is None:
+        raise InvalidRequestError("A 'command' answers what waits on a thread. Send the thread's id as 'thread_id'.")
+    order = agent_order_of(body, ASSISTANT, body.thread_id or services.new_id())
+    admitted = await services.engine.start(principal.owner, order, principal.grants, key.of(principal))
+    return stream_run(services, principal, admitted.run, cancel_on_disconnect=False)

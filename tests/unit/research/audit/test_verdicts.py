@@ -1,0 +1,77 @@
+"""A judge confirms or lowers what the machine allows, and never raises it."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepwell.errors import ModelBusyError
+from stepwell.research.audit.evidence import VERDICTS, Claim, Quote, Verdict
+from stepwell.research.audit.judge import Judgement, LexicalJudge
+from stepwell.research.audit.verdicts import verdict
+
+DEEP = "In 1890 Dresden had 40 deep wells."
+QUOTES = {"e1": Quote("e1", "s1", 0, len(DEEP), DEEP)}
+RANK = ["contradicted", "unsupported", "partial", "supported"]
+
+
+class Says:
+    """A judge that always says the same, and counts how often it was asked."""
+
+    def __init__(self, answer: Verdict | Exception) -> None:
+        self.answer = answer
+        self.asked = 0
+
+    async def judge(self, claim_text: str, quotes) -> Judgement:
+        self.asked += 1
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return Judgement(self.answer, "because I say so")
+
+
+CLAIMS = {
+    "supported": Claim("c1", "Dresden had 40 wells in 1890.", ("e1",)),
+    "partial": Claim("c2", "Dresden had 40 wells near Prague.", ("e1",)),
+    "unsupported": Claim("c3", "Dresden had 40 wells in 1890."),
+    "contradicted": Claim("c4", "Dresden had 47 wells in 1890.", ("e1",)),
+}
+
+
+@pytest.mark.parametrize("ceiling", VERDICTS)
+@pytest.mark.parametrize("said", VERDICTS)
+async def test_the_lower_of_both_counts(ceiling: Verdict, said: Verdict):
+    judge = Says(said)
+    result = await verdict(CLAIMS[ceiling], QUOTES, judge)
+    expected = min(ceiling, said, key=RANK.index) if judge.asked else ceiling
+    assert result.verdict == expected
+    assert judge.asked == (ceiling in ("supported", "partial"))
+    assert (result.claim_id, result.text, result.evidence) == (
+        CLAIMS[ceiling].claim_id,
+        CLAIMS[ceiling].text,
+        CLAIMS[ceiling].evidence,
+    )
+    assert result.reasons or expected == "supported"
+
+
+@pytest.mark.parametrize("error", [ModelBusyError("busy"), TimeoutError()])
+async def test_a_judge_that_fails_leaves_doubt(error: Exception):
+    result = await verdict(CLAIMS["supported"], QUOTES, Says(error))
+    assert result.verdict == "partial"
+    assert type(error).__name__ in result.reasons[-1]
+
+
+async def test_anything_else_a_judge_raises_passes_through():
+    with pytest.raises(ZeroDivisionError):
+        await verdict(CLAIMS["supported"], QUOTES, Says(ZeroDivisionError()))
+
+
+async def test_without_a_judge_shared_words_decide():
+    assert (await verdict(CLAIMS["supported"], QUOTES)).verdict == "supported"
+    loose = Claim("c5", "Dresden maintained 40 drinking fountains downtown.", ("e1",))
+    assert (await verdict(loose, QUOTES)).verdict in ("partial", "unsupported")
+
+
+async def test_the_lexical_judge_supports_a_quote_and_not_another_subject():
+    judge = LexicalJudge()
+    assert (await judge.judge(DEEP, list(QUOTES.values()))).verdict == "supported"
+    assert (await judge.judge("Bananas are yellow.", list(QUOTES.values()))).verdict == "unsupported"
+    assert (await judge.judge("Dresden had deep green bananas.", list(QUOTES.values()))).verdict == "partial"

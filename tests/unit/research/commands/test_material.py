@@ -1,0 +1,85 @@
+"""Files that go along with a question: which are read, how they are cut, and which passages are chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.pdfs import make_pdf
+
+from stepwell.errors import InvalidRequestError
+from stepwell.models.embedding.lexical import LexicalEmbedder
+from stepwell.research.commands.material import list_files, read_material
+from stepwell.research.graph.snippets import read_snippets
+
+
+async def read(
+    *places: Path, question: str = "How many steps has the Kessel well?"
+) -> tuple[list[dict[str, object]], list[str]]:
+    said: list[str] = []
+    found = await read_material(places, question, LexicalEmbedder(), said.append)
+    assert len(read_snippets(found)) == len(found), "the graph takes them"
+    return found, said
+
+
+async def test_a_folder_is_read_file_by_file_and_page_by_page(tmp_path: Path):
+    (tmp_path / "notes.md").write_text("# Wells\n\nOur own count gave twelve.")
+    (tmp_path / "paper.pdf").write_bytes(make_pdf("An old survey.", "The Kessel well has 12 steps."))
+    (tmp_path / "page.html").write_text("<html><body><p>A saved page about wells and water in the hills.</p></body></html>")
+    (tmp_path / ".hidden.md").write_text("nobody reads this")
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n")
+    found, said = await read(tmp_path)
+    assert [each["label"] for each in found] == ["notes.md", "page.html", "paper.pdf, page 1", "paper.pdf, page 2"]
+    assert found[-1]["text"] == "The Kessel well has 12 steps."
+    assert said == []
+
+
+async def test_of_much_only_what_is_near_to_the_question_goes_along(tmp_path: Path):
+    (tmp_path / "long.txt").write_text("\n".join(f"Paragraph {n} is about goats and grass." for n in range(4_000)))
+    (tmp_path / "short.txt").write_text("The Kessel well has 12 steps.")
+    found, said = await read(tmp_path)
+    assert len(found) == 16
+    assert "short.txt" in [each["label"] for each in found]
+    (sentence,) = said
+    assert sentence.startswith("Using the 16 passages of your files that are closest to the question, of ")
+
+
+async def test_a_passage_stands_where_it_says(tmp_path: Path):
+    text = "\n".join(f"Line {n} of the file, which is long enough to be cut somewhere." for n in range(200))
+    (tmp_path / "a.txt").write_text(text)
+    found, _ = await read(tmp_path / "a.txt")
+    for each in found:
+        assert text[each["start"] : each["end"]] == each["text"]  # type: ignore[misc]
+    covered = {n for n in range(200) if any(f"Line {n} of" in str(each["text"]) for each in found)}
+    assert covered == set(range(200))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.pdf", b"%PDF-1.4 broken", r"a\.pdf' of --context cannot be read: The PDF is damaged"),
+        ("a.png", b"\x89PNG\r\n", r"a\.png' of --context cannot be read: it is of the type 'image/png'"),
+        ("empty.txt", b"", r"empty\.txt' of --context cannot be read: it was received, but there is no text in it"),
+    ],
+)
+async def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, content: bytes, said: str):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidRequestError, match=said):
+        await read(tmp_path / name)
+
+
+async def test_one_broken_file_is_a_note_and_the_others_are_read(tmp_path: Path):
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4 broken")
+    (tmp_path / "good.md").write_text("The Kessel well has 12 steps.")
+    found, said = await read(tmp_path)
+    assert [each["label"] for each in found] == ["good.md"]
+    (note,) = said
+    assert note.startswith("The file 'broken.pdf' of --context cannot be read: The PDF is damaged")
+    assert note.endswith("It is left out.")
+
+
+async def test_a_file_that_is_not_there_and_a_folder_without_any(tmp_path: Path):
+    with pytest.raises(InvalidRequestError, match=r"There is no file or folder '.*nowhere\.txt', named by --context"):
+        await read(tmp_path / "nowhere.txt")
+    with pytest.raises(InvalidRequestError, match="has no readable files"):
+        list_files([tmp_path])
