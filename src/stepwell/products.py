@@ -1,0 +1,104 @@
+"""Products: what is built on the platform. Each describes itself once, and the platform collects the descriptions through the entry point
+group `stepwell.products`, so that a package of somebody else can bring one too.
+
+```
+pyproject.toml  [project.entry-points."stepwell.products"]  name = "package.product:PRODUCT"
+PRODUCT ─┬─ graphs, demos ─> the server's graphs          (`cli.compose`)
+         ├─ tables ────────> the database                 (`database.tables.ProductTables`)
+         ├─ service ───────> open while a server is       (`server.product_service.ProductService`: gate, response hook)
+         ├─ routes ────────> the server's routes          (a sequence of FastAPI routers)
+         └─ commands ──────> `stepwell NAME`              (`terminal.commands`: a function that adds parsers)
+```
+A description names places, `module:attribute` as in langgraph.json, and does not import them: `stepwell --help` loads no graph and no web
+framework.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from stepwell.errors import ConfigurationError
+
+GROUP = "stepwell.products"
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A graph that needs no model, key or network."""
+
+    place: str
+    description: str
+    needs: Collection[str] = ()
+    """Modules without which it cannot run; then it is not offered."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """What a product brings. Everything but the name is optional."""
+
+    name: str
+    """The name of its entry point."""
+    graphs: Mapping[str, str] = field(default_factory=dict)
+    """Graph name -> the place of the function that builds it."""
+    payable: Collection[str] = ()
+    """Which of its graphs charge for model calls, if the operator has set a price."""
+    demos: Mapping[str, Demo] = field(default_factory=dict)
+    tables: str | None = None
+    """The place of its `ProductTables`."""
+    service: str | None = None
+    """The place of a function that opens its `ProductService`."""
+    routes: str | None = None
+    """The place of its routers."""
+    commands: str | None = None
+    """The place of a function that adds its commands to the command line's."""
+
+
+def load_place(place: str) -> Any:
+    """What a place names."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+@cache
+def installed_products() -> tuple[Product, ...]:
+    """All installed products, ours first, then by name.
+
+    Raises:
+        ConfigurationError: A product cannot be loaded, or two bring the same name or graph.
+    """
+    found = sorted(entry_points(group=GROUP), key=lambda entry: (not entry.value.startswith("stepwell."), entry.name))
+    return check_products(tuple(_load(entry) for entry in found))
+
+
+def check_products(products: tuple[Product, ...]) -> tuple[Product, ...]:
+    """The same products. Refuses two with the same name, graph or demo."""
+    known: dict[str, str] = {}
+    for product in products:
+        for what in (product.name, *(f"graph '{graph}'" for graph in (*product.graphs, *product.demos))):
+            if what in known:
+                raise ConfigurationError(
+                    f"The products '{known[what]}' and '{product.name}' both bring {what}. Uninstall one of them."
+                )
+            known[what] = product.name
+    return products
+
+
+def _load(entry: EntryPoint) -> Product:
+    whose = f"The product '{entry.name}'" + (f" of the package '{entry.dist.name}'" if entry.dist else "")
+    try:
+        product = entry.load()
+    except Exception as error:
+        raise ConfigurationError(
+            f"{whose} cannot be loaded: {type(error).__name__}: {error}. Repair or uninstall the package."
+        ) from error
+    if not isinstance(product, Product) or product.name != entry.name:
+        raise ConfigurationError(
+            f"{whose} must be a stepwell.products.Product with the name '{entry.name}'; '{entry.value}' is "
+            f"{f'one named {product.name!r}' if isinstance(product, Product) else type(product).__name__}."
+        )
+    return product

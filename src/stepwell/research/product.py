@@ -1,0 +1,25 @@
+"""What research brings to the platform."""
+
+from __future__ import annotations
+
+from stepwell.products import Demo, Product
+
+PRODUCT = Product(
+    "research",
+    graphs={
+        "research": "stepwell.research.graph.graph:make_graph",
+        "deep_research": "stepwell.research.deep.agent:make_graph",
+    },
+    payable=("deep_research",),
+    demos={
+        "research_demo": Demo(
+            "stepwell.research.demo:make_graph",
+            "A real research with a plan to approve and evidence to check. Only the web is invented.",
+            needs=("httpcore", "trafilatura"),
+        )
+    },
+    tables="stepwell.research.tables:TABLES",
+    service="stepwell.research.service:open_research",
+    routes="stepwell.research.http:ROUTERS",
+    commands="stepwell.research.commands.arguments:add_commands",
+)
