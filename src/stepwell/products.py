@@ -5,7 +5,7 @@ group `stepwell.products`, so that a package of somebody else can bring one too.
 pyproject.toml  [project.entry-points."stepwell.products"]  name = "package.product:PRODUCT"
 PRODUCT ─┬─ graphs, demos ─> the server's graphs          (`cli.compose`)
          ├─ tables ────────> the database                 (`database.tables.ProductTables`)
-         ├─ service ───────> open while a server is       (`server.product_service.ProductService`: gate, response hook)
+         ├─ service ───────> open while a server is       (`server.services.ProductService`: gate, response hook)
          ├─ routes ────────> the server's routes          (a sequence of FastAPI routers)
          └─ commands ──────> `stepwell NAME`              (`terminal.commands`: a function that adds parsers)
 ```
@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from typing import Any
 
 from stepwell.errors import ConfigurationError
@@ -35,6 +36,10 @@ class Demo:
     description: str
     needs: Collection[str] = ()
     """Modules without which it cannot run; then it is not offered."""
+
+    @property
+    def available(self) -> bool:
+        return all(find_spec(module) for module in self.needs)
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,11 @@ def installed_products() -> tuple[Product, ...]:
     """
     found = sorted(entry_points(group=GROUP), key=lambda entry: (not entry.value.startswith("stepwell."), entry.name))
     return check_products(tuple(_load(entry) for entry in found))
+
+
+def payable_graphs() -> tuple[str, ...]:
+    """The graphs of installed products that charge for their model calls if the operator has set a price."""
+    return tuple(graph for product in installed_products() for graph in product.payable)
 
 
 def check_products(products: tuple[Product, ...]) -> tuple[Product, ...]:

@@ -15,6 +15,7 @@ from stepwell.database.persistence import Persistence
 from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.errors import LeaseLostError, StorageUnavailableError
+from stepwell.payments.ledger.database import DatabaseLedger
 from stepwell.payments.ledger.ledger import Session
 from stepwell.payments.wallet.wallet import Wallet
 from stepwell.sql import Connection
@@ -35,7 +36,7 @@ async def persistence(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIt
 @pytest.fixture
 async def session(persistence: Persistence) -> Session:
     mint = MemoryMint()
-    wallet = Wallet(persistence.ledger(), [mint], bytes(32), pause_s=0)
+    wallet = Wallet(DatabaseLedger(persistence.database, persistence.clock), [mint], bytes(32), pause_s=0)
     funding = await wallet.fund(OWNER, mint.issue(100))
     await wallet.release(await wallet.reserve(OWNER, funding.session_id, "first", 1))
     return await wallet.session(OWNER, funding.session_id)
@@ -45,7 +46,7 @@ async def test_whoever_was_overtaken_neither_charges_nor_confirms(persistence: P
     """It would confirm the charge of an answer that it could not store, and the run that goes on would pay for the same call again."""
     async with driving(persistence) as runs:
         old = await runs.begin(new_id())
-        overtaken = persistence.ledger(old.lease)
+        overtaken = DatabaseLedger(persistence.database, persistence.clock, old.lease)
         reserved = await overtaken.reserve(OWNER, session.session_id, KEY, 10)
         await overtaken.settle(KEY, reserved.attempt, 10)
         new = await runs.lose(old)
@@ -56,12 +57,12 @@ async def test_whoever_was_overtaken_neither_charges_nor_confirms(persistence: P
         ):
             with pytest.raises(LeaseLostError):
                 await write
-        current = persistence.ledger(new.lease)
+        current = DatabaseLedger(persistence.database, persistence.clock, new.lease)
         again = await current.reserve(OWNER, session.session_id, KEY, 10)
         await current.settle(KEY, again.attempt, 10)
         await current.confirm(session.session_id, [KEY])
         await runs.end(new)
-    assert (await persistence.ledger().session(OWNER, session.session_id)).spent == 10
+    assert (await DatabaseLedger(persistence.database, persistence.clock).session(OWNER, session.session_id)).spent == 10
 
 
 async def test_nothing_is_confirmed_behind_a_checkpoint_that_could_not_be_stored(persistence: Persistence, session: Session):
@@ -70,7 +71,7 @@ async def test_nothing_is_confirmed_behind_a_checkpoint_that_could_not_be_stored
 
     async with driving(persistence) as runs:
         claim = await runs.begin(new_id())
-        ledger = persistence.ledger(claim.lease)
+        ledger = DatabaseLedger(persistence.database, persistence.clock, claim.lease)
         reserved = await ledger.reserve(OWNER, session.session_id, KEY, 10)
         await ledger.settle(KEY, reserved.attempt, 10)
         with pytest.raises((StorageUnavailableError, sqlite3.Error)):
@@ -78,7 +79,7 @@ async def test_nothing_is_confirmed_behind_a_checkpoint_that_could_not_be_stored
         with pytest.raises(StorageUnavailableError, match="earlier write"):
             await ledger.reserve(OWNER, session.session_id, "next", 10, confirms=[KEY])
         again = await runs.lose(claim)
-        current = persistence.ledger(again.lease)
+        current = DatabaseLedger(persistence.database, persistence.clock, again.lease)
         await current.settle(KEY, (await current.reserve(OWNER, session.session_id, KEY, 10)).attempt, 10)
         await runs.end(again)
-    assert (await persistence.ledger().session(OWNER, session.session_id)).spent == 10
+    assert (await DatabaseLedger(persistence.database, persistence.clock).session(OWNER, session.session_id)).spent == 10

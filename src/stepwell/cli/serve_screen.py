@@ -115,11 +115,11 @@ def _model(settings: Settings) -> Iterator[str]:
 
 def _payments(settings: Settings, served: Graphs) -> Iterator[str]:
     """Which agents cost money, the price, and the accepted mints. Yields nothing if payments are off."""
-    from stepwell.apps import PAYABLE
     from stepwell.payments.configuration import load_charging
+    from stepwell.products import payable_graphs
 
     if charging := load_charging(settings.payments):
-        paid = charging.graphs(PAYABLE)
+        paid = charging.graphs(payable_graphs())
         free = [name for name in served.registry.names if name not in paid]
         yield f"  payments  {charging.price.in_words()}, for {', '.join(sorted(paid))}" + (
             f" (free: {', '.join(free)})" if free else ""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
@@ -30,32 +30,14 @@ from stepwell.database.store.items import SqlStore
 from stepwell.database.types import Lease, PendingInterrupt, Run
 from stepwell.database.upkeep.maintenance import Maintenance
 from stepwell.database.webhooks import WebhookOutbox
-from stepwell.payments.states import CHARGED
-from stepwell.research.audit.vault import EvidenceVault
-from stepwell.research.database_vault import SqlVault
 from stepwell.sql import Connection
 
-if TYPE_CHECKING:
-    from stepwell.payments.ledger.database import DatabaseLedger
-
 _CHECKPOINTED = "SELECT 1 FROM checkpoints WHERE thread_id = ? AND run_id = ? AND checkpoint_ns = '' LIMIT 1"
-_UNDER_WAY = "SELECT 1 FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') LIMIT 1"
-_CHARGES = "SELECT type, value FROM writes WHERE thread_id = ? AND channel = ?"
 # LangGraph stores an answer that belongs to no task yet under the all-zero task id.
 _RESUMED = """
 SELECT DISTINCT task_id FROM writes
 WHERE thread_id = ? AND run_id = ? AND channel = '__resume__' AND task_id <> '00000000-0000-0000-0000-000000000000'
 """
-
-
-@dataclass(frozen=True)
-class ChargesStored:
-    """What a thread has stored about charges."""
-
-    kept: frozenset[str]
-    """For a deleted thread, all of them: what it owes stays owed."""
-    at_rest: bool
-    """None of its runs is running or waiting, so charges not in `kept` are lost."""
 
 
 @dataclass(frozen=True)
@@ -125,40 +107,6 @@ class Persistence(ABC):
 
     def effects(self, lease: Lease) -> SqlEffects:
         return SqlEffects(self.database, lease, self._clock)
-
-    def vault(self, thread_id: str, lease: Lease | None = None) -> EvidenceVault:
-        """A thread's evidence; read-only without a lease."""
-        return SqlVault(self.database, thread_id, lease, self._clock)
-
-    def ledger(self, lease: Lease | None = None) -> DatabaseLedger:
-        """The money, which belongs to no thread; needs the extra `payments`. With a lease, reserving, charging and confirming are refused
-        once the lease is lost, and come after everything stored under it before."""
-        from stepwell.payments.ledger.database import (
-            DatabaseLedger,  # needs the extra, which a server without payments does not have
-        )
-
-        return DatabaseLedger(self.database, self._clock, lease)
-
-    async def stored_charges(self, thread_id: str, keys: Sequence[str]) -> ChargesStored:
-        """Which of these charges are in the thread with their answers (`payment_charged`), and whether it is at rest."""
-        saver = self.saver()
-        load = saver.serde.loads_typed
-
-        def work(connection: Connection) -> ChargesStored:
-            if connection.execute("SELECT 1 FROM threads WHERE thread_id = ?", (thread_id,)).fetchone() is None:
-                return ChargesStored(frozenset(keys), at_rest=True)
-            busy = connection.execute(_UNDER_WAY, (thread_id,)).fetchone()
-            rows = connection.execute(_CHARGES, (thread_id, CHARGED)).fetchall()
-            stored = {load((row["type"], row["value"])) for row in rows}
-            return ChargesStored(frozenset(keys) & stored, at_rest=busy is None)
-
-        charges = await self.database.read(work)
-        if len(charges.kept) == len(keys):
-            return charges
-        # A run that stores nothing before its end leaves only its newest checkpoint, without writes.
-        newest = await saver.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
-        last = newest.checkpoint["channel_values"].get(CHARGED) if newest else None
-        return replace(charges, kept=charges.kept | {key for key in keys if key == last})
 
     async def run_wrote(self, thread_id: str, run_id: str) -> RunTraces:
         """What earlier attempts of this run left in the thread's checkpoints."""

@@ -13,24 +13,27 @@ charged. If the money runs out later, the run pauses (`CashuPaymentMiddleware`).
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from stepwell.database.types import Lease, Run, RunStatus
 from stepwell.errors import PaymentRequiredError, SessionClosedError, StorageUnavailableError, TokenInvalidError
-from stepwell.payments.states import FUNDING_ID, TAKES_MONEY, TOKEN
+from stepwell.payments.charges import ChargesStored, stored_charges
+from stepwell.payments.states import FUNDING_ID, PAYMENTS, TAKES_MONEY, TOKEN
+from stepwell.runs.gates import Arrival, Attendance, Gate, SaidUntilStopped
+from stepwell.runs.starting import RunOrder
 from stepwell.supervision import Supervisor, stop
 
 if TYPE_CHECKING:  # whatever needs the extra `payments` is passed in, or imported only on a server that charges
     from stepwell.clock import Clock
-    from stepwell.database.persistence import ChargesStored, Persistence
-    from stepwell.database.types import Lease, Run
+    from stepwell.database.persistence import Persistence
     from stepwell.payments.configuration import Charging
+    from stepwell.payments.ledger.database import DatabaseLedger
     from stepwell.payments.ledger.ledger import HandedOut, Reservation, Session
     from stepwell.payments.meter import RunPayments, WalletMeter
     from stepwell.payments.wallet.wallet import Wallet
-    from stepwell.runs.starting import RunOrder
 
 logger = logging.getLogger(__name__)
 
@@ -43,9 +46,10 @@ async def open_cashier(
 ) -> AsyncIterator[Cashier]:
     """The cashier of a server that charges. While open, it finishes interrupted exchanges with a mint and refunds idle sessions."""
     from stepwell.payments.configuration import open_wallet
+    from stepwell.payments.ledger.database import DatabaseLedger
     from stepwell.payments.meter import WalletMeter
 
-    async with open_wallet(charging, persistence.ledger(), clock) as wallet:
+    async with open_wallet(charging, DatabaseLedger(persistence.database, clock), clock) as wallet:
 
         async def look_after() -> None:
             if not persistence.maintenance.leads():
@@ -74,6 +78,12 @@ class Cashier:
         self._meter = meter
         self._persistence = persistence
 
+    def _ledger(self, lease: Lease) -> DatabaseLedger:
+        """The ledger as seen by the run that holds the lease."""
+        from stepwell.payments.ledger.database import DatabaseLedger
+
+        return DatabaseLedger(self._persistence.database, self._persistence.clock, lease)
+
     async def admit(self, owner: str, thread_id: str, graph_id: str, order: RunOrder) -> RunOrder:
         """The order with the session that pays. A token in the order belongs to the wallet from here on.
 
@@ -93,15 +103,13 @@ class Cashier:
             await self.wallet.ledger.attach(session.session_id, thread_id)
         return with_session(order, session.session_id)
 
-    def payments_of(
-        self, run: Run, lease: Lease, said_until_stopped: Callable[[str], tuple[int, int] | None]
-    ) -> RunPayments | None:
+    def payments_of(self, run: Run, lease: Lease, said_until_stopped: SaidUntilStopped) -> RunPayments | None:
         """The payments object for the run's graph; None if it is free. It charges only while the lease holds."""
         if run.request.graph_id not in self.paid_graphs:
             return None
         from stepwell.payments.meter import RunPayments
 
-        meter = self._meter.through(self._persistence.ledger(lease))
+        meter = self._meter.through(self._ledger(lease))
         return RunPayments(meter, run.owner, _session_of(run), said_until_stopped=said_until_stopped)
 
     async def confirm_charges(self, run: Run, lease: Lease, payments: RunPayments, *, ended: bool) -> None:
@@ -111,8 +119,7 @@ class Cashier:
         if kept and not ended:
             kept = sorted((await self._stored(run.thread_id, kept)).kept)
         if kept or payments.stopped:
-            ledger = self._persistence.ledger(lease)
-            await ledger.confirm(payments.session_id or "", [*kept, *payments.stopped])
+            await self._ledger(lease).confirm(payments.session_id or "", [*kept, *payments.stopped])
 
     async def resolve_charges(self, session_id: str | None = None) -> None:
         """Settle what a crash or a stop left open: a charge stands if the thread has stored its answer. If not, and the thread is at
@@ -146,7 +153,7 @@ class Cashier:
         return await self.wallet.refund(owner, session_id)
 
     async def _stored(self, thread_id: str, keys: Sequence[str]) -> ChargesStored:
-        return await self._persistence.stored_charges(thread_id, keys)
+        return await stored_charges(self._persistence, thread_id, keys)
 
     async def _exchange(self, owner: str, known: Sequence[Session], order: RunOrder) -> tuple[RunOrder, Session | None]:
         """The order with its tokens moved to the wallet, and the session they are in."""
@@ -189,6 +196,49 @@ class Cashier:
             needed_sats=deposit,
             request=encode_request(request),
         )
+
+
+class PaymentGate(Gate):
+    """Asks who pays before a run is admitted. If nothing is charged here, it only keeps tokens out of what is stored."""
+
+    takes = True
+
+    def __init__(self, cashier: Cashier | None) -> None:
+        self._cashier = cashier
+
+    async def admit(self, arrival: Arrival) -> Arrival:
+        if self._cashier is None:
+            return replace(arrival, order=without_token(arrival.order))
+        paid = await self._cashier.admit(arrival.owner, arrival.thread_id, arrival.assistant.graph_id, arrival.order)
+        return replace(arrival, order=paid)
+
+    def check_stored(self, values: Any) -> None:
+        refuse_token(values)
+
+    def attend(self, run: Run, lease: Lease, said_until_stopped: SaidUntilStopped) -> Attendance | None:
+        payments = self._cashier.payments_of(run, lease, said_until_stopped) if self._cashier else None
+        return PaidRun(self._cashier, payments, run, lease) if self._cashier and payments else None
+
+
+@dataclass(frozen=True)
+class PaidRun(Attendance):
+    """An attempt at a run that costs money."""
+
+    cashier: Cashier
+    payments: RunPayments
+    run: Run
+    lease: Lease
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        return {PAYMENTS: self.payments}
+
+    async def before_end(self, *, delivered: bool) -> None:
+        await self.cashier.confirm_charges(self.run, self.lease, self.payments, ended=delivered)
+
+    async def after_end(self, status: RunStatus) -> None:
+        if status != "success":
+            await self.cashier.resolve_charges_of(self.run)
 
 
 def _session_of(run: Run) -> str | None:

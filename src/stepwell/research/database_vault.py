@@ -5,7 +5,7 @@ With a lease it writes, fenced like all writes of a run; without one it only rea
 
 from __future__ import annotations
 
-from stepwell.clock import Clock, timestamp
+from stepwell.clock import Clock, SystemClock, timestamp
 from stepwell.database import fence
 from stepwell.database.database import SqlDatabase
 from stepwell.database.types import Lease
@@ -18,11 +18,11 @@ from stepwell.sql import Connection
 class SqlVault:
     """An `EvidenceVault` for one thread."""
 
-    def __init__(self, database: SqlDatabase, thread_id: str, lease: Lease | None, clock: Clock) -> None:
+    def __init__(self, database: SqlDatabase, thread_id: str, lease: Lease | None = None, clock: Clock | None = None) -> None:
         self._database = database
         self._thread_id = thread_id
         self._lease = lease
-        self._clock = clock
+        self._clock = clock or SystemClock()
 
     async def put(self, content: bytes) -> str:
         name, lease = hash_of(content), self._writer()

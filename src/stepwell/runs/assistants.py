@@ -12,7 +12,7 @@ Rules to keep:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 from uuid import UUID, uuid5
@@ -25,7 +25,7 @@ from stepwell.database.records.repository import Repository
 from stepwell.database.records.types import AssistantFilter, Page
 from stepwell.database.types import SYSTEM, Assistant, Json
 from stepwell.errors import InvalidRequestError, NotFoundError
-from stepwell.payments.gate import refuse_token
+from stepwell.runs.gates import Gate
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.schemas import AnyGraph, graph_drawing, graph_schemas, subgraph_schemas
 
@@ -49,8 +49,11 @@ class Assistants:
         clock: Clock,
         new_id: Callable[[], str],
         store_of: Callable[[str], BaseStore] | None = None,
+        gates: Sequence[Gate] = (),
     ) -> None:
-        """`store_of` returns an owner's store, for factories that read it even when their graph is only described."""
+        """`store_of` returns an owner's store, for factories that read it even when their graph is only described; `gates` look at what
+        an assistant stores."""
+        self._gates = tuple(gates)
         self._records = repository
         self._store_of = store_of
         self._registry = registry
@@ -107,7 +110,7 @@ class Assistants:
         self._registry.require(graph_id)
         if assistant_id is not None and _as_id(assistant_id) is None:
             raise InvalidRequestError(f"The assistant id '{assistant_id}' is not a UUID. Give one, or leave it out.")
-        chosen_config, chosen_context = _settle_context(config, context, {}, {})
+        chosen_config, chosen_context = self._settle_context(config, context, {}, {})
         now = self._clock.now()
         made = Assistant(
             assistant_id=_as_id(assistant_id or "") or self._new_id(),
@@ -141,7 +144,7 @@ class Assistants:
         # Reading, merging and saving are three steps: concurrent updates must not lose each other's metadata.
         async with self._changing:
             before = await self.get(owner, assistant_id)
-            chosen_config, chosen_context = _settle_context(config, context, before.config, before.context)
+            chosen_config, chosen_context = self._settle_context(config, context, before.config, before.context)
             changed = replace(
                 before,
                 graph_id=graph_id or before.graph_id,
@@ -197,6 +200,14 @@ class Assistants:
         ) as graph:
             return await asyncio.to_thread(describe, graph)
 
+    def _settle_context(
+        self, config: Json | None, context: Json | None, old_config: Json, old_context: Json
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        settled = _settle_context(config, context, old_config, old_context)
+        for gate in self._gates:
+            gate.check_stored(settled[1])
+        return settled
+
 
 def _as_id(text: str) -> str | None:
     try:
@@ -221,6 +232,5 @@ def _settle_context(
             "Both 'context' and 'config.configurable' are given, but they are the same thing. Send only 'context'."
         )
     chosen = dict(configurable or context or {}) if configurable or context is not None else dict(old_context)
-    refuse_token(chosen)
     rest = {key: value for key, value in (old_config if config is None else config).items() if key != "configurable"}
     return ({**rest, "configurable": chosen} if chosen else rest), chosen

@@ -40,11 +40,9 @@ from stepwell.database.types import (
     ThreadStatus,
 )
 from stepwell.errors import InterruptAnsweredError, InvalidRequestError, StorageUnavailableError, find_infrastructure
-from stepwell.payments.gate import Cashier
-from stepwell.payments.states import PAYMENTS
-from stepwell.research.audit.vault import VAULT
 from stepwell.runs.driving import checkpoint_asked_for, keep_open_answers, make_config, make_input
 from stepwell.runs.failures import describe_failure
+from stepwell.runs.gates import Gate
 from stepwell.runs.graphs.inputs import input_fault, input_fields
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.interrupts import has_breakpoints, pending_interrupts
@@ -100,7 +98,7 @@ class Attempt:
         timeout_s: float | None = None,
         callbacks: Sequence[BaseCallbackHandler] = (),
         clock: Clock | None = None,
-        cashier: Cashier | None = None,
+        gates: Sequence[Gate] = (),
     ) -> None:
         self._persistence = persistence
         self._registry = registry
@@ -112,8 +110,8 @@ class Attempt:
         self._steps = StepRecorder(clock or SystemClock())
         self._meter = RunMeter(self._steps)
         self._callbacks = [self._meter, self._steps, *callbacks]
-        self._cashier = cashier
-        self._payments = cashier.payments_of(claim.run, claim.lease, self._said_until_stopped) if cashier else None
+        attending = (gate.attend(claim.run, claim.lease, self._said_until_stopped) for gate in gates)
+        self.attending = tuple(attendance for attendance in attending if attendance)
         self._stop: asyncio.Future[CancelAction] = asyncio.get_running_loop().create_future()
         self._timed_out = False
         self._documents: DocumentBook | None = None
@@ -146,7 +144,7 @@ class Attempt:
             # A graph is user code: what it raises ends its run, never the process, and never leaves the run without an end.
             logger.info("run failed", extra={"run_id": self._run.run_id}, exc_info=error)
             outcome = self._fail(error)
-            await self._confirm_charges(outcome)
+            await self._about_to_end(outcome)
             return outcome
 
     async def _drive(self) -> RunOutcome:
@@ -171,7 +169,7 @@ class Attempt:
             await journal.flush()
             documents.go_back_to(journal.newest_document)
             outcome = await self._outcome(prepared, streaming)
-            await self._confirm_charges(outcome)
+            await self._about_to_end(outcome)
             return outcome
 
     @property
@@ -182,11 +180,11 @@ class Attempt:
     def _said_until_stopped(self, namespace: str) -> tuple[int, int] | None:
         return self._meter.said_at(namespace) if self._broken_off else None
 
-    async def _confirm_charges(self, outcome: RunOutcome) -> None:
-        if self._cashier and self._payments:
-            # The caller has read the run's output until it was stopped or its time was up.
-            ended = outcome.status == "success" or self._broken_off
-            await self._cashier.confirm_charges(self._run, self._lease, self._payments, ended=ended)
+    async def _about_to_end(self, outcome: RunOutcome) -> None:
+        # The caller has read the run's output until it was stopped or its time was up.
+        delivered = outcome.status == "success" or self._broken_off
+        for attendance in self.attending:
+            await attendance.before_end(delivered=delivered)
 
     async def _open_graph(self, opened: AsyncExitStack) -> Graph | None:
         """The graph, or `None` if the run was stopped while the graph was being built."""
@@ -231,12 +229,12 @@ class Attempt:
                 await self._look_at_thread(graph)
                 raise
         checkpoint = None if traces and traces.checkpointed else checkpoint_asked_for(run)
-        given = {
+        given: dict[str, Any] = {
             JOURNAL: self._persistence.effects(self._lease),
-            VAULT: self._persistence.vault(run.thread_id, self._lease),
             SECRETS_KEY: run.request.secrets,
-            **({PAYMENTS: self._payments} if self._payments else {}),
         }
+        for attendance in self.attending:
+            given |= attendance.given
         config = make_config(run, given=given, callbacks=self._callbacks, checkpoint=checkpoint)
         return _Prepared(graph, make_input(run, traces, tasks), config)
 

@@ -16,31 +16,29 @@ import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Literal, Protocol, Self
 
 from langchain_core.callbacks import BaseCallbackHandler
 
 from stepwell.answers import AnswerShapes
-from stepwell.backends.objects.grants import Grants
 from stepwell.clock import Clock
 from stepwell.database.events.reading import BEGINNING
 from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import Admission, Admitted, ClaimedRun
 from stepwell.database.types import SYSTEM, CancelAction, Lease, RequestKey, Run, RunEvent, RunOutcome
 from stepwell.errors import InfrastructureError, InvalidRequestError, NotFoundError, StorageUnavailableError
-from stepwell.payments.gate import Cashier, without_token
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.attempt import Attempt
 from stepwell.runs.failures import describe_failure
+from stepwell.runs.gates import Arrival, Gate
 from stepwell.runs.graphs.inputs import input_fault
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.starting import RunOrder, check_answers, make_admission
 from stepwell.runs.webhooks.rules import WebhookRules, check_webhook_url
 from stepwell.state import wire
 from stepwell.supervision import Duty, Supervisor, stop
-from stepwell.workspace.gate import Doorkeeper
 
 logger = logging.getLogger(__name__)
 
@@ -67,6 +65,22 @@ class RunWatcher(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class EngineOptions:
+    """How an engine drives runs."""
+
+    concurrency: int = MOST_AT_ONCE
+    """How many runs this process drives at once."""
+    run_timeout_s: float | None = None
+    max_active_runs_per_owner: int | None = None
+    answer_shapes: AnswerShapes = field(default_factory=AnswerShapes)
+    refuse_bare_answers: bool = False
+    """Answers must name their question."""
+    drain_s: float = 10.0
+    """How long runs get to finish when the process stops."""
+    webhook_rules: WebhookRules = field(default_factory=WebhookRules)
+
+
 class Engine:
     """`async with Engine(...)`: recovers what a dead process left, then works until the block is left."""
 
@@ -78,34 +92,20 @@ class Engine:
         *,
         clock: Clock,
         new_id: Callable[[], str],
-        concurrency: int = MOST_AT_ONCE,
-        run_timeout_s: float | None = None,
-        max_active_runs_per_owner: int | None = None,
-        answer_shapes: AnswerShapes | None = None,
-        refuse_bare_answers: bool = False,
-        drain_s: float = 10.0,
-        webhook_rules: WebhookRules | None = None,
+        options: EngineOptions | None = None,
+        gates: Sequence[Gate] = (),
         watchers: Sequence[RunWatcher] = (),
         supervisor: Supervisor | None = None,
-        cashier: Cashier | None = None,
-        doorkeeper: Doorkeeper | None = None,
     ) -> None:
         self._persistence = persistence
         self._registry = registry
         self._assistants = assistants
         self._clock = clock
         self._new_id = new_id
-        self._concurrency = concurrency
-        self._run_timeout_s = run_timeout_s
-        self._max_active = max_active_runs_per_owner
-        self._answer_shapes = answer_shapes or AnswerShapes()
-        self._refuse_bare = refuse_bare_answers
-        self._drain_s = drain_s
-        self._webhook_rules = webhook_rules or WebhookRules()
+        self._options = options or EngineOptions()
+        self._gates = tuple(gates)
         self._watchers = tuple(watchers)
         self._supervisor = supervisor or Supervisor()
-        self._cashier = cashier
-        self._doorkeeper = doorkeeper or Doorkeeper(persistence.records)
         self._worker = f"{os.getpid()}-{new_id()}"
         self._recovered = False
         self._draining = asyncio.Event()
@@ -149,7 +149,7 @@ class Engine:
         how many those are. Leaving the block does this too; a server calls it while it can still answer waiting clients."""
         self.stop_claiming()
         working, obeying = self._tasks
-        await asyncio.wait({working}, timeout=self._drain_s)
+        await asyncio.wait({working}, timeout=self._options.drain_s)
         handed_back = len(self._driving)
         await stop([working, obeying])
         return handed_back
@@ -170,18 +170,16 @@ class Engine:
             except StorageUnavailableError as error:
                 await asyncio.sleep(duty.failed(error))
         await self._persistence.queue.work(
-            self._drive, worker=self._worker, concurrency=self._concurrency, draining=self._draining, duty=duty
+            self._drive, worker=self._worker, concurrency=self._options.concurrency, draining=self._draining, duty=duty
         )
 
-    async def start(
-        self, owner: str | None, order: RunOrder, grants: Grants | None = None, key: RequestKey | None = None
-    ) -> Admitted:
-        """Admit a run. When this returns, it is on disk and will be driven. `grants` are the workspaces open to the caller; if `key` has
-        started a run before, returns that one."""
+    async def start(self, owner: str | None, order: RunOrder, grants: object = None, key: RequestKey | None = None) -> Admitted:
+        """Admit a run. When this returns, it is on disk and will be driven. `grants` is what the caller's key or token says for gates; if
+        `key` has started a run before, returns that one."""
         return (await self.start_many(owner, [order], grants, key))[0]
 
     async def start_many(
-        self, owner: str | None, orders: Sequence[RunOrder], grants: Grants | None = None, key: RequestKey | None = None
+        self, owner: str | None, orders: Sequence[RunOrder], grants: object = None, key: RequestKey | None = None
     ) -> list[Admitted]:
         """Admit all of them or none."""
         # Before any other check: what was valid the first time may not be now.
@@ -194,24 +192,31 @@ class Engine:
         before = await self._persistence.queue.recall(key) if key else None
         return before[0] if before else None
 
-    async def _admission(self, owner: str | None, order: RunOrder, grants: Grants | None) -> Admission:
+    async def _admission(self, owner: str | None, order: RunOrder, grants: object) -> Admission:
         if order.webhook:
-            check_webhook_url(order.webhook, self._webhook_rules)
+            check_webhook_url(order.webhook, self._options.webhook_rules)
         assistant = await self._assistants.resolve(owner, order.assistant_id)
         await self._check_input(owner, assistant.graph_id, order)
-        thread_id = order.thread_id or self._new_id()
-        place = await self._doorkeeper.admit(owner, order, assistant, grants)
-        pays = owner if owner is not None else await self._owner_of(order.thread_id)
+        arrival = Arrival(
+            caller=owner,
+            owner=owner if owner is not None else await self._owner_of(order.thread_id),
+            thread_id=order.thread_id or self._new_id(),
+            assistant=assistant,
+            order=order,
+            grants=grants,
+        )
+        for gate in self._gates:
+            arrival = await gate.admit(arrival)
         admission = make_admission(
-            await self._find_payer(pays, thread_id, assistant.graph_id, order),
+            arrival.order,
             assistant,
             run_id=self._new_id(),
-            thread_id=thread_id,
-            owner=pays,
+            thread_id=arrival.thread_id,
+            owner=arrival.owner,
             now=self._clock.now(),
-            max_active=self._max_active if owner is not None else None,
-            refuse_bare=self._refuse_bare,
-            place=place,
+            max_active=self._options.max_active_runs_per_owner if owner is not None else None,
+            refuse_bare=self._options.refuse_bare_answers,
+            place=arrival.place,
         )
         return await self._check_answers(admission)
 
@@ -221,18 +226,12 @@ class Engine:
         if order.command is None and (fault := input_fault(graph_id, fields, order.input)):
             raise InvalidRequestError(fault)
 
-    async def _find_payer(self, owner: str, thread_id: str, graph_id: str, order: RunOrder) -> RunOrder:
-        """Before anything of the order is stored: a token in it must go no further."""
-        if self._cashier is None:
-            return without_token(order)
-        return await self._cashier.admit(owner, thread_id, graph_id, order)
-
     async def _check_answers(self, admission: Admission) -> Admission:
         if admission.answers is None:
             return admission
         asked = await self._persistence.open_interrupts(admission.run.owner, admission.run.thread_id)
         # In a thread: checking a large answer against a schema takes time.
-        checked = await asyncio.to_thread(check_answers, admission.answers, asked, self._answer_shapes)
+        checked = await asyncio.to_thread(check_answers, admission.answers, asked, self._options.answer_shapes)
         return replace(admission, checked=checked)
 
     async def events(
@@ -323,10 +322,10 @@ class Engine:
             self._persistence,
             self._registry,
             claim,
-            timeout_s=self._run_timeout_s,
+            timeout_s=self._options.run_timeout_s,
             callbacks=callbacks,
             clock=self._clock,
-            cashier=self._cashier,
+            gates=self._gates,
         )
         self._driving[run.run_id] = attempt
         if early := self._stop_early.pop(run.run_id, None):
@@ -338,8 +337,9 @@ class Engine:
             del self._driving[run.run_id]
             for watcher in self._watchers:
                 watcher.ended(run, outcome)
-        if self._cashier and outcome is not None and outcome.status != "success":
-            await self._cashier.resolve_charges_of(run)
+        if outcome is not None:
+            for attendance in attempt.attending:
+                await attendance.after_end(outcome.status)
 
     async def _attempt(self, claim: ClaimedRun, attempt: Attempt) -> RunOutcome | None:
         queue, lease = self._persistence.queue, claim.lease

@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from stepwell.answers import AnswerShapes
-from stepwell.backends.objects.grants import ROOT_KEY
 from stepwell.database.queue.types import Admission
 from stepwell.database.types import Assistant, BareAnswer, Durability, MultitaskStrategy, PendingInterrupt, Run, RunRequest
 from stepwell.errors import AnswerShapeError, InvalidRequestError
@@ -54,11 +53,11 @@ class RunOrder:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run works: its pinned workspace, and whose share of the server it uses."""
+    """Where a run works: what gates have pinned into its configuration, and whose share of the server it uses."""
 
     pinned: Mapping[str, Any] = field(default_factory=dict)
     tenant: str | None = None
-    """None: it has no root, and counts towards its owner."""
+    """None: it counts towards its owner."""
     max_runs: int | None = None
 
 
@@ -107,17 +106,11 @@ def make_admission(
 
 
 def _pinned(request: RunRequest, place: Place) -> RunRequest:
-    """The request with its workspace as only we may set it, overriding the caller's values."""
+    """The request with what gates have pinned, overriding the caller's values."""
     if not place.pinned:
         return request
     configurable = {**(request.config.get("configurable") or {}), **place.pinned}
     return replace(request, config={**request.config, "configurable": configurable})
-
-
-def root_asked_for(order: RunOrder, assistant: Assistant) -> object:
-    """The workspace root named by an order or its assistant."""
-    places = (order.context, order.config.get("configurable"), assistant.context, assistant.config.get("configurable"))
-    return next((found for place in places if place and (found := place.get(ROOT_KEY))), None)
 
 
 def check_answers(

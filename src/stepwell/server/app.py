@@ -10,23 +10,16 @@ opened the services, and closes them.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from starlette.middleware import Middleware
 
 from stepwell.clock import Clock
 from stepwell.database.access import AccessRecords
 from stepwell.database.shared_counts import ProcessCounts, SharedCounts
-from stepwell.payments.http import operator as wallet_operator
-from stepwell.payments.http import wallet
-from stepwell.research.http import bundles as research_bundle
-from stepwell.research.http import evidence as research_evidence
-from stepwell.research.http import questions as research
-from stepwell.server.assembly import Services
-from stepwell.server.facades import ArgumentForms, Facade
+from stepwell.products import installed_products, load_place
 from stepwell.server.limits.layers import limit_layers
 from stepwell.server.limits.streams import OpenStreams
 from stepwell.server.login.api_keys import KeyVerifier, RandomBytes
@@ -56,10 +49,8 @@ from stepwell.server.routes import (
     thread_streams,
     threads,
 )
+from stepwell.server.services import Services
 from stepwell.server.settings import JwtSettings, OidcSettings, ServerSettings
-from stepwell.tutor.http import argument as tutor
-from stepwell.workspace.http import agent
-from stepwell.workspace.http import files as workspace_files
 
 if TYPE_CHECKING:
     from stepwell.server.login.oidc import OidcClient
@@ -79,47 +70,39 @@ ROUTERS = (
     store.router,
     model_load.router,
     knowledge.router,
-    research_evidence.router,  # before the thread routes: `verify` in /api/research/verify is not a thread
-    research.router,
-    research_bundle.router,
-    tutor.router,
-    agent.router,
     access.router,
     account.router,
     effects.router,
-    wallet.router,
-    wallet_operator.router,
-    workspace_files.router,
     system.router,
 )
+
+
+def product_routers() -> list[APIRouter]:
+    """The routes of all installed products. One that has nothing to serve answers 404."""
+    return [router for product in installed_products() if product.routes for router in load_place(product.routes)]
 
 
 def create_app(
     services: Services,
     settings: ServerSettings,
-    facades: Mapping[str, Facade] | None = None,
     page: PageFiles | None = None,
-    argument_forms: ArgumentForms | None = None,
 ) -> FastAPI:
-    """The server as an ASGI application. `facades` are graphs with their own routes, by the name of those routes; `page` replaces the
-    package's build of the web page; `argument_forms` are the tutor's, if it is served."""
-    mints = services.cashier.wallet.accepted_mints if services.cashier else ()
+    """The server as an ASGI application, with the routes of all installed products. `page` replaces the package's build of the web page."""
+    hosts = [host for service in services.products for host in service.page_hosts]
     layers = [
         Middleware(RequestLog, new_id=services.new_id),
         Middleware(UnexpectedErrors, new_id=services.new_id),
         Middleware(CountRequests, metrics=services.metrics),
         *limit_layers(settings),
-        Middleware(ServePage, files=page or PageFiles(), asks_who=settings.asks_who, mints=mints),
+        Middleware(ServePage, files=page or PageFiles(), asks_who=settings.asks_who, hosts=hosts),
     ]
     app = FastAPI(
         title="Stepwell", version=version("stepwell"), docs_url=None, redoc_url=None, redirect_slashes=False, middleware=layers
     )
     app.state.services = services
-    app.state.facades = dict(facades or {})
-    app.state.argument_forms = argument_forms
     app.state.asks_who = settings.asks_who
     install_sign_in(app, settings, services.persistence.access, services.clock, counts=services.persistence.counts)
-    for router in ROUTERS:
+    for router in (*ROUTERS, *product_routers()):
         app.include_router(router)
     install_problems(app)
     install_openapi(app)

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import FastAPI
@@ -18,7 +19,9 @@ from fastapi.openapi.utils import get_openapi
 from stepwell.answers.client_tools import CONTENTS, DeviceError, content_schema
 from stepwell.server.addresses import PUBLIC_PATHS
 from stepwell.server.problems import MEDIA_TYPE
+from stepwell.server.run_headers import STARTS_RUN
 from stepwell.server.schemas.system import Problem
+from stepwell.server.services import ProductService
 
 DESCRIPTION = "Assistants, threads and runs: the API of LangGraph's SDKs. Errors are RFC 9457 problems."
 _WORDS = {
@@ -45,10 +48,30 @@ def install_openapi(app: FastAPI) -> None:
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
             document = get_openapi(title=app.title, version=app.version, description=DESCRIPTION, routes=app.routes)
-            app.openapi_schema = _with_problems(document)
+            app.openapi_schema = _with_problems(_with_run_headers(document, app.state.services.products))
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to customise it
+
+
+def _with_run_headers(document: dict[str, Any], products: Sequence[ProductService]) -> dict[str, Any]:
+    """List the headers that products understand where a run is started."""
+    headers = [
+        {
+            "name": header.name.lower(),
+            "in": "header",
+            "required": False,
+            "description": header.description,
+            "schema": {"anyOf": [{"type": "string"}, {"type": "null"}], "title": header.name},
+        }
+        for service in products
+        if (header := service.run_header)
+    ]
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            if operation.pop(next(iter(STARTS_RUN)), None):
+                operation["parameters"] = [*operation.get("parameters", ()), *headers]
+    return document
 
 
 def _with_problems(document: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Header
@@ -18,10 +19,10 @@ from starlette.responses import Response
 
 from stepwell.database.types import Run
 from stepwell.errors import InvalidRequestError, StorageUnavailableError
-from stepwell.payments.http.in_band import CHANGE_HEADER, Change, then_change
-from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal
+from stepwell.server.run_headers import Additions, late_headers, then_additions
 from stepwell.server.schemas.runs import RunCreate, run_wire
+from stepwell.server.services import Services
 from stepwell.server.sse import EventStream, Gone, PatientJson, frames
 from stepwell.state.wire import encode
 
@@ -92,33 +93,30 @@ def stream_run(
     cancel_on_disconnect: bool,
     after: int = 0,
     modes: Sequence[str] | None = None,
-    change: Change | None = None,
+    additions: Additions = (),
 ) -> Response:
-    """The run's events after `after`, and at the end the change of a token that came with the request."""
+    """The run's events after `after`, and at the end what products add."""
     batches = services.engine.events(principal.owner, run.thread_id, run.run_id, after=after, modes=modes)
     on_gone = _make_canceller(services, principal, run) if cancel_on_disconnect else None
     pieces, headers = frames(batches), run_headers(run, "stream")
-    if change is not None:
-        pieces, headers = then_change(pieces, services, run, change), {**headers, **change.headers}
+    for addition in additions:
+        headers |= addition.headers
+    if additions:
+        pieces = then_additions(pieces, services, run, additions)
     return EventStream(pieces, services.streams, headers=headers, on_gone=on_gone)
 
 
 def await_run(
-    services: Services, principal: Principal, run: Run, *, cancel_on_disconnect: bool, change: Change | None = None
+    services: Services, principal: Principal, run: Run, *, cancel_on_disconnect: bool, additions: Additions = ()
 ) -> Response:
-    """The run's values once it has ended, with the change of a token that came with the request."""
+    """The run's values once it has ended, with what products add."""
     result = services.engine.result(principal.owner, run.thread_id, run.run_id)
     on_gone = _make_canceller(services, principal, run) if cancel_on_disconnect else None
-    if change is None:
-        return PatientJson(result, headers=run_headers(run, "join"), on_gone=on_gone)
-
-    async def late_headers() -> Mapping[str, str]:
-        token = await change.give(services, run)
-        return {CHANGE_HEADER: token} if token else {}
-
-    return PatientJson(
-        result, headers={**run_headers(run, "join"), **change.headers}, on_gone=on_gone, late_headers=late_headers
-    )
+    headers = run_headers(run, "join")
+    for addition in additions:
+        headers |= addition.headers
+    late = partial(late_headers, services, run, additions) if additions else None
+    return PatientJson(result, headers=headers, on_gone=on_gone, late_headers=late)
 
 
 def cancels_on_disconnect(body: RunCreate) -> bool:

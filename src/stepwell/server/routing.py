@@ -9,7 +9,7 @@ import orjson
 from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
 
-from stepwell.server.assembly import Services
+from stepwell.server.services import Services
 
 
 class JsonRequest(Request):

@@ -19,10 +19,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from stepwell.errors import NotReadyError, StorageUnavailableError
-from stepwell.server.assembly import Services
 from stepwell.server.health import check_readiness
 from stepwell.server.limits.heads import BoundedHeads
 from stepwell.server.responses import json_response
+from stepwell.server.services import Services
 
 
 @asynccontextmanager

@@ -12,10 +12,11 @@ is admitted like any other: with the grants of the user who answers.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from stepwell.backends.objects.grants import (
     NO_ROOTS,
+    ROOT_KEY,
     Granted,
     Grants,
     OpenedRoot,
@@ -30,11 +31,12 @@ from stepwell.database.records.repository import Repository
 from stepwell.database.records.types import Page
 from stepwell.database.types import Assistant, Run
 from stepwell.errors import AccessError, InvalidRequestError, NotFoundError
-from stepwell.runs.starting import Place, RunOrder, root_asked_for
+from stepwell.runs.gates import Arrival, Gate
+from stepwell.runs.starting import Place, RunOrder
 
 
 @dataclass(frozen=True)
-class Doorkeeper:
+class Doorkeeper(Gate):
     """Decides where a run works before it is admitted."""
 
     records: Repository
@@ -48,8 +50,12 @@ class Doorkeeper:
     default_root: str | None = None
     """Where a workspace graph's run works if it names no root, on a server that does not identify callers."""
 
-    async def admit(self, owner: str | None, order: RunOrder, assistant: Assistant, grants: Grants | None) -> Place:
-        asked = root_asked_for(order, assistant)
+    async def admit(self, arrival: Arrival) -> Arrival:
+        grants = arrival.grants if isinstance(arrival.grants, Grants) else None
+        return replace(arrival, place=await self._place(arrival.caller, arrival.order, arrival.assistant, grants))
+
+    async def _place(self, owner: str | None, order: RunOrder, assistant: Assistant, grants: Grants | None) -> Place:
+        asked = _root_asked_for(order, assistant)
         if not self.asks_who:
             if assistant.graph_id in self.workspaces:
                 await self._require_root(owner, order, asked)
@@ -86,6 +92,12 @@ class Doorkeeper:
             return [] if thread_id is None else await self.records.list_runs(owner, thread_id, None, Page(limit=1))
         except (AccessError, NotFoundError):  # a thread to be created has none; a missing one is refused later
             return []
+
+
+def _root_asked_for(order: RunOrder, assistant: Assistant) -> object:
+    """The workspace root named by an order or its assistant."""
+    places = (order.context, order.config.get("configurable"), assistant.context, assistant.config.get("configurable"))
+    return next((found for place in places if place and (found := place.get(ROOT_KEY))), None)
 
 
 def _tenant_of_any(asked: object) -> str | None:

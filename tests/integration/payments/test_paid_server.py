@@ -18,8 +18,10 @@ from tests.integration.server.conftest import Server, serve
 from stepwell import CashuPaymentMiddleware, create_deep_agent
 from stepwell.payments.cashu.requests import decode_request
 from stepwell.payments.cashu.tokens import decode_token
+from stepwell.payments.charges import stored_charges
 from stepwell.payments.configuration import Charging
 from stepwell.payments.pricing import FlatPrice
+from stepwell.payments.service import Payments
 from stepwell.payments.wallet.mint import HttpMint
 from stepwell.settings import Secret
 from stepwell.testing import ScriptedModel, call, say
@@ -148,7 +150,11 @@ async def test_nobody_pays_nothing_starts(server: Server) -> None:
         refused = await post(server, path, order(1))
         assert (refused.status_code, refused.headers["content-type"]) == (402, "application/problem+json")
         asked = decode_request(refused.headers["X-Cashu"])
-        assert (asked.amount, asked.unit, asked.mints) == (100, "sat", (server.services.cashier.wallet.accepted_mints[0],))
+        assert (asked.amount, asked.unit, asked.mints) == (
+            100,
+            "sat",
+            (server.services.find(Payments).cashier.wallet.accepted_mints[0],),
+        )
     assert (await server.http.get(f"/threads/{thread_id}/runs")).json() == []
     free = await post(server, "/runs/wait", order(1, "free"))
     assert free.status_code == 200
@@ -321,7 +327,7 @@ async def test_a_charge_counts_as_stored_in_a_thread_that_is_written_at_the_end_
     funding_id, thread_id = await fund(server, await buy(mint, mint_process, 64)), await new_thread(server)
     body = order(2, config={"configurable": {"funding_id": funding_id}}, durability="exit")
     key = (await post(server, f"/threads/{thread_id}/runs/wait", body)).json()["payment_charged"]
-    assert (await server.services.persistence.stored_charges(thread_id, [key, "another"])).kept == {key}
+    assert (await stored_charges(server.services.persistence, thread_id, [key, "another"])).kept == {key}
 
 
 async def _spend_all(server: Server, token: str) -> str:

@@ -25,7 +25,7 @@ from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.database.types import Run, RunOutcome
 from stepwell.errors import StorageUnavailableError
 from stepwell.runs.assistants import Assistants
-from stepwell.runs.engine import Engine, RunWatcher
+from stepwell.runs.engine import Engine, EngineOptions, RunWatcher
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.starting import RunOrder
@@ -93,7 +93,15 @@ async def opened(url: str, folder: Path, *watchers: RunWatcher) -> AsyncIterator
         registry = GraphRegistry({"payer": GraphSource.of(make_agent(till))})
         assistants = Assistants(persistence.records, registry, SystemClock(), new_id)
         await assistants.install_defaults()
-        engine = Engine(persistence, registry, assistants, clock=SystemClock(), new_id=new_id, drain_s=0.0, watchers=watchers)
+        engine = Engine(
+            persistence,
+            registry,
+            assistants,
+            clock=SystemClock(),
+            new_id=new_id,
+            options=EngineOptions(drain_s=0.0),
+            watchers=watchers,
+        )
         async with engine:
             yield World(engine, persistence, till)
 

@@ -37,9 +37,10 @@ from stepwell.research.database_vault import SqlVault
 from stepwell.research.evidence.equipment import make_equipment
 from stepwell.research.evidence.policy.file import default_policy
 from stepwell.research.evidence.policy.rules import Limits
+from stepwell.research.gate import EvidenceGate
 from stepwell.research.graph.graph import build_graph
 from stepwell.runs.assistants import Assistants
-from stepwell.runs.engine import Engine
+from stepwell.runs.engine import Engine, EngineOptions
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.starting import RunOrder
@@ -155,10 +156,18 @@ async def research(folder: Path, port: int, die_before: int, requests: int) -> d
     async with persistence:
         assistants = Assistants(persistence.records, registry, clock, lambda: str(uuid.uuid4()))
         await assistants.install_defaults()
-        engine = Engine(persistence, registry, assistants, clock=clock, new_id=lambda: str(uuid.uuid4()), drain_s=0.0)
+        engine = Engine(
+            persistence,
+            registry,
+            assistants,
+            clock=clock,
+            new_id=lambda: str(uuid.uuid4()),
+            options=EngineOptions(drain_s=0.0),
+            gates=[EvidenceGate(persistence)],
+        )
         async with engine:
             values = await asyncio.wait_for(follow(engine, persistence), 60)
-        vault = persistence.vault(THREAD)
+        vault = SqlVault(persistence.database, THREAD)
         entries = await vault.entries()
         await write_bundle(vault, folder / "bundle.zip")
     verification = verify_bundle(folder / "bundle.zip")

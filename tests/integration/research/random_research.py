@@ -25,10 +25,12 @@ from stepwell.research.audit.bundle import BundleReader, write_bundle
 from stepwell.research.audit.signing import SigningKey
 from stepwell.research.audit.story import evidence_of, story_of
 from stepwell.research.audit.verify import verify_bundle
+from stepwell.research.database_vault import SqlVault
 from stepwell.research.evidence.equipment import Equipment
+from stepwell.research.gate import EvidenceGate
 from stepwell.research.graph.graph import build_graph
 from stepwell.runs.assistants import Assistants
-from stepwell.runs.engine import Engine
+from stepwell.runs.engine import Engine, EngineOptions
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.starting import RunOrder
@@ -101,7 +103,15 @@ class ResearchHistory:
         assistants = Assistants(self._persistence.records, registry, clock, new_id)
         await assistants.install_defaults()
         self._threads = Threads(self._persistence, registry, clock, new_id)
-        engine = Engine(self._persistence, registry, assistants, clock=clock, new_id=new_id, drain_s=0.0)
+        engine = Engine(
+            self._persistence,
+            registry,
+            assistants,
+            clock=clock,
+            new_id=new_id,
+            options=EngineOptions(drain_s=0.0),
+            gates=[EvidenceGate(self._persistence)],
+        )
         self._engine = await self._open.enter_async_context(engine)
 
     async def _begin(self, **order: Any) -> str:
@@ -222,7 +232,7 @@ class ResearchHistory:
             self._moved_back = False
 
     async def _check(self) -> None:
-        vault = self._persistence.vault(self._thread)
+        vault = SqlVault(self._persistence.database, self._thread)
         file = self._folder / "bundle.zip"
         head = await write_bundle(vault, file, self._key)
         checked = await asyncio.to_thread(verify_bundle, file, key=self._key.public_key(), head=head, strict=True)

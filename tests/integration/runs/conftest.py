@@ -16,7 +16,7 @@ from stepwell.clock import Clock, SystemClock
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.database.types import Run, RunEvent, Thread
 from stepwell.runs.assistants import Assistants
-from stepwell.runs.engine import Engine
+from stepwell.runs.engine import Engine, EngineOptions
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.starting import RunOrder
 
@@ -95,7 +95,9 @@ def open_runs(tmp_path: Path) -> OpenRuns:
             registry = GraphRegistry.from_specs(sources, Path(__file__).parent)
             assistants = Assistants(persistence.records, registry, clock, new_id)
             await assistants.install_defaults()
-            engine = Engine(persistence, registry, assistants, clock=clock, new_id=new_id, **{"drain_s": 0.0, **options})
+            named = {name: options.pop(name) for name in ("watchers", "gates", "supervisor") if name in options}
+            chosen = EngineOptions(**{"drain_s": 0.0, **options})
+            engine = Engine(persistence, registry, assistants, clock=clock, new_id=new_id, options=chosen, **named)
             async with engine:
                 yield Runs(engine, persistence, registry)
 

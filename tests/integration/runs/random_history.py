@@ -23,7 +23,7 @@ from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.database.types import PendingInterrupt, Thread
 from stepwell.errors import InterruptAnsweredError, NotFoundError, ResumeError, ThreadBusyError
 from stepwell.runs.assistants import Assistants
-from stepwell.runs.engine import Engine
+from stepwell.runs.engine import Engine, EngineOptions
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.starting import RunOrder
@@ -84,7 +84,7 @@ class Server:
         assistants = Assistants(self.persistence.records, registry, clock, new_id)
         await assistants.install_defaults()
         self.threads = Threads(self.persistence, registry, clock, new_id)
-        engine = Engine(self.persistence, registry, assistants, clock=clock, new_id=new_id, drain_s=0.0)
+        engine = Engine(self.persistence, registry, assistants, clock=clock, new_id=new_id, options=EngineOptions(drain_s=0.0))
         self.engine = await self._opened.enter_async_context(engine)
 
     async def stop(self) -> None:

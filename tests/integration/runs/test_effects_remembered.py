@@ -19,7 +19,7 @@ from stepwell.database.sqlite import database as sqlite_database
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.database.types import Run
 from stepwell.runs.assistants import Assistants
-from stepwell.runs.engine import Engine
+from stepwell.runs.engine import Engine, EngineOptions
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.threads.operations import Threads
@@ -138,7 +138,9 @@ def open_world(tmp_path: Path) -> OpenWorld:
             registry = GraphRegistry({name: GraphSource.of(graph) for name, graph in graphs.items()})
             assistants = Assistants(persistence.records, registry, clock, new_id)
             await assistants.install_defaults()
-            async with Engine(persistence, registry, assistants, clock=clock, new_id=new_id, drain_s=0.0) as engine:
+            async with Engine(
+                persistence, registry, assistants, clock=clock, new_id=new_id, options=EngineOptions(drain_s=0.0)
+            ) as engine:
                 world = World(engine, persistence, registry)
                 world.till = till
                 world.threads = Threads(persistence, registry, clock, new_id)

@@ -19,20 +19,23 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from tests.integration.server.graphs import GRAPHS
 
-from stepwell.answers import AnswerShapes
 from stepwell.clock import Clock, SystemClock
 from stepwell.database.persistence import Persistence
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.models import DEFAULT_LOCAL_MODEL, LocalModels
 from stepwell.payments.configuration import Charging
+from stepwell.payments.service import charging_with
+from stepwell.research.audit.signing import Signer
+from stepwell.research.service import signing_with
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.server.app import create_app
-from stepwell.server.assembly import Services, open_services
-from stepwell.server.knowledge import KnowledgeAid
+from stepwell.server.assembly import open_services
 from stepwell.server.model_loading import ModelLoading
+from stepwell.server.services import Parts, Services
 from stepwell.server.settings import ServerSettings
 from stepwell.workspace.files.place import Workspace
+from stepwell.workspace.service import working_in
 
 
 @dataclass(frozen=True)
@@ -52,9 +55,8 @@ async def serve(
     clock: Clock | None = None,
     charging: Charging | None = None,
     workspace: Workspace | None = None,
-    knowledge: KnowledgeAid | None = None,
-    answer_shapes: AnswerShapes | None = None,
     persistence: Persistence | None = None,
+    signer: Signer | None = None,
     **more: Any,
 ) -> AsyncIterator[Server]:
     settings = replace(settings or ServerSettings(), drain_s=1)
@@ -62,19 +64,9 @@ async def serve(
     registry = GraphRegistry({name: GraphSource.of(graph) for name, graph in graphs.items()})
     loading = ModelLoading(lambda: LocalModels(folder / "models"), DEFAULT_LOCAL_MODEL)
     persistence = persistence or EmbeddedPersistence(folder / "server.db", clock=clock)
-    async with open_services(
-        persistence,
-        registry,
-        settings,
-        clock=clock,
-        new_id=lambda: str(uuid.uuid4()),
-        model_loading=loading,
-        charging=charging,
-        workspace=workspace,
-        knowledge=knowledge,
-        answer_shapes=answer_shapes,
-        **more,
-    ) as services:
+    products = [charging_with(charging), signing_with(signer), working_in(workspace)]
+    parts = Parts(persistence, registry, settings, clock, lambda: str(uuid.uuid4()), loading, products=products, **more)
+    async with open_services(parts) as services:
         app = create_app(services, settings)
         async with listening(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
             client = get_client(url=url, api_key=None)

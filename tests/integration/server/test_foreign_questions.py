@@ -17,8 +17,6 @@ from tests.integration.server.conftest import Server, serve
 from typing_extensions import TypedDict
 
 from stepwell import create_deep_agent
-from stepwell.answers import AnswerShapes
-from stepwell.research.graph.answers import ANSWERS
 from stepwell.testing import ScriptedModel, call, say
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -49,7 +47,7 @@ async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Serv
     asks = StateGraph(Asked).add_node("ask", ask).add_edge(START, "ask").compile()
     foreign = create_agent(_script(), [pay], middleware=[HumanInTheLoopMiddleware({"pay": True})])
     graphs = {"asks": asks, "langchain": foreign, "ours": create_deep_agent(_script(), [pay], interrupt_on={"pay": True})}
-    async with serve(tmp_path_factory.mktemp("foreign"), graphs=graphs, answer_shapes=AnswerShapes(ANSWERS)) as running:
+    async with serve(tmp_path_factory.mktemp("foreign"), graphs=graphs) as running:
         yield running
 
 

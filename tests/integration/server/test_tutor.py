@@ -7,16 +7,14 @@ from pathlib import Path
 
 from tests.integration.server.conftest import serve
 
-from stepwell.server.facades import ArgumentForms
 from stepwell.tutor.agent import build
-from stepwell.tutor.argument.exports import FORMS, export_data
+from stepwell.tutor.argument.exports import FORMS
 
 QUESTION = "Should schools give marks?"
 
 
 async def test_an_argument_is_exported_in_every_form(tmp_path: Path):
     async with serve(tmp_path, graphs={"deeptutor": build(None)}) as server:
-        server.app.state.argument_forms = ArgumentForms("argument", export_data)
         thread = (await server.client.threads.create())["thread_id"]
         place = f"/api/tutor/{thread}/argument"
         missing = await server.http.get(place)

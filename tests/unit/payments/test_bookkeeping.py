@@ -11,8 +11,8 @@ import pytest
 from tests.unit.payments.conftest import SEED, SetClock
 
 from stepwell.errors import InvalidRequestError, MintAnswerError, MintUnavailableError, NotFoundError, RefundUnavailableError
+from stepwell.payments import bookkeeping
 from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
-from stepwell.payments.ledger import bookkeeping
 from stepwell.payments.ledger.memory import MemoryLedger
 from stepwell.payments.wallet.mint import ProofState
 from stepwell.payments.wallet.wallet import Wallet

@@ -10,10 +10,10 @@ import pytest
 from langchain.agents.middleware.types import AgentMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 
-from stepwell.apps import APPLICATIONS
 from stepwell.errors import ConfigurationError
 from stepwell.testing import ScriptedModel, call, calls, say
 from stepwell.tutor.agent import build, make_graph, tutor_stack
+from stepwell.tutor.product import PRODUCT
 from stepwell.tutor.state import DeeptutorState
 
 from .seminars import Tutor, results_of, tutor_with
@@ -27,7 +27,7 @@ def test_the_three_graphs_are_published():
     """T1"""
     published = json.loads((ROOT / "langgraph.json").read_text())["graphs"]
     for name in ("deeptutor", "seminar_agent", "simple_agent"):
-        module, _, factory = APPLICATIONS[name].partition(":")
+        module, _, factory = PRODUCT.graphs[name].partition(":")
         assert published[name] == f"./src/{module.replace('.', '/')}.py:{factory}"
 
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from stepwell.errors import ConfigurationError
+from stepwell.payments import bookkeeping
 from stepwell.payments.commands import wallet_text as text
-from stepwell.payments.ledger import bookkeeping
 from stepwell.settings import Settings
 from stepwell.terminal.database_file import require_database, with_database
 from stepwell.terminal.database_place import PostgresPlace

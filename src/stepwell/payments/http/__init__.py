@@ -1,1 +1,7 @@
-"""The routes of the wallet, and paying with a run's own request."""
+"""The routes of the wallet."""
+
+from __future__ import annotations
+
+from stepwell.payments.http import operator, wallet
+
+ROUTERS = (wallet.router, operator.router)

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
 
 from stepwell.errors import InvalidRequestError
+from stepwell.payments import bookkeeping
 from stepwell.payments.http.operator_schemas import (
     AuditResponse,
     OperationResponse,
@@ -25,7 +26,6 @@ from stepwell.payments.http.operator_schemas import (
 )
 from stepwell.payments.http.wallet import Till
 from stepwell.payments.http.wallet_schemas import FundingId
-from stepwell.payments.ledger import bookkeeping
 from stepwell.payments.states import SessionState
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy

@@ -31,12 +31,14 @@ from stepwell.payments.http.wallet_schemas import (
     balance_wire,
     entry_wire,
 )
+from stepwell.payments.service import Payments
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
 from stepwell.server.request_keys import OnceKey
 from stepwell.server.responses import json_response
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import Limit, Offset
+from stepwell.server.services import Services
 
 if TYPE_CHECKING:
     from stepwell.payments.ledger.ledger import Session
@@ -47,10 +49,15 @@ Reader = Annotated[Principal, Depends(policy("wallet:read"))]
 Payer = Annotated[Principal, Depends(policy("wallet:write"))]
 
 
+def _find_cashier(services: Services) -> Cashier | None:
+    payments = services.find(Payments)
+    return payments.cashier if payments else None
+
+
 async def cashier_of(services: Given) -> Cashier:
-    if services.cashier is None:
+    if (cashier := _find_cashier(services)) is None:
         raise NotFoundError("wallet", "payments", "Nothing is charged on this server, so it takes no money.")
-    return services.cashier
+    return cashier
 
 
 Till = Annotated[Cashier, Depends(cashier_of)]
@@ -161,7 +168,7 @@ async def claim(body: RefundClaim, principal: Payer, cashier: Till) -> Response:
     responses={200: {"model": PricingResponse}},
 )
 async def pricing(principal: Reader, services: Given) -> Response:
-    cashier = services.cashier
+    cashier = _find_cashier(services)
     if cashier is None:
         return json_response({"charged": False, "unit": "sat", "price": None, "graphs": [], "mints": [], "deposit_sats": None})
     return json_response(

@@ -129,6 +129,7 @@ def demonstrate(options: ResearchOptions, *, terminal: Terminal | None = None) -
 def _run_here(invocation: Invocation, equipment: Equipment | None) -> int:
     with needs_extra("Research", "research"):
         from stepwell.research.evidence.equipment import make_equipment
+        from stepwell.research.gate import EvidenceGate
         from stepwell.research.graph.graph import build_graph
         from stepwell.runs.graphs.sources import GraphSource
         from stepwell.terminal.dialogue.engine_session import EngineSession, open_engine
@@ -141,7 +142,8 @@ def _run_here(invocation: Invocation, equipment: Equipment | None) -> int:
     if not equipment.writes:
         terminal.line(EXTRACTIVE)
     stack = AsyncExitStack()
-    opening = open_engine(folder / DATABASE, GRAPH, GraphSource.of(build_graph(equipment)))
+    source = GraphSource.of(build_graph(equipment))
+    opening = open_engine(folder / DATABASE, GRAPH, source, gates=lambda persistence: [EvidenceGate(persistence)])
     opened = invocation.runner.run(stack.enter_async_context(opening))
     try:
         session = EngineSession(opened, thread, MODES)
@@ -239,10 +241,11 @@ def _keep(invocation: Invocation, opened: OpenEngine, thread_id: str, bundle: Pa
     from stepwell.research.audit.bundle import write_bundle
     from stepwell.research.audit.export import export_bundle
     from stepwell.research.audit.signing import SigningKey
+    from stepwell.research.database_vault import SqlVault
 
     options, terminal = invocation.options, invocation.terminal
     signer = SigningKey(invocation.settings.data_folder, invocation.settings.signing_key_file)
-    invocation.runner.run(write_bundle(opened.persistence.vault(thread_id), bundle, signer))
+    invocation.runner.run(write_bundle(SqlVault(opened.persistence.database, thread_id), bundle, signer))
     if options.refresh:
         invocation.output.line(describe_changes(options.refresh, bundle))
     terminal.line(f"Evidence: {bundle}")

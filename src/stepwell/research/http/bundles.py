@@ -16,6 +16,8 @@ from starlette.types import Receive, Scope, Send
 
 from stepwell.errors import NotFoundError
 from stepwell.research.audit.bundle import write_bundle
+from stepwell.research.database_vault import SqlVault
+from stepwell.research.service import research_of
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import stream_policy
 from stepwell.server.routing import Given, JsonRoute
@@ -37,13 +39,13 @@ async def research_bundle(
     thread_id: Annotated[ThreadId, Path(alias="threadId")], principal: Exporter, services: Given
 ) -> Response:
     await services.threads.get(principal.owner, thread_id, with_values=False)
-    vault = services.persistence.vault(thread_id)
+    vault = SqlVault(services.persistence.database, thread_id)
     if not await vault.entries():
         raise NotFoundError("evidence of thread", thread_id, "Nothing was researched there. Ask with POST /api/research.")
     folder = FilePath(await asyncio.to_thread(tempfile.mkdtemp, prefix="stepwell-bundle-"))
     packed = _Packed(folder, f"{thread_id}.zip")
     try:
-        await write_bundle(vault, packed.file, services.signer)
+        await write_bundle(vault, packed.file, research_of(services).signer)
     except BaseException:
         await packed.remove()
         raise

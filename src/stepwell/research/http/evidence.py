@@ -26,6 +26,7 @@ from stepwell.research.audit.ledger import read_evidence
 from stepwell.research.audit.story import evidence_of, story_of
 from stepwell.research.audit.trail import Entry
 from stepwell.research.audit.vault import EvidenceVault
+from stepwell.research.database_vault import SqlVault
 from stepwell.research.http.evidence_schemas import (
     MEDIA_TYPES,
     ExportFormat,
@@ -36,8 +37,7 @@ from stepwell.research.http.evidence_schemas import (
     report_wire,
     verification_wire,
 )
-from stepwell.server.assembly import Services
-from stepwell.server.facades import RESEARCH, Facade
+from stepwell.research.service import research_of
 from stepwell.server.limits.bodies import ZIP
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy, stream_policy
@@ -45,6 +45,7 @@ from stepwell.server.problems import problem
 from stepwell.server.responses import json_response
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import ThreadId
+from stepwell.server.services import Services
 
 router = APIRouter(tags=["Research"], route_class=JsonRoute)
 
@@ -90,7 +91,7 @@ async def verify_upload(request: Request, principal: Worker, services: Given, ex
         if not whole:
             most = f"The bundle is larger than {MAX_BUNDLE_BYTES} bytes. Check it with `stepwell verify` instead."
             return problem(413, "too-large", "The body is too large", most)
-        return json_response(await _verify(services.checker, bundle, expected))
+        return json_response(await _verify(research_of(services).checker, bundle, expected))
 
 
 @router.get(
@@ -102,7 +103,15 @@ async def verify_upload(request: Request, principal: Worker, services: Given, ex
 async def verify_research(thread_id: OfThread, principal: Worker, services: Given, expected: Expected) -> Response:
     async with _folder() as folder:
         bundle = await _pack(services, principal, thread_id, folder)
-        return json_response(await _verify(services.checker, bundle, expected))
+        return json_response(await _verify(research_of(services).checker, bundle, expected))
+
+
+def _write_document(bundle: FilePath, format: str) -> bytes:
+    from stepwell.research.audit.export import export_bundle, format_of, require_format  # imported on demand
+
+    chosen = format_of(None, format)
+    require_format(chosen)
+    return export_bundle(bundle, chosen)
 
 
 async def _verify(checker: BundleChecker, bundle: FilePath, expected: VerifyQuery) -> dict[str, Any]:
@@ -152,16 +161,11 @@ async def get_source_text(thread_id: OfThread, source_id: SourceId, principal: R
     summary="The research as a document: Markdown, HTML, PDF, DOCX, or its bundle",
     responses=_FILE,
 )
-async def export_research(
-    thread_id: OfThread, request: Request, principal: Exporter, services: Given, format: ExportFormat = "md"
-) -> Response:
-    facade: Facade | None = request.app.state.facades.get(RESEARCH)
-    if facade is None or facade.export is None:
-        raise NotFoundError("export", format, "This server serves no research, and documents are set by it.")
+async def export_research(thread_id: OfThread, principal: Exporter, services: Given, format: ExportFormat = "md") -> Response:
     async with _folder() as folder:
         bundle = await _pack(services, principal, thread_id, folder)
         try:
-            document = await asyncio.to_thread(facade.export, bundle, format)
+            document = await asyncio.to_thread(_write_document, bundle, format)
         except (BundleError, ConfigurationError) as error:
             raise InvalidRequestError(str(error)) from error
     # As a download, never as a page of this server.
@@ -171,7 +175,7 @@ async def export_research(
 
 async def _evidence(services: Services, principal: Principal, thread_id: str) -> tuple[EvidenceVault, list[Entry]]:
     await services.threads.get(principal.owner, thread_id, with_values=False)
-    vault = services.persistence.vault(thread_id)
+    vault = SqlVault(services.persistence.database, thread_id)
     entries = await vault.entries()
     if not entries:
         raise NotFoundError("evidence of thread", thread_id, "Nothing was researched there. Ask with POST /api/research.")
@@ -181,7 +185,7 @@ async def _evidence(services: Services, principal: Principal, thread_id: str) ->
 async def _pack(services: Services, principal: Principal, thread_id: str, folder: FilePath) -> FilePath:
     vault, _ = await _evidence(services, principal, thread_id)
     bundle = folder / f"{thread_id}.zip"
-    await write_bundle(vault, bundle, services.signer)
+    await write_bundle(vault, bundle, research_of(services).signer)
     return bundle
 
 

@@ -16,16 +16,17 @@ from stepwell.database.queue.types import Admitted
 from stepwell.database.records.types import Page
 from stepwell.database.types import PendingInterrupt, RequestKey, Run, Thread
 from stepwell.errors import InvalidRequestError, NotFoundError, ResumeError
+from stepwell.research.graph.facade import GRAPH, make_answer, make_input
+from stepwell.research.http.following import events_of, messages, require_research, runs_of_question
 from stepwell.research.http.question_schemas import ResearchAnswer, ResearchQuestion
 from stepwell.runs.starting import RunOrder
-from stepwell.server.assembly import Services
-from stepwell.server.facades import Facade, Research, events_of, messages, runs_of_question
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import stream_policy
 from stepwell.server.request_keys import OnceKey
 from stepwell.server.responses import SSE, LastEventId, parse_last_event_id, run_headers
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import ThreadId
+from stepwell.server.services import Services
 from stepwell.server.sse import EventStream
 
 router = APIRouter(tags=["Research"], route_class=JsonRoute)
@@ -33,28 +34,37 @@ router = APIRouter(tags=["Research"], route_class=JsonRoute)
 Creator = Annotated[Principal, Depends(stream_policy("runs:create"))]
 Reader = Annotated[Principal, Depends(stream_policy("runs:read"))]
 
+
+async def _served(services: Given) -> Services:
+    await require_research(services)
+    return services
+
+
+Served = Annotated[Services, Depends(_served)]
+"""The services of a server that serves research."""
+
 STREAMED = ("updates",)
 _PAUSING_S = 5.0
 """A run reports an interrupt shortly before it ends; an answer that names no interrupt is held back at most this long."""
 
 
 @router.post("/api/research", operation_id="research", summary="Research a question and follow it", responses=SSE)
-async def research(body: ResearchQuestion, principal: Creator, services: Given, facade: Research, sent: OnceKey) -> Response:
+async def research(body: ResearchQuestion, principal: Creator, services: Served, sent: OnceKey) -> Response:
     key = sent.of(principal)
     if before := await services.engine.started_by(key):
-        return _stream(services, principal, facade, [before.run])
+        return _stream(services, principal, [before.run])
     if body.thread_id is not None:
-        await _require_fitting_thread(services, principal, facade, body.thread_id)
+        await _require_fitting_thread(services, principal, body.thread_id)
     order = RunOrder(
-        assistant_id=facade.graph_id,
+        assistant_id=GRAPH,
         thread_id=body.thread_id or services.new_id(),
-        input=facade.make_input(body.fields()),
+        input=make_input(body.fields()),
         stream_modes=STREAMED,
         multitask_strategy="interrupt",
         if_not_exists="create",
     )
     admitted = await services.engine.start(principal.owner, order, principal.grants, key)
-    return _stream(services, principal, facade, [admitted.run])
+    return _stream(services, principal, [admitted.run])
 
 
 @router.post(
@@ -63,16 +73,14 @@ async def research(body: ResearchQuestion, principal: Creator, services: Given, 
     summary="Answer what a research waits for, and follow it",
     responses=SSE,
 )
-async def approve_research(
-    body: ResearchAnswer, principal: Creator, services: Given, facade: Research, sent: OnceKey
-) -> Response:
+async def approve_research(body: ResearchAnswer, principal: Creator, services: Served, sent: OnceKey) -> Response:
     key = sent.of(principal)
     # By now another interrupt may be open on the thread.
-    admitted = await services.engine.started_by(key) or await _answer(services, principal, facade, body, key)
-    chain = await runs_of_question(services, principal, facade, body.thread_id)
+    admitted = await services.engine.started_by(key) or await _answer(services, principal, body, key)
+    chain = await runs_of_question(services, principal, body.thread_id)
     ids = [run.run_id for run in chain]
     earlier = chain[: ids.index(admitted.run.run_id)] if admitted.run.run_id in ids else []
-    return _stream(services, principal, facade, [*earlier, admitted.run], only=admitted.run.run_id)
+    return _stream(services, principal, [*earlier, admitted.run], only=admitted.run.run_id)
 
 
 @router.get(
@@ -84,64 +92,59 @@ async def approve_research(
 async def join_research(
     thread_id: Annotated[ThreadId, Path(alias="threadId")],
     principal: Reader,
-    services: Given,
-    facade: Research,
+    services: Served,
     last_event_id: LastEventId = None,
 ) -> Response:
     after = parse_last_event_id(last_event_id) or 0
-    runs = await runs_of_question(services, principal, facade, thread_id)
-    return _stream(services, principal, facade, runs, after)
+    runs = await runs_of_question(services, principal, thread_id)
+    return _stream(services, principal, runs, after)
 
 
 def _stream(
     services: Services,
     principal: Principal,
-    facade: Facade,
     runs: Sequence[Run],
     after: int = 0,
     only: str | None = None,
 ) -> Response:
     newest = runs[-1]
     headers = {**run_headers(newest), "Location": f"/api/research/{newest.thread_id}/stream"}
-    pieces = messages(facade, events_of(services, principal, runs), after, only)
+    pieces = messages(events_of(services, principal, runs), after, only)
     return EventStream(pieces, services.streams, headers=headers)
 
 
-async def _require_fitting_thread(services: Services, principal: Principal, facade: Facade, thread_id: str) -> None:
+async def _require_fitting_thread(services: Services, principal: Principal, thread_id: str) -> None:
     """Reject a thread of another graph, whose state this one cannot read. A thread that does not exist yet is created."""
     try:
         thread = await services.threads.get(principal.owner, thread_id, with_values=False)
     except NotFoundError:
         return
-    if (graph_id := thread.metadata.get("graph_id", facade.graph_id)) != facade.graph_id:
+    if (graph_id := thread.metadata.get("graph_id", GRAPH)) != GRAPH:
         raise InvalidRequestError(f"The thread '{thread_id}' is of the graph '{graph_id}'. Leave threadId out for a new one.")
 
 
-async def _answer(
-    services: Services, principal: Principal, facade: Facade, body: ResearchAnswer, key: RequestKey | None
-) -> Admitted:
+async def _answer(services: Services, principal: Principal, body: ResearchAnswer, key: RequestKey | None) -> Admitted:
     thread = await services.threads.get(principal.owner, body.thread_id, with_values=False)
-    if thread.metadata.get("graph_id") != facade.graph_id:
+    if thread.metadata.get("graph_id") != GRAPH:
         raise ResumeError(f"Nothing waits on the thread '{body.thread_id}'. Ask a question with POST /api/research.")
     try:
-        return await _resume(services, principal, facade, body, thread, key)
+        return await _resume(services, principal, body, thread, key)
     except ResumeError as error:
         if thread.status != "busy" or body.interrupt_id or not error.interrupt_ids:
             raise
     await _until_paused(services, principal, body.thread_id)
     thread = await services.threads.get(principal.owner, body.thread_id, with_values=False)
-    return await _resume(services, principal, facade, body, thread, key)
+    return await _resume(services, principal, body, thread, key)
 
 
 async def _resume(
     services: Services,
     principal: Principal,
-    facade: Facade,
     body: ResearchAnswer,
     thread: Thread,
     key: RequestKey | None,
 ) -> Admitted:
-    answer = facade.make_answer(body.fields(), _find_interrupt(thread, body.interrupt_id))
+    answer = make_answer(body.fields(), _find_interrupt(thread, body.interrupt_id))
     order = RunOrder(
         assistant_id=str(thread.metadata["assistant_id"]),
         thread_id=body.thread_id,

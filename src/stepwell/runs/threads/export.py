@@ -5,7 +5,7 @@ export                     user, time, format version
 assistant                  each followed by its earlier versions: assistant_version
 thread                     each followed by its state (newest, with subgraphs), a checkpoint for each step, its runs: run,
                            their steps: step,
-                           and its research evidence: a trail line for each entry, evidence with the bytes in base64
+                           and what products keep of it, such as research's evidence
 item                       of the store
 usage                      by run
 ```
@@ -16,9 +16,7 @@ The events of runs are left out, since they only repeat this data. So are secret
 
 from __future__ import annotations
 
-import re
-from base64 import b64encode
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
@@ -26,15 +24,14 @@ from stepwell.clock import Clock, timestamp
 from stepwell.database.persistence import Persistence
 from stepwell.database.records.repository import Repository
 from stepwell.database.records.types import AssistantFilter, Page, ThreadFilter
+from stepwell.database.tables import installed_tables
 from stepwell.database.types import Assistant, Thread
-from stepwell.errors import ConfigurationError, EvidenceDamagedError, EvidenceMissingError, NotFoundError
-from stepwell.research.audit.vault import EvidenceVault
+from stepwell.errors import ConfigurationError, NotFoundError
 from stepwell.runs.threads.state import ThreadStates
 from stepwell.state.wire import encode
 
 FORM = 1
 _AT_ONCE = 100
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 T = TypeVar("T")
 
@@ -50,7 +47,7 @@ async def export_owner(owner: str, persistence: Persistence, states: ThreadState
     async for thread in _pages(lambda page: records.search_threads(owner, ThreadFilter(), page)):
         async for line in _thread(thread, records, states):
             yield line
-        async for line in _evidence(thread.thread_id, persistence.vault(thread.thread_id)):
+        async for line in _product_rows(thread.thread_id, persistence):
             yield line
     async for line in _items(owner, persistence):
         yield line
@@ -84,27 +81,11 @@ async def _steps(thread: Thread, records: Repository) -> AsyncIterator[bytes]:
         after = kept[-1].number
 
 
-async def _evidence(thread_id: str, vault: EvidenceVault) -> AsyncIterator[bytes]:
-    entries = await vault.entries()
-    for entry in entries:
-        yield _line("trail", thread_id=thread_id, entry=asdict(entry))
-    for name in sorted({name for entry in entries for name in _hashes(entry.data)}):
-        try:
-            content = await vault.get(name)
-        except EvidenceMissingError:
-            continue  # the hash of something that was never stored
-        except EvidenceDamagedError as error:
-            yield _line("evidence", thread_id=thread_id, sha256=name, content=None, missing_because=str(error))
-        else:
-            yield _line("evidence", thread_id=thread_id, sha256=name, content=b64encode(content).decode())
-
-
-def _hashes(data: Any) -> Iterator[str]:
-    if isinstance(data, str) and _SHA256.fullmatch(data):
-        yield data
-    elif isinstance(data, Mapping | list | tuple):
-        for inner in data.values() if isinstance(data, Mapping) else data:
-            yield from _hashes(inner)
+async def _product_rows(thread_id: str, persistence: Persistence) -> AsyncIterator[bytes]:
+    for tables in installed_tables():
+        if tables.export is not None:
+            async for fields in tables.export(persistence.database, thread_id):
+                yield encode(fields) + b"\n"
 
 
 async def _items(owner: str, persistence: Persistence) -> AsyncIterator[bytes]:

@@ -34,10 +34,10 @@ BELOW = ("/t/", "/new/")
 """Paths that the page routes itself: the server sends the page for each of them."""
 
 POLICY = (
-    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'{mints}; "
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'{hosts}; "
     "worker-src 'self'; manifest-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 )
-"""`{mints}`: where a payer gets a token, the only hosts besides its own server that the page may contact. `'wasm-unsafe-eval'` allows
+"""`{hosts}`: what products name (`page_hosts`), such as mints; otherwise the page contacts only its own server. `'wasm-unsafe-eval'` allows
 compiling the embedder's WebAssembly; JavaScript still cannot be created from text. Scripts are sent with the policy too, because a worker
 has the policy of its own script and not the page's."""
 _MEDIA_TYPES = {
@@ -79,10 +79,10 @@ def is_address(path: str) -> bool:
     return path == "/" or path in ADDRESSES or path.startswith(BELOW)
 
 
-def write_policy(mints: Iterable[str] = ()) -> str:
-    """The page's Content-Security-Policy on a server that accepts these mints."""
-    origins = dict.fromkeys(f" {place.scheme}://{place.netloc}" for place in map(urlsplit, mints))
-    return POLICY.format(mints="".join(origins))
+def write_policy(hosts: Iterable[str] = ()) -> str:
+    """The page's Content-Security-Policy that may contact these hosts besides its server."""
+    origins = dict.fromkeys(f" {place.scheme}://{place.netloc}" for place in map(urlsplit, hosts))
+    return POLICY.format(hosts="".join(origins))
 
 
 class PageFiles:
@@ -126,13 +126,13 @@ def _read(place: Path, version: tuple[int, int]) -> PageFile:
 
 
 class ServePage:
-    """The layer. `asks_who` is for the substitute shown if the page is not built; `mints` are those the server accepts."""
+    """The layer. `asks_who` is for the substitute shown if the page is not built; the page may contact `hosts` besides its server."""
 
-    def __init__(self, app: ASGIApp, *, files: PageFiles, asks_who: bool, mints: Iterable[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, *, files: PageFiles, asks_who: bool, hosts: Iterable[str] = ()) -> None:
         self._app = app
         self._files = files
         self._asks_who = asks_who
-        self._policy = write_policy(mints)
+        self._policy = write_policy(hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = await self._respond(scope) if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") else None

@@ -13,7 +13,6 @@ from starlette.responses import Response
 
 from stepwell.backends.objects.grants import NO_ROOTS, Grants, make_grants
 from stepwell.errors import NotFoundError, NotSignedInError
-from stepwell.server.assembly import Services
 from stepwell.server.login.api_keys import make_key
 from stepwell.server.login.authentication import Authenticator
 from stepwell.server.login.principal import Principal
@@ -21,6 +20,7 @@ from stepwell.server.policy import policy
 from stepwell.server.responses import json_response, nothing
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.access import KeyCreate, KeyResponse, Me, NewKeyResponse, key_wire
+from stepwell.server.services import Services
 
 router = APIRouter(tags=["Access"], route_class=JsonRoute)
 
@@ -60,7 +60,10 @@ async def get_me(request: Request, services: Given) -> Response:
 def _grants_of(principal: Principal | None, services: Services) -> Grants:
     if principal is None:
         return NO_ROOTS
-    return services.workspace.grants_of(principal) if services.workspace else principal.grants
+    grants = principal.grants
+    for service in services.products:
+        grants = grants.with_more(service.grants_of(principal))
+    return grants
 
 
 @router.get(

@@ -8,13 +8,13 @@ from fastapi import APIRouter, Depends, Path
 from starlette.responses import Response
 
 from stepwell.errors import NotFoundError
-from stepwell.server.assembly import Services
 from stepwell.server.knowledge import KnowledgeAid
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
 from stepwell.server.responses import json_response
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.knowledge import EmbedderResponse, PageRequest, PageText, describe_embedder, page_wire
+from stepwell.server.services import Services
 
 router = APIRouter(tags=["Knowledge"], route_class=JsonRoute)
 
@@ -38,7 +38,7 @@ _FILE: dict[int | str, dict[str, Any]] = {
     responses={200: {"model": EmbedderResponse}},
 )
 async def get_embedder(principal: Reader, services: Given) -> Response:
-    return json_response(describe_embedder(services.knowledge is not None and services.knowledge.has_embedder()))
+    return json_response(describe_embedder(services.parts.knowledge is not None and services.parts.knowledge.has_embedder()))
 
 
 @router.get(
@@ -63,6 +63,6 @@ async def read_page(body: PageRequest, principal: Asker, services: Given) -> Res
 
 
 def _aid(services: Services) -> KnowledgeAid:
-    if services.knowledge is None:
+    if services.parts.knowledge is None:
         raise NotFoundError("help with knowledge", "here", "This server gives neither an embedder's files nor pages.")
-    return services.knowledge
+    return services.parts.knowledge

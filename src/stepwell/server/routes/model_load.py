@@ -40,7 +40,7 @@ Embedded = Annotated[str | None, Query(min_length=1, max_length=100, description
 )
 async def get_models(principal: Reader, services: Given) -> Response:
     # In a thread: this imports the provider's package to learn about its model.
-    return json_response(await asyncio.to_thread(describe_models, services.model_loading))
+    return json_response(await asyncio.to_thread(describe_models, services.parts.model_loading))
 
 
 @router.get(
@@ -50,12 +50,12 @@ async def get_models(principal: Reader, services: Given) -> Response:
     responses=SSE,
 )
 async def follow_model(principal: Follower, services: Given, model: Embedded = None) -> Response:
-    return EventStream(_frames(services.model_loading.follow(_name_of(principal, model))), services.streams)
+    return EventStream(_frames(services.parts.model_loading.follow(_name_of(principal, model))), services.streams)
 
 
 @router.post("/api/model/load", operation_id="load_model", summary="Load the embedded model and follow it", responses=SSE)
 async def load_model(principal: Loader, services: Given, model: Embedded = None) -> Response:
-    return EventStream(_frames(services.model_loading.load(_name_of(principal, model))), services.streams)
+    return EventStream(_frames(services.parts.model_loading.load(_name_of(principal, model))), services.streams)
 
 
 def _name_of(principal: Principal, model: str | None) -> str | None:

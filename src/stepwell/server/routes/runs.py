@@ -9,7 +9,6 @@ from starlette.responses import Response
 
 from stepwell.database.records.types import Page
 from stepwell.database.types import CancelAction, RunStatus
-from stepwell.payments.http.in_band import InBand, pay_in_band
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy, stream_policy
 from stepwell.server.request_keys import OnceKey
@@ -26,6 +25,7 @@ from stepwell.server.responses import (
     stream_run,
 )
 from stepwell.server.routing import Given, JsonRoute
+from stepwell.server.run_headers import STARTS_RUN, SentHeaders, take_headers
 from stepwell.server.schemas.fields import MAX_OFFSET, MAX_PAGE, RunId, SeveralNames, ThreadId, pick
 from stepwell.server.schemas.runs import RunCreate, RunField, RunResponse, StreamMode, run_order_of, run_wire
 
@@ -51,25 +51,33 @@ async def create_run(thread_id: ThreadId, body: RunCreate, principal: Creator, s
 
 
 @router.post(
-    "/threads/{thread_id}/runs/stream", operation_id="stream_run", summary="Start a run and follow what it says", responses=SSE
+    "/threads/{thread_id}/runs/stream",
+    operation_id="stream_run",
+    summary="Start a run and follow what it says",
+    responses=SSE,
+    openapi_extra=STARTS_RUN,
 )
 async def create_run_stream(
-    thread_id: ThreadId, body: RunCreate, principal: StreamCreator, services: Given, token: InBand, key: OnceKey
+    thread_id: ThreadId, body: RunCreate, principal: StreamCreator, services: Given, headers: SentHeaders, key: OnceKey
 ) -> Response:
-    order, change = await pay_in_band(services, principal, token, run_order_of(body, thread_id))
+    order, additions = await take_headers(services, principal, headers, run_order_of(body, thread_id))
     admitted = await services.engine.start(principal.owner, order, principal.grants, key.of(principal))
-    return stream_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body), change=change)
+    return stream_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body), additions=additions)
 
 
 @router.post(
-    "/threads/{thread_id}/runs/wait", operation_id="wait_run", summary="Start a run and wait for its values", responses=RESULT
+    "/threads/{thread_id}/runs/wait",
+    operation_id="wait_run",
+    summary="Start a run and wait for its values",
+    responses=RESULT,
+    openapi_extra=STARTS_RUN,
 )
 async def create_run_wait(
-    thread_id: ThreadId, body: RunCreate, principal: Creator, services: Given, token: InBand, key: OnceKey
+    thread_id: ThreadId, body: RunCreate, principal: Creator, services: Given, headers: SentHeaders, key: OnceKey
 ) -> Response:
-    order, change = await pay_in_band(services, principal, token, run_order_of(body, thread_id))
+    order, additions = await take_headers(services, principal, headers, run_order_of(body, thread_id))
     admitted = await services.engine.start(principal.owner, order, principal.grants, key.of(principal))
-    return await_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body), change=change)
+    return await_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body), additions=additions)
 
 
 @router.get(

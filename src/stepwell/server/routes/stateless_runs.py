@@ -9,7 +9,6 @@ from pydantic import Field
 from starlette.responses import Response
 
 from stepwell.database.types import CancelAction
-from stepwell.payments.http.in_band import InBand, pay_in_band
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy, stream_policy
 from stepwell.server.request_keys import OnceKey
@@ -24,6 +23,7 @@ from stepwell.server.responses import (
     stream_run,
 )
 from stepwell.server.routing import Given, JsonRoute
+from stepwell.server.run_headers import STARTS_RUN, SentHeaders, take_headers
 from stepwell.server.schemas.runs import BatchRun, CancelMany, RunCreate, RunResponse, run_order_of, run_wire
 
 router = APIRouter(tags=["Stateless runs"], route_class=JsonRoute)
@@ -45,20 +45,32 @@ async def create_run(body: RunCreate, principal: Creator, services: Given, key: 
     return show_run((await services.engine.start(principal.owner, order, principal.grants, key.of(principal))).run)
 
 
-@router.post("/runs/stream", operation_id="stream_stateless_run", summary="The same, and follow what it says", responses=SSE)
+@router.post(
+    "/runs/stream",
+    operation_id="stream_stateless_run",
+    summary="The same, and follow what it says",
+    responses=SSE,
+    openapi_extra=STARTS_RUN,
+)
 async def create_run_stream(
-    body: RunCreate, principal: StreamCreator, services: Given, token: InBand, key: OnceKey
+    body: RunCreate, principal: StreamCreator, services: Given, headers: SentHeaders, key: OnceKey
 ) -> Response:
-    order, change = await pay_in_band(services, principal, token, run_order_of(body, None))
+    order, additions = await take_headers(services, principal, headers, run_order_of(body, None))
     admitted = await services.engine.start(principal.owner, order, principal.grants, key.of(principal))
-    return stream_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body), change=change)
+    return stream_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body), additions=additions)
 
 
-@router.post("/runs/wait", operation_id="wait_stateless_run", summary="The same, and wait for its values", responses=RESULT)
-async def create_run_wait(body: RunCreate, principal: Creator, services: Given, token: InBand, key: OnceKey) -> Response:
-    order, change = await pay_in_band(services, principal, token, run_order_of(body, None))
+@router.post(
+    "/runs/wait",
+    operation_id="wait_stateless_run",
+    summary="The same, and wait for its values",
+    responses=RESULT,
+    openapi_extra=STARTS_RUN,
+)
+async def create_run_wait(body: RunCreate, principal: Creator, services: Given, headers: SentHeaders, key: OnceKey) -> Response:
+    order, additions = await take_headers(services, principal, headers, run_order_of(body, None))
     admitted = await services.engine.start(principal.owner, order, principal.grants, key.of(principal))
-    return await_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body), change=change)
+    return await_run(services, principal, admitted.run, cancel_on_disconnect=cancels_on_disconnect(body), additions=additions)
 
 
 @router.post(

@@ -9,9 +9,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
 
 from stepwell.database.documents.book import GrowingText
-from stepwell.payments.gate import refuse_token
 from stepwell.runs.threads.snapshots import ShowValues
-from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy, stream_policy
 from stepwell.server.responses import SSE, LastEventId, json_response, note_shown, parse_last_event_id
@@ -28,6 +26,7 @@ from stepwell.server.schemas.state import (
     select_state,
 )
 from stepwell.server.schemas.threads import ThreadResponse, thread_wire
+from stepwell.server.services import Services
 from stepwell.server.sse import EventStream, frames
 from stepwell.state.wire import plain
 
@@ -74,7 +73,7 @@ async def get_state(
     responses={200: {"model": StateWritten}},
 )
 async def update_state(thread_id: ThreadId, body: StateWrite, principal: Updater, services: Given) -> Response:
-    refuse_token(body.values)
+    services.check_stored(body.values)
     written = await services.threads.update_state(
         principal.owner,
         thread_id,

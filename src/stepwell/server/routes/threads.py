@@ -9,7 +9,6 @@ from starlette.responses import Response
 
 from stepwell.database.records.types import Page
 from stepwell.database.types import Thread
-from stepwell.payments.gate import refuse_token
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
 from stepwell.server.request_keys import OnceKey
@@ -41,7 +40,7 @@ Deleter = Annotated[Principal, Depends(policy("threads:delete"))]
 async def create_thread(body: ThreadCreate, principal: Creator, services: Given, key: OnceKey) -> Response:
     for step in body.supersteps or ():
         for update in step.updates:
-            refuse_token(update.values)
+            services.check_stored(update.values)
     thread = await services.threads.create(
         principal.owner,
         thread_id=body.thread_id,

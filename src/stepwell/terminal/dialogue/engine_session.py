@@ -22,7 +22,8 @@ from stepwell.database.types import Thread
 from stepwell.errors import NotFoundError
 from stepwell.private_files import make_private_folder
 from stepwell.runs.assistants import Assistants
-from stepwell.runs.engine import Engine
+from stepwell.runs.engine import Engine, EngineOptions
+from stepwell.runs.gates import Gate
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
 from stepwell.runs.starting import RunOrder
@@ -44,7 +45,12 @@ class OpenEngine:
 
 @asynccontextmanager
 async def open_engine(
-    file: Path, graph_id: str, source: GraphSource, *, new_id: Callable[[], str] = lambda: str(uuid4())
+    file: Path,
+    graph_id: str,
+    source: GraphSource,
+    *,
+    new_id: Callable[[], str] = lambda: str(uuid4()),
+    gates: Callable[[EmbeddedPersistence], Sequence[Gate]] = lambda persistence: (),
 ) -> AsyncIterator[OpenEngine]:
     """Opens the file, creating it if necessary, and resumes runs that a killed process left in it. On exit, active runs are handed
     back: the next process that opens the file resumes them."""
@@ -54,7 +60,16 @@ async def open_engine(
     async with EmbeddedPersistence(file) as persistence:
         assistants = Assistants(persistence.records, registry, clock, new_id)
         await assistants.install_defaults()
-        async with Engine(persistence, registry, assistants, clock=clock, new_id=new_id, drain_s=_DRAIN_S) as engine:
+        engine = Engine(
+            persistence,
+            registry,
+            assistants,
+            clock=clock,
+            new_id=new_id,
+            options=EngineOptions(drain_s=_DRAIN_S),
+            gates=gates(persistence),
+        )
+        async with engine:
             yield OpenEngine(engine, persistence, graph_id)
 
 

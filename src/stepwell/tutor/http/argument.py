@@ -1,22 +1,18 @@
-"""A tutor's argument as a file, in formats that other programs read.
-
-The server knows nothing about arguments: the application passes in the functions that write each format (`facades.ArgumentForms`).
-"""
+"""A tutor's argument as a file, in formats that other programs read."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
 from fastapi import APIRouter, Depends, Path
-from starlette.requests import Request
 from starlette.responses import Response
 
 from stepwell.errors import NotFoundError
-from stepwell.server.facades import ArgumentForms
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import ThreadId
+from stepwell.tutor.argument.exports import export_data
 
 router = APIRouter(tags=["Tutor"], route_class=JsonRoute)
 
@@ -49,16 +45,12 @@ _FILE: dict[int | str, dict[str, Any]] = {
 )
 async def export_argument(
     thread_id: Annotated[ThreadId, Path(alias="threadId")],
-    request: Request,
     principal: Exporter,
     services: Given,
     form: Form = "md",
 ) -> Response:
-    forms: ArgumentForms | None = request.app.state.argument_forms
-    if forms is None:
-        raise NotFoundError("export", form, "This server serves no tutor, and arguments are written by it.")
     state = await services.threads.state(principal.owner, thread_id, checkpoint=None, subgraphs=False)
-    argument = state["values"].get(forms.field)
+    argument = state["values"].get("argument")
     if not argument:
         raise NotFoundError(
             "argument of thread", thread_id, "There is one as soon as a tutor has asked its first question there."
@@ -66,4 +58,4 @@ async def export_argument(
     media, ending = _MEDIA[form]
     # As a download, never as a page of this server.
     named = {"Content-Disposition": f'attachment; filename="argument.{ending}"'}
-    return Response(forms.write(argument, form), headers=named, media_type=media)
+    return Response(export_data(argument, form), headers=named, media_type=media)

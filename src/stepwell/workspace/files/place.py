@@ -1,7 +1,4 @@
-"""The workspace that a server serves: its graph, where its files are, and which root a request may use.
-
-The server knows no application: the code that creates the server passes this in (`cli/compose.py`).
-"""
+"""The workspace that a server serves: its graph, where its files are, and which root a request may use."""
 
 from __future__ import annotations
 

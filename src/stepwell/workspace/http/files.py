@@ -23,11 +23,11 @@ from starlette.responses import Response, StreamingResponse
 from stepwell.backends.objects.grants import OpenedRoot
 from stepwell.backends.whole_files import Base, FileFacts, check_folder, check_path
 from stepwell.errors import InvalidRequestError, NotFoundError, VersionConflictError
-from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
 from stepwell.server.responses import json_response, nothing
 from stepwell.server.routing import Given, JsonRoute
+from stepwell.server.services import Services
 from stepwell.workspace.files.place import Workspace, make_cursor, read_cursor
 from stepwell.workspace.files.uploads import LASTS, MAX_PART_BYTES, MAX_PARTS
 from stepwell.workspace.http.file_schemas import (
@@ -40,6 +40,7 @@ from stepwell.workspace.http.file_schemas import (
     etag_of,
     file_wire,
 )
+from stepwell.workspace.service import Workspaces
 
 router = APIRouter(tags=["Workspace"], route_class=JsonRoute)
 
@@ -208,7 +209,8 @@ async def complete_upload(upload_id: UploadId, principal: Writer, services: Give
 
 def workspace_of(services: Services) -> Workspace:
     """The workspace that is served; 404 where none is."""
-    found = services.workspace
+    workspaces = services.find(Workspaces)
+    found = workspaces.workspace if workspaces else None
     if found is None or found.graph_id not in services.registry.names:
         served = ", ".join(sorted(services.registry.names)) or "none"
         raise NotFoundError("graph", "workspace", f"It is not served here, and these routes need it. Served are: {served}.")

@@ -18,6 +18,8 @@ from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import LEASE_S
 from stepwell.database.types import Lease, NewEvent, PendingInterrupt
 from stepwell.errors import LeaseLostError, ThreadBusyError
+from stepwell.payments.ledger.database import DatabaseLedger
+from stepwell.research.database_vault import SqlVault
 
 _SAID = [NewEvent("x", b"1")]
 _TICKS_PER_S = 10_000_000
@@ -163,8 +165,8 @@ def _writes(persistence: Persistence, lease: Lease) -> list[tuple[str, Callable[
         ("the end of an effect", lambda: asyncio.wrap_future(effects.finish("key", b"done"))),
         ("the release of an effect", lambda: asyncio.wrap_future(effects.release("key"))),
         ("a barrier before an effect", lambda: asyncio.wrap_future(effects.barrier())),
-        ("evidence", lambda: persistence.vault(lease.thread_id, lease).put(b"evidence")),
-        ("a charge", lambda: persistence.ledger(lease).confirm("a-session", ["key"])),
+        ("evidence", lambda: SqlVault(persistence.database, lease.thread_id, lease).put(b"evidence")),
+        ("a charge", lambda: DatabaseLedger(persistence.database, lease=lease).confirm("a-session", ["key"])),
         ("an interrupt", lambda: persistence.queue.ask(lease, [PendingInterrupt("a" * 32, "why?")])),
         ("a run handed back", lambda: persistence.queue.hand_back(lease)),
         ("the end of the run", lambda: persistence.queue.finish(lease, DONE)),

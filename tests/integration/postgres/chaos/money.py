@@ -7,6 +7,7 @@ from pathlib import Path
 from stepwell.database.postgres.persistence import PostgresPersistence
 from stepwell.payments.configuration import Charging
 from stepwell.payments.gate import Cashier
+from stepwell.payments.ledger.database import DatabaseLedger
 from stepwell.payments.meter import WalletMeter
 from stepwell.payments.pricing import FlatPrice
 from stepwell.payments.wallet.wallet import Wallet
@@ -31,7 +32,7 @@ async def fund_session(url: str, owner: str) -> str:
     """A session with money in it; a call that is reserved and released makes the ledger redeem its token."""
     mint = MemoryMint(MINT)
     async with PostgresPersistence(url) as persistence:
-        wallet = Wallet(persistence.ledger(), [mint], SEED)
+        wallet = Wallet(DatabaseLedger(persistence.database, persistence.clock), [mint], SEED)
         session_id = (await wallet.fund(owner, mint.issue(_DEPOSIT))).session_id
         await wallet.release(await wallet.reserve(owner, session_id, "opening:0", PRICE))
     return session_id
@@ -41,7 +42,7 @@ async def sweep(url: str) -> None:
     """What the leader does every minute: charges of answers that were lost are taken back, and what is held for nobody is free again."""
     charging = Charging((MINT,), FlatPrice(PRICE), Secret(SEED.hex()), ("sold",))
     async with PostgresPersistence(url) as persistence:
-        wallet = Wallet(persistence.ledger(), [MemoryMint(MINT)], SEED)
+        wallet = Wallet(DatabaseLedger(persistence.database, persistence.clock), [MemoryMint(MINT)], SEED)
         cashier = Cashier(wallet, WalletMeter(wallet, charging.price), charging, ("sold",), persistence)
         await cashier.resolve_charges()
 

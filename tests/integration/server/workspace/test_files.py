@@ -21,6 +21,7 @@ from stepwell.server.settings import ServerSettings
 from stepwell.testing.objects import FakeObjectStore
 from stepwell.workspace.files import uploads
 from stepwell.workspace.places import InFolder, Place
+from stepwell.workspace.service import Workspaces
 
 FILES = "/api/workspace/files"
 UPLOADS = "/api/workspace/uploads"
@@ -308,7 +309,7 @@ async def shared(request: Any, tmp_path: Path, store: FakeObjectStore) -> AsyncI
 
 
 async def held_by(space: Space, tenant: str) -> int:
-    workspace = space.server.services.workspace
+    workspace = space.server.services.find(Workspaces).workspace
     assert workspace is not None
     return await workspace.files.measure(f"/{tenant}/")
 

@@ -16,6 +16,7 @@ import pytest
 from stepwell.database.queue.types import Admission, ClaimedRun
 from stepwell.database.types import SYSTEM, Assistant, ModelUsage, Run, RunOutcome, RunRequest
 from stepwell.research.audit.trail import NewEntry
+from stepwell.research.database_vault import SqlVault
 
 from .thread_world import ANN, BOB, World, open_world
 
@@ -95,7 +96,7 @@ async def test_an_export_has_the_evidence_of_a_research_with_its_bytes(world: Wo
     for owner in (ANN, BOB):
         thread = await world.threads.create(owner)
         async with world.persistence.queue.hold(owner, thread.thread_id, "test") as lease:
-            vault = world.persistence.vault(thread.thread_id, lease)
+            vault = SqlVault(world.persistence.database, thread.thread_id, lease)
             kept = await vault.put(page + owner.encode())
             await vault.append(
                 NewEntry("question", "q", {"text": f"asked by {owner}", "page": {"of": [kept]}, "other": "0" * 64})

@@ -12,33 +12,21 @@ gets its session: `refund` and `claim` then return the change. Rule to keep: no 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
 
 import orjson
-from fastapi import Depends, Header
 
 from stepwell.database.types import Run
 from stepwell.errors import PaymentError
 from stepwell.payments.gate import Cashier, with_session
 from stepwell.runs.starting import RunOrder
-from stepwell.server.assembly import Services
 from stepwell.server.login.principal import Principal
+from stepwell.server.services import Services
 
 FUNDING_HEADER = "X-Stepwell-Funding-Id"
 CHANGE_HEADER = "X-Cashu"
 _log = logging.getLogger("stepwell.server")
-
-
-async def _token_of(
-    x_cashu: Annotated[str | None, Header(description="A Cashu token that pays for the run")] = None,
-) -> str | None:
-    return (x_cashu or "").strip() or None
-
-
-InBand = Annotated[str | None, Depends(_token_of)]
-"""The token that came with the request."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +41,14 @@ class Change:
     @property
     def headers(self) -> Mapping[str, str]:
         return {FUNDING_HEADER: self.session_id} if self.session_id else {}
+
+    async def late_headers(self, services: Services, run: Run) -> Mapping[str, str]:
+        token = await self.give(services, run)
+        return {CHANGE_HEADER: token} if token else {}
+
+    async def last_event(self, services: Services, run: Run) -> bytes:
+        data = {"funding_id": self.session_id, "change": await self.give(services, run)}
+        return b"event: payment\ndata: %b\n\n" % orjson.dumps(data)
 
     async def give(self, services: Services, run: Run) -> str | None:
         """The change as a token, once the run has ended. None while it is paused, if there is no change, or if the mint is down: then it
@@ -72,26 +68,18 @@ class Change:
             return None
 
 
-async def pay_in_band(
-    services: Services, principal: Principal, token: str | None, order: RunOrder
-) -> tuple[RunOrder, Change | None]:
-    """The order with the payment session that holds the request's token."""
-    if token is None:
-        return order, None
-    cashier = services.cashier
-    assistant = await services.assistants.resolve(principal.owner, order.assistant_id)
-    if cashier is None or assistant.graph_id not in cashier.paid_graphs:
-        return order, Change(token)
-    session = await cashier.take(principal.owner, token)
-    return with_session(order, session.session_id), Change(token, cashier, session.session_id)
+class CashuHeader:
+    """Takes the token of a request, and puts it into a session of its own."""
 
+    name = CHANGE_HEADER
+    description = "A Cashu token that pays for the run"
 
-async def then_change(
-    pieces: AsyncGenerator[bytes, None], services: Services, run: Run, change: Change
-) -> AsyncGenerator[bytes, None]:
-    """The stream, followed by the change. The change has no event id: it is sent once, to the client that paid."""
-    async for piece in pieces:
-        yield piece
-    token = await change.give(services, run)
-    data = {"funding_id": change.session_id, "change": token}
-    yield b"event: payment\ndata: %b\n\n" % orjson.dumps(data)
+    def __init__(self, cashier: Cashier | None) -> None:
+        self._cashier = cashier
+
+    async def take(self, services: Services, principal: Principal, value: str, order: RunOrder) -> tuple[RunOrder, Change]:
+        assistant = await services.assistants.resolve(principal.owner, order.assistant_id)
+        if self._cashier is None or assistant.graph_id not in self._cashier.paid_graphs:
+            return order, Change(value)
+        session = await self._cashier.take(principal.owner, value)
+        return with_session(order, session.session_id), Change(value, self._cashier, session.session_id)

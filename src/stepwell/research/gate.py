@@ -1,0 +1,32 @@
+"""What research gives to runs: a place for the evidence of their thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stepwell.database.persistence import Persistence
+from stepwell.database.types import Lease, Run
+from stepwell.research.audit.vault import VAULT
+from stepwell.research.database_vault import SqlVault
+from stepwell.runs.gates import Attendance, Gate, SaidUntilStopped
+
+
+@dataclass(frozen=True)
+class _WithEvidence(Attendance):
+    vault: SqlVault
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        return {VAULT: self.vault}
+
+
+class EvidenceGate(Gate):
+    """Gives every run a vault for its thread's evidence. Nothing is stored unless its graph uses it."""
+
+    def __init__(self, persistence: Persistence) -> None:
+        self._persistence = persistence
+
+    def attend(self, run: Run, lease: Lease, said_until_stopped: SaidUntilStopped) -> Attendance:
+        return _WithEvidence(SqlVault(self._persistence.database, run.thread_id, lease, self._persistence.clock))
