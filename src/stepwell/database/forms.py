@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -31,6 +31,14 @@ SET_PRODUCT = (
     "INSERT INTO product_forms (product, number) VALUES (?, ?) ON CONFLICT (product) DO UPDATE SET number = excluded.number"
 )
 _CREATED = re.compile(r'^\s*CREATE\s+(?:TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?"?(\w+)', re.MULTILINE | re.IGNORECASE)
+
+
+class Forms(NamedTuple):
+    """What a database has."""
+
+    platform: int
+    """0: it is empty."""
+    products: Mapping[str, int]
 
 
 class Migration(NamedTuple):
@@ -74,13 +82,13 @@ def _read(folder: Traversable) -> list[Migration]:
     return sorted(found)
 
 
-def missing_of_products(engine: Engine, forms: Mapping[str, int]) -> list[Migration]:
+def missing_of_products(engine: Engine, forms: Forms) -> list[Migration]:
     """The steps that a database with these forms does not have, product by product."""
     return [
         step
         for tables in installed_tables()
         for step in product_migrations(tables, engine)
-        if step.number > forms.get(tables.product, 0)
+        if step.number > forms.products.get(tables.product, 0)
     ]
 
 
@@ -93,21 +101,21 @@ def refuse_older(form: int) -> None:
         )
 
 
-def find_newer(engine: Engine, forms: Mapping[str, int]) -> str | None:
+def find_newer(engine: Engine, forms: Forms) -> str | None:
     """Which installed product's tables are newer than the product itself, if any, as the beginning of a sentence."""
     for tables in installed_tables():
-        form, newest = forms.get(tables.product, 0), product_migrations(tables, engine)[-1].number
+        form, newest = forms.products.get(tables.product, 0), product_migrations(tables, engine)[-1].number
         if form > newest:
             return f"form {form} of the product '{tables.product}', and the version installed here knows forms up to {newest}"
     return None
 
 
-def find_uninstalled(forms: Iterable[str]) -> list[str]:
+def find_uninstalled(forms: Forms) -> list[str]:
     """Products whose tables the database has, and which are not installed."""
-    return sorted(set(forms) - {tables.product for tables in installed_tables()})
+    return sorted(set(forms.products) - {tables.product for tables in installed_tables()})
 
 
-def warn_of_uninstalled(forms: Iterable[str]) -> None:
+def warn_of_uninstalled(forms: Forms) -> None:
     if names := find_uninstalled(forms):
         logger.warning(
             "The database has tables of products that are not installed here: %s. They stay as they are: nothing is deleted from them or "
@@ -116,7 +124,7 @@ def warn_of_uninstalled(forms: Iterable[str]) -> None:
         )
 
 
-def refuse_same_names(engine: Engine, forms: Mapping[str, int], there: Collection[str]) -> None:
+def refuse_same_names(engine: Engine, forms: Forms, there: Collection[str]) -> None:
     """Raise `ConfigurationError` if a product would bring a table whose name is taken. `there`: the tables and views of the database."""
     owners = {name: "stepwell" for step in platform_migrations(engine) for name in step.creates()}
     for tables in installed_tables():
@@ -126,7 +134,7 @@ def refuse_same_names(engine: Engine, forms: Mapping[str, int], there: Collectio
                 raise ConfigurationError(
                     f"'{owner}' and the product '{tables.product}' both bring a table '{name}'. Nothing was changed. Uninstall the product."
                 )
-        if tables.product not in forms and (taken := sorted(names & set(there))):
+        if tables.product not in forms.products and (taken := sorted(names & set(there))):
             raise ConfigurationError(
                 f"The product '{tables.product}' brings a table '{taken[0]}', and the database has one with this name, of another program "
                 "or of a product that is no longer installed. Nothing was changed. Uninstall the product, or rename the table."

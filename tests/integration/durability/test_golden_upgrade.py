@@ -97,7 +97,7 @@ def golden_postgres(golden: Path, older: Path, postgres_cluster: PostgresCluster
 
 def contents(source: Source) -> tuple[int, dict[str, Sum]]:
     """The form of the product, and a sum of every row of every table."""
-    return source.product_forms["notes"], {table.name: add_up(source.rows(table)) for table in known_tables()}
+    return source.forms.products["notes"], {table.name: add_up(source.rows(table)) for table in known_tables()}
 
 
 def of_file(path: Path, product: Path) -> tuple[int, dict[str, Sum]]:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, Protocol, cast
 
-from stepwell.database.forms import find_newer, find_uninstalled, missing_of_products, refuse_older
+from stepwell.database.forms import Forms, find_newer, find_uninstalled, missing_of_products, refuse_older
 from stepwell.database.sqlite.migrate import migrate, migrations
 from stepwell.database.tables import ProductTables, installed_tables
 from stepwell.errors import ConfigurationError
@@ -83,9 +83,7 @@ class Side(Protocol):
 
 class Source(Side, Protocol):
     @property
-    def form(self) -> int: ...
-    @property
-    def product_forms(self) -> Mapping[str, int]: ...
+    def forms(self) -> Forms: ...
     def counters(self) -> Mapping[str, int]:
         """Table -> the highest number ever assigned, if the database knows it."""
         ...
@@ -112,7 +110,7 @@ class Target(Side, Protocol):
 
 def move(source: Source, target: Target, told: Told) -> list[Moved]:
     """Copy everything and compare. The caller opens and closes both sides."""
-    _require_newest(source)
+    _require_newest(source.forms)
     tables = known_tables()
     there = _measure_source(source, target, tables, told)
     for table in tables:
@@ -205,22 +203,22 @@ def _telling(rows: Iterable[Values], told: Told, doing: str, table: str, of: int
     told(doing, table, done, of)
 
 
-def _require_newest(source: Source) -> None:
-    form, newest, products = source.form, migrations()[-1].number, source.product_forms
+def _require_newest(forms: Forms) -> None:
+    form, newest = forms.platform, migrations()[-1].number
     refuse_older(form)
     if form > newest:
         raise ConfigurationError(
             f"The database to be moved has form {form}, and this version of Stepwell knows forms up to {newest}. "
             "Move it with the newer Stepwell that wrote it."
         )
-    if newer := find_newer("sqlite", products):
+    if newer := find_newer("sqlite", forms):
         raise ConfigurationError(f"The database to be moved has {newer}. Move it with the newer one that wrote it.")
-    if form < newest or missing_of_products("sqlite", products):
+    if form < newest or missing_of_products("sqlite", forms):
         raise ConfigurationError(
             f"The database to be moved has form {form} or tables of products in an older form, and only the newest is moved: {newest}. "
             "Upgrade it first: stepwell db migrate."
         )
-    if others := find_uninstalled(products):
+    if others := find_uninstalled(forms):
         raise ConfigurationError(
             f"The database to be moved has tables of products that are not installed here: {', '.join(others)}. Install them, so that "
             "their tables are moved too; or leave their data behind by deleting their rows from the table 'product_forms'."

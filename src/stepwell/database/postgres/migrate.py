@@ -21,7 +21,9 @@ from __future__ import annotations
 import psycopg
 
 from stepwell.database.forms import (
+    FIRST,
     SET_PRODUCT,
+    Forms,
     Migration,
     find_newer,
     missing_of_products,
@@ -56,55 +58,57 @@ def version_of(connection: PostgresConnection) -> int:
     return int(connection.execute("SELECT MAX(number) FROM stepwell_form").fetchone()[0] or 0) if there else 0
 
 
-def products_of(connection: PostgresConnection) -> dict[str, int]:
-    """The form of each product's tables. The database must have a form of the platform that we know."""
-    rows = connection.execute("SELECT product, number FROM product_forms").fetchall() if version_of(connection) else []
-    return {row["product"]: row["number"] for row in rows}
+def forms_of(connection: PostgresConnection) -> Forms:
+    """Without those of the products, if the platform's form is not one that we know."""
+    form = version_of(connection)
+    known = FIRST <= form <= migrations()[-1].number
+    rows = connection.execute("SELECT product, number FROM product_forms").fetchall() if known else []
+    return Forms(form, {row["product"]: row["number"] for row in rows})
 
 
 class NewerFormError(psycopg.OperationalError):
     """A newer Stepwell, or product, has upgraded the database to a form that this version does not know. Nothing more is written."""
 
 
-def require_known(connection: PostgresConnection) -> None:
-    """Raise `NewerFormError` if this version must not write here, and `ConfigurationError` if no later one can either."""
-    form, newest = version_of(connection), migrations()[-1].number
-    refuse_older(form)
-    if form > newest:
+def require_known(connection: PostgresConnection) -> Forms:
+    """The database's forms. Raises `NewerFormError` if this version must not write here, and `ConfigurationError` if no later one can."""
+    forms, newest = forms_of(connection), migrations()[-1].number
+    refuse_older(forms.platform)
+    if forms.platform > newest:
         raise NewerFormError(
-            f"it has form {form}, and this version of Stepwell knows forms up to {newest}; use the newer Stepwell that wrote it, or "
-            "restore a backup made before the upgrade"
+            f"it has form {forms.platform}, and this version of Stepwell knows forms up to {newest}; use the newer Stepwell that wrote it, "
+            "or restore a backup made before the upgrade"
         )
-    if newer := find_newer("postgres", products_of(connection)):
+    if newer := find_newer("postgres", forms):
         raise NewerFormError(
             f"it has {newer}; install the newer one that wrote it, or restore a backup made before the upgrade"
         )
+    return forms
 
 
-def find_missing(connection: PostgresConnection) -> list[Migration]:
+def find_missing(forms: Forms) -> list[Migration]:
     """The steps up to the newest schema."""
-    form = version_of(connection)
-    ours = [step for step in migrations() if step.number > form]
-    return ours + missing_of_products("postgres", products_of(connection))
+    return [step for step in migrations() if step.number > forms.platform] + missing_of_products("postgres", forms)
 
 
 def migrate(connection: PostgresConnection, *, upgrade: bool = True, is_meant: bool = True) -> list[Migration]:
     """Apply all missing migrations or none. Returns those applied. Without `upgrade` only an empty database gets its tables."""
-    require_known(connection)
-    missing, form = find_missing(connection), version_of(connection)
-    if missing and form and not upgrade:
-        _refuse_to_upgrade(form, missing)
-    if missing:
-        refuse_if_alone(connection)  # otherwise it would wait for a move of the database, however long that takes
-        connection.control("BEGIN")
-        try:
-            missing = apply_missing(connection, is_meant=is_meant)
-            connection.control("COMMIT")
-        except BaseException:
-            if not connection.raw.closed:
-                connection.control("ROLLBACK")
-            raise
-    warn_of_uninstalled(products_of(connection))
+    forms = require_known(connection)
+    warn_of_uninstalled(forms)
+    missing = find_missing(forms)
+    if not missing:
+        return missing
+    if forms.platform and not upgrade:
+        _refuse_to_upgrade(forms.platform, missing)
+    refuse_if_alone(connection)  # otherwise it would wait for a move of the database, however long that takes
+    connection.control("BEGIN")
+    try:
+        missing = apply_missing(connection, is_meant=is_meant)
+        connection.control("COMMIT")
+    except BaseException:
+        if not connection.raw.closed:
+            connection.control("ROLLBACK")
+        raise
     return missing
 
 
@@ -123,17 +127,17 @@ def apply_missing(connection: PostgresConnection, *, is_meant: bool = True) -> l
     """`migrate` inside the caller's transaction."""
     connection.control("SET LOCAL lock_timeout = 0")  # another process's upgrade may take long
     connection.execute("SELECT pg_advisory_xact_lock(?)", (_LOCK,))
-    require_known(connection)
-    missing = find_missing(connection)
+    forms = require_known(connection)
+    missing = find_missing(forms)
     if not missing:
         return missing
     there = [row[0] for row in connection.execute(_RELATIONS)]
-    if version_of(connection) == 0:
+    if forms.platform == 0:
         _refuse_foreign(there, missing, is_meant=is_meant)
-        refuse_same_names("postgres", {}, ())
+        refuse_same_names("postgres", forms, ())
         connection.control("CREATE TABLE stepwell_form (number BIGINT PRIMARY KEY, name TEXT NOT NULL)")
     else:
-        refuse_same_names("postgres", products_of(connection), there)
+        refuse_same_names("postgres", forms, there)
         cut_off_others(connection)
     for step in missing:
         connection.control(step.sql)

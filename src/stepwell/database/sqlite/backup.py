@@ -18,8 +18,8 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from stepwell.database.forms import FIRST, find_newer, refuse_older
-from stepwell.database.sqlite.migrate import migrations, products_of, version_of
+from stepwell.database.forms import find_newer, refuse_older
+from stepwell.database.sqlite.migrate import forms_of, migrations, version_of
 from stepwell.database.sqlite.opening import opening
 from stepwell.database.sqlite.process_lock import ProcessLock
 from stepwell.errors import ConfigurationError
@@ -100,14 +100,14 @@ def check_copy(file: Path) -> int:
             found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
             form = version_of(connection)
             ours = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'checkpoints'").fetchone()
-            products = products_of(connection) if ours and FIRST <= form <= newest else {}
+            newer = find_newer("sqlite", forms_of(connection)) if ours else None
     except sqlite3.DatabaseError as error:
         raise ConfigurationError(f"'{file.name}' is not a sound database: {error}. Use another backup.") from error
     if found != "ok":
         raise ConfigurationError(f"'{file.name}' is damaged: {found}. Use another backup.")
     if form > newest:
         raise ConfigurationError(f"'{file.name}' has form {form}, and this version of Stepwell knows forms up to {newest}.")
-    if newer := find_newer("sqlite", products):
+    if newer is not None:
         raise ConfigurationError(f"'{file.name}' has {newer}.")
     if form and not ours:
         raise ConfigurationError(f"'{file.name}' is a database, but not one of Stepwell's.")

@@ -7,7 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 from stepwell.database.forms import (
+    FIRST,
     SET_PRODUCT,
+    Forms,
     Migration,
     find_newer,
     missing_of_products,
@@ -30,9 +32,12 @@ def version_of(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def products_of(connection: sqlite3.Connection) -> dict[str, int]:
-    """The form of each product's tables. The database must not have an older form than we know."""
-    return dict(connection.execute("SELECT product, number FROM product_forms").fetchall()) if version_of(connection) else {}
+def forms_of(connection: sqlite3.Connection) -> Forms:
+    """Without those of the products, if the platform's form is not one that we know."""
+    form = version_of(connection)
+    known = FIRST <= form <= migrations()[-1].number
+    rows = connection.execute("SELECT product, number FROM product_forms").fetchall() if known else []
+    return Forms(form, {row[0]: row[1] for row in rows})
 
 
 def refuse_newer(form: int) -> None:
@@ -45,13 +50,14 @@ def refuse_newer(form: int) -> None:
         )
 
 
-def require_known(connection: sqlite3.Connection) -> None:
-    """Raise `ConfigurationError` if this version must not write here."""
-    form = version_of(connection)
-    refuse_older(form)
-    refuse_newer(form)
-    if newer := find_newer("sqlite", products_of(connection)):
+def require_known(connection: sqlite3.Connection) -> Forms:
+    """The database's forms. Raises `ConfigurationError` if this version must not write here."""
+    forms = forms_of(connection)
+    refuse_older(forms.platform)
+    refuse_newer(forms.platform)
+    if newer := find_newer("sqlite", forms):
         raise ConfigurationError(f"The database has {newer}. Install the newer one that wrote it, {_BACK}")
+    return forms
 
 
 def require_known_file(file: Path) -> None:
@@ -61,22 +67,21 @@ def require_known_file(file: Path) -> None:
             require_known(connection)
 
 
-def find_missing(connection: sqlite3.Connection) -> list[Migration]:
+def find_missing(forms: Forms) -> list[Migration]:
     """The steps up to the newest schema."""
-    form = version_of(connection)
-    ours = [step for step in migrations() if step.number > form]
-    return ours + missing_of_products("sqlite", products_of(connection))
+    return [step for step in migrations() if step.number > forms.platform] + missing_of_products("sqlite", forms)
 
 
 def migrate(connection: sqlite3.Connection) -> list[Migration]:
     """Apply all missing migrations. Returns those applied."""
-    require_known(connection)
-    missing = find_missing(connection)
+    # First what is there, then the forms: another process may be making these tables now.
+    there = {row[0].lower() for row in connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
+    forms = require_known(connection)
+    missing = find_missing(forms)
     if missing:
-        there = {row[0].lower() for row in connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
-        refuse_same_names("sqlite", products_of(connection), there)
+        refuse_same_names("sqlite", forms, there)
     applied = [step for step in missing if _apply(connection, step)]
-    warn_of_uninstalled(products_of(connection))
+    warn_of_uninstalled(forms)
     return applied
 
 
@@ -101,7 +106,8 @@ def _apply(connection: sqlite3.Connection, step: Migration) -> bool:
 
 
 def _number_before(connection: sqlite3.Connection, step: Migration) -> int:
-    return version_of(connection) if step.product is None else products_of(connection).get(step.product, 0)
+    forms = forms_of(connection)
+    return forms.platform if step.product is None else forms.products.get(step.product, 0)
 
 
 def _statements(sql: str) -> list[str]:

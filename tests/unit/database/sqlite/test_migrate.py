@@ -17,7 +17,7 @@ from stepwell.database.moving.sqlite_side import SqliteSource, SqliteTarget
 from stepwell.database.sqlite.backup import back_up, restore
 from stepwell.database.sqlite.condition import inspect_database
 from stepwell.database.sqlite.database import Database
-from stepwell.database.sqlite.migrate import migrate, migrations, products_of, version_of
+from stepwell.database.sqlite.migrate import forms_of, migrate, migrations, version_of
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.errors import ConfigurationError
 
@@ -72,10 +72,10 @@ def test_a_products_step_that_is_broken_off_leaves_its_form_before(connection: s
             with pytest.raises(sqlite3.DatabaseError):
                 migrate(connection)
             connection.set_authorizer(None)
-            assert (products_of(connection)["notes"], schema_of(connection)) == (1, before)
+            assert (forms_of(connection).products["notes"], schema_of(connection)) == (1, before)
             assert not connection.in_transaction
         assert [step.number for step in migrate(connection)] == [2]
-    assert products_of(connection)["notes"] == 2
+    assert forms_of(connection).products["notes"] == 2
 
 
 @pytest.mark.parametrize("form", [1, 16])
