@@ -136,6 +136,6 @@ def postgres_url(shared_postgres: str) -> str:
         connection.execute("SET session_replication_role = replica")  # no triggers: the ledger's lines would not go
         connection.execute(
             "DO $$ DECLARE name TEXT; BEGIN FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
-            " AND tablename <> 'stepwell_form' LOOP EXECUTE format('DELETE FROM %I', name); END LOOP; END $$"
+            " AND tablename NOT IN ('stepwell_form', 'product_forms') LOOP EXECUTE format('DELETE FROM %I', name); END LOOP; END $$"
         )
     return shared_postgres

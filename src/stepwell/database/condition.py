@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
+from stepwell.database.forms import Migration
 from stepwell.sql import Connection
 
 _COUNTED = ("threads", "runs", "events", "checkpoints", "writes", "store_items", "usage", "api_keys")
-
-
-class Migration(NamedTuple):
-    """A step from one schema version to the next."""
-
-    number: int
-    name: str
-    sql: str
 
 
 @dataclass(frozen=True)
@@ -33,7 +25,7 @@ class Contents:
 class Condition:
     form: int
     missing: tuple[Migration, ...]
-    """Migrations up to the newest schema version."""
+    """Migrations up to the newest schema, of the platform and of the products."""
     size_bytes: int
     free_bytes: int | None
     """Unused space inside the database, where known."""
@@ -42,16 +34,15 @@ class Condition:
 
 
 def count_contents(connection: Connection, form: int) -> Contents:
-    """Works for any schema version; 0 means empty."""
+    """0 is the form of an empty database."""
 
-    def count(what: str, *, since: int = 1) -> int:
-        """`since`: the first schema version that has the table."""
-        return int(connection.execute(f"SELECT COUNT(*) FROM {what}").fetchone()[0]) if form >= since else 0  # noqa: S608 - ours
+    def count(what: str) -> int:
+        return int(connection.execute(f"SELECT COUNT(*) FROM {what}").fetchone()[0]) if form else 0  # noqa: S608 - ours
 
     return Contents(
         rows={table: count(table) for table in _COUNTED} if form else {},
         open_runs=count("runs WHERE status IN ('pending', 'running')"),
         open_interrupts=count("interrupts WHERE state = 'pending'"),
-        unreadable_runs=count("unreadable_runs", since=4),
-        half_erased=count("erasing", since=4),
+        unreadable_runs=count("unreadable_runs"),
+        half_erased=count("erasing"),
     )

@@ -16,6 +16,7 @@ from collections.abc import Callable
 import psycopg
 
 from stepwell.database.database import Separate, SqlDatabase
+from stepwell.database.forms import FIRST
 from stepwell.database.postgres.connection import connect
 from stepwell.database.postgres.migrate import version_of
 from stepwell.errors import ConfigurationError, MissingExtraError, SigningKeyError
@@ -93,14 +94,10 @@ def kept_key(url: str) -> str | None:
     except psycopg.Error as error:
         raise ConfigurationError(f"unknown: the database cannot be reached ({type(error).__name__})") from error
     try:
-        facts = _read(connection) if version_of(connection) >= _SINCE else {}
+        facts = _read(connection) if version_of(connection) >= FIRST else {}
     finally:
         connection.close()
     return public_part(facts[_KEPT].encode(), _NAME) if _KEPT in facts else facts.get(_PUBLIC)
-
-
-_SINCE = 13
-"""The first form of the database with this table."""
 
 
 def _read(connection: Connection) -> dict[str, str]:

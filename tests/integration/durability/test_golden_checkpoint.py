@@ -18,6 +18,9 @@ from stepwell.database.moving.move import move
 from stepwell.database.moving.postgres_side import PostgresTarget
 from stepwell.database.moving.sqlite_side import SqliteSource
 from stepwell.database.sqlite.database import Database
+from stepwell.payments.ledger.database import DatabaseLedger
+from stepwell.payments.wallet.wallet import Wallet
+from stepwell.testing import MemoryMint
 
 RELEASES = sorted(HERE.glob("*.db"))
 APPROVE = {"decisions": [{"type": "approve"}]}
@@ -116,3 +119,20 @@ def test_the_file_itself_is_sound(path: Path) -> None:
     connection = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
     assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     connection.close()
+
+
+async def test_evidence_is_read(golden: Golden) -> None:
+    (entry,) = await golden.persistence.vault(THREADS["plain"]).entries()
+    assert await golden.persistence.vault(THREADS["plain"]).get(entry.data["sha256"]) == b"A stepwell holds water."
+
+
+async def test_money_is_there_and_pays(golden: Golden) -> None:
+    wallet = Wallet(DatabaseLedger(golden.persistence.database), [MemoryMint()], bytes(32), pause_s=0)
+    ((session_id,),) = await golden.persistence.database.read(
+        lambda connection: connection.execute(
+            "SELECT session_id FROM payment_threads WHERE thread_id = ?", (THREADS["plain"],)
+        ).fetchall()
+    )
+    assert (await wallet.session(OWNER, session_id)).available == 90
+    await wallet.settle(await wallet.reserve(OWNER, session_id, "another-call", 20), 20)
+    assert (await wallet.session(OWNER, session_id)).available == 70

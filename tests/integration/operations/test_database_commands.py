@@ -110,7 +110,8 @@ def test_migrate_shows_the_steps_and_keeps_the_file_as_it_was(place: Place) -> N
         connection.execute("CREATE TABLE of_an_older_time (x)")
     done = place.run("db", "migrate")
     assert done.returncode == 0, done.stderr
-    assert "form 1: initial" in done.stdout
+    assert "form 17: initial" in done.stdout
+    assert "form 1: initial of research" in done.stdout
     [kept] = place.database.parent.glob("stepwell.db.form-0-*")
     assert count(kept, "of_an_older_time") == 0
     assert "Nothing to do" in place.run("db", "migrate").stdout
@@ -120,6 +121,21 @@ def test_migrate_shows_the_steps_and_keeps_the_file_as_it_was(place: Place) -> N
         newer = place.run(*command)
         assert newer.returncode == 2, newer.stdout
         assert "form 99" in newer.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [["db", "status"], ["db", "migrate"], ["db", "prune", "--keep-last", "1"], ["keys", "list"]]
+)
+def test_a_file_from_before_the_first_release_is_left_as_it_is(place: Place, command: list[str]) -> None:
+    place.run("keys", "list")
+    with closing(sqlite3.connect(place.database)) as connection:
+        connection.execute("PRAGMA user_version = 16")
+    before = place.database.read_bytes()
+    refused = place.run(*command)
+    assert refused.returncode == 2, refused.stdout
+    assert "made by a version of Stepwell before the first release (form 16)" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert place.database.read_bytes() == before
 
 
 def test_status_counts_and_says_whether_a_server_is_at_work(place: Place) -> None:

@@ -19,11 +19,13 @@ from tests.integration.full_disk import fill
 from tests.integration.operations.conftest import HERE, Place
 from tests.integration.served.warm import Started, start_warm
 from tests.support.postgres import PostgresCluster
+from tests.support.products import installed, write_product
 
-from stepwell.database.condition import Migration
+from stepwell.database.forms import Migration
 from stepwell.database.postgres import migrate as migrating
 from stepwell.database.postgres.database import PostgresDatabase
 from stepwell.database.postgres.migrate import migrations
+from stepwell.errors import ConfigurationError
 
 PATIENCE_S = 60.0
 PASSWORD = "hunter2-and-more"
@@ -225,44 +227,128 @@ def test_tables_are_made_once_however_many_processes_start_at_once(place: Place,
     assert execute(empty, "SELECT number FROM stepwell_form ORDER BY 1") == [(step.number,) for step in migrations()]
 
 
-def make_older(url: str) -> None:
-    """As the first version with Postgres has left it."""
-    first = migrations()[0]
-    execute(
-        url,
-        "CREATE TABLE stepwell_form (number BIGINT PRIMARY KEY, name TEXT NOT NULL)",
-        first.sql,
-        f"INSERT INTO stepwell_form VALUES ({first.number}, '{first.name}')",
-    )
+NOTES, PINNED = "CREATE TABLE notes (x BIGINT);", "ALTER TABLE notes ADD COLUMN pinned BIGINT;"
 
 
-def test_an_older_form_is_upgraded_once_however_many_processes_start_at_once(place: Place, empty: str) -> None:
-    make_older(empty)
+@pytest.fixture
+def older(place: Place) -> Path:
+    return write_product(place.folder, "notes", [NOTES])
+
+
+@pytest.fixture
+def newer(place: Place) -> Path:
+    return write_product(place.folder, "notes", [NOTES, PINNED])
+
+
+def make(url: str, product: Path) -> None:
+    """As somebody with this product has left it."""
+    with installed(product):
+        PostgresDatabase(url).close()
+
+
+def notes_of(url: str) -> tuple[int, set[str]]:
+    """The form of the product's tables, and their columns."""
+    [[form]] = execute(url, "SELECT number FROM product_forms WHERE product = 'notes'")
+    columns = execute(url, "SELECT column_name FROM information_schema.columns WHERE table_name = 'notes'")
+    return form, {column for (column,) in columns}
+
+
+def test_an_older_form_is_upgraded_once_however_many_processes_start_at_once(
+    place: Place, empty: str, older: Path, newer: Path
+) -> None:
+    make(empty, older)
+    variables = {"STEPWELL_DATABASE_URL": empty, "PYTHONPATH": str(newer)}
     with ExitStack() as started:
         workers = []
         for number in range(3):
             (place.folder / str(number) / "data").mkdir(parents=True)
             command = ("worker", "--graphs", str(HERE / "langgraph.json"))
-            workers.append(
-                started.enter_context(running(Place(place.folder / str(number)), *command, STEPWELL_DATABASE_URL=empty))
-            )
+            workers.append(started.enter_context(running(Place(place.folder / str(number)), *command, **variables)))
         for worker in workers:
             worker.wait_for("Working on")
             assert "connection" not in worker.said, "nobody was cut off"
-    assert execute(empty, "SELECT number FROM stepwell_form ORDER BY 1") == [(step.number,) for step in migrations()]
+    assert notes_of(empty) == (2, {"x", "pinned"})
 
 
-def test_an_older_form_is_upgraded_by_a_server_and_by_migrate_and_by_nothing_else(place: Place, empty: str) -> None:
-    make_older(empty)
-    refused = place.run("keys", "list", "--database-url", empty)
+def test_an_older_form_is_upgraded_by_a_server_and_by_migrate_and_by_nothing_else(
+    place: Place, empty: str, older: Path, newer: Path
+) -> None:
+    make(empty, older)
+    variables = {"STEPWELL_DATABASE_URL": empty, "PYTHONPATH": str(newer)}
+    refused = place.run("keys", "list", **variables)
     assert refused.returncode == 2
-    assert "has form 10, and this version of Stepwell needs form" in refused.stderr
-    assert "workers" not in tables_of(empty)
-    done = place.run("db", "migrate", "--database-url", empty)
+    assert (
+        "this version of Stepwell needs form 2 of the product 'notes'. Upgrade it with `stepwell db migrate`" in refused.stderr
+    )
+    assert notes_of(empty) == (1, {"x"})
+    done = place.run("db", "migrate", **variables)
     assert done.returncode == 0, done.stderr
-    assert "form 12: workers" in done.stdout
-    assert "Nothing to do" in place.run("db", "migrate", "--database-url", empty).stdout
-    assert place.run("keys", "list", "--database-url", empty).returncode == 0
+    assert "form 2: step of notes" in done.stdout
+    assert "Nothing to do" in place.run("db", "migrate", **variables).stdout
+    assert place.run("keys", "list", **variables).returncode == 0
+
+
+def test_a_newer_form_of_a_product_is_refused_and_left_alone(place: Place, empty: str, older: Path, newer: Path) -> None:
+    make(empty, newer)
+    for command in (
+        ["keys", "create", "--user", "ada"],
+        ["db", "status"],
+        ["db", "migrate"],
+        ["db", "prune", "--keep-last", "1"],
+    ):
+        refused = place.run(*command, STEPWELL_DATABASE_URL=empty, PYTHONPATH=str(older))
+        assert refused.returncode == 2
+        assert "form 2 of the product 'notes', and the version installed here knows forms up to 1" in refused.stderr
+    assert execute(empty, "SELECT COUNT(*) FROM api_keys") == [(0,)]
+
+
+def test_tables_of_a_product_that_is_gone_stay(place: Place, empty: str, newer: Path) -> None:
+    make(empty, newer)
+    done = place.run("keys", "create", "--user", "ada", STEPWELL_DATABASE_URL=empty)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("tables of products that are not installed here: notes") == 1
+    assert notes_of(empty) == (2, {"x", "pinned"})
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("CREATE TABLE IF NOT EXISTS threads (x BIGINT);", "'stepwell' and the product 'notes' both bring a table 'threads'"),
+        ("CREATE TABLE trail (x BIGINT);", "'research' and the product 'notes' both bring a table 'trail'"),
+    ],
+)
+def test_a_product_with_a_name_that_is_taken_is_refused(place: Place, empty: str, sql: str, told: str, is_new: bool) -> None:
+    if not is_new:
+        PostgresDatabase(empty).close()
+    before = tables_of(empty)
+    with installed(write_product(place.folder, "notes", [sql])), pytest.raises(ConfigurationError, match=told):
+        PostgresDatabase(empty)
+    assert tables_of(empty) == before
+
+
+def test_a_table_that_nobody_knows_does_not_become_a_products(empty: str, older: Path) -> None:
+    PostgresDatabase(empty).close()
+    execute(empty, "CREATE TABLE notes (mine TEXT)")
+    with installed(older), pytest.raises(ConfigurationError, match="'notes' brings a table 'notes', and the database has one"):
+        PostgresDatabase(empty)
+    assert execute(empty, "SELECT product FROM product_forms ORDER BY 1") == [("payments",), ("research",)]
+
+
+@pytest.mark.parametrize("command", [["keys", "list"], ["db", "status"], ["db", "migrate"], ["db", "move", "--to", "new.db"]])
+def test_a_form_from_before_the_first_release_is_refused_and_left_alone(place: Place, empty: str, command: list[str]) -> None:
+    execute(
+        empty,
+        "CREATE TABLE stepwell_form (number BIGINT PRIMARY KEY, name TEXT NOT NULL)",
+        "INSERT INTO stepwell_form VALUES (16, 'shown_interrupts')",
+    )
+    variables = {"STEPWELL_DATABASE_URL": empty}
+    if "move" in command:
+        command, variables = [*command, "--from", empty], {}
+    refused = place.run(*command, **variables)
+    assert refused.returncode == 2
+    assert "made by a version of Stepwell before the first release (form 16)" in refused.stderr
+    assert tables_of(empty) == {"stepwell_form"}
 
 
 def test_a_newer_form_is_refused_and_left_alone(place: Place, empty: str) -> None:

@@ -419,7 +419,7 @@ async def test_the_model_hears_what_a_person_has_settled(
 
 
 async def test_an_effect_that_an_earlier_release_began_is_recognised(open_world: OpenWorld, thread_id: str) -> None:
-    """Its key was made of the step, and began with the thread's id; the migration gives it the thread's origin."""
+    """Its key was made of the step."""
     async with open_world() as world:
         await world.paused(thread_id)
         paying = await world.begin_paying(thread_id)

@@ -108,6 +108,8 @@ def _command(arguments: list[str], folder: Path, environment: dict[str, str], gi
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    if "PYTHONPATH" in environment:  # which Python itself reads only when it starts
+        sys.path[:0] = environment["PYTHONPATH"].split(os.pathsep)
     from stepwell.cli import main
 
     sys.exit(main(arguments))

@@ -25,7 +25,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, Protocol, cast
 
+from stepwell.database.forms import Forms, find_newer, find_uninstalled, missing_of_products, refuse_older
 from stepwell.database.sqlite.migrate import migrate, migrations
+from stepwell.database.tables import ProductTables, installed_tables
 from stepwell.errors import ConfigurationError
 
 Kind = Literal["TEXT", "INTEGER", "REAL", "BLOB", "ANY"]
@@ -81,7 +83,7 @@ class Side(Protocol):
 
 class Source(Side, Protocol):
     @property
-    def form(self) -> int: ...
+    def forms(self) -> Forms: ...
     def counters(self) -> Mapping[str, int]:
         """Table -> the highest number ever assigned, if the database knows it."""
         ...
@@ -108,7 +110,7 @@ class Target(Side, Protocol):
 
 def move(source: Source, target: Target, told: Told) -> list[Moved]:
     """Copy everything and compare. The caller opens and closes both sides."""
-    _require_newest(source.form)
+    _require_newest(source.forms)
     tables = known_tables()
     there = _measure_source(source, target, tables, told)
     for table in tables:
@@ -140,13 +142,17 @@ def add_up(rows: Iterable[Values]) -> Sum:
     return Sum(counted, f"{total % 2**128:032x}")
 
 
-@lru_cache(maxsize=1)
 def known_tables() -> tuple[Table, ...]:
-    """All tables of the newest schema."""
+    """All tables of the newest schema, with those of the installed products, and without the lists of forms."""
+    return _describe_all(installed_tables())
+
+
+@lru_cache(maxsize=1)
+def _describe_all(products: tuple[ProductTables, ...]) -> tuple[Table, ...]:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         migrate(connection)
         names = connection.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'product_forms' ORDER BY name"
         )
         return tuple(_describe(connection, row[0]) for row in names.fetchall())
 
@@ -197,15 +203,23 @@ def _telling(rows: Iterable[Values], told: Told, doing: str, table: str, of: int
     told(doing, table, done, of)
 
 
-def _require_newest(form: int) -> None:
-    newest = migrations()[-1].number
-    if form < newest:
-        raise ConfigurationError(
-            f"The database to be moved has form {form}, and this version of Stepwell moves form {newest} only. "
-            "Upgrade it first: stepwell db migrate."
-        )
+def _require_newest(forms: Forms) -> None:
+    form, newest = forms.platform, migrations()[-1].number
+    refuse_older(form)
     if form > newest:
         raise ConfigurationError(
             f"The database to be moved has form {form}, and this version of Stepwell knows forms up to {newest}. "
             "Move it with the newer Stepwell that wrote it."
+        )
+    if newer := find_newer("sqlite", forms):
+        raise ConfigurationError(f"The database to be moved has {newer}. Move it with the newer one that wrote it.")
+    if form < newest or missing_of_products("sqlite", forms):
+        raise ConfigurationError(
+            f"The database to be moved has form {form} or tables of products in an older form, and only the newest is moved: {newest}. "
+            "Upgrade it first: stepwell db migrate."
+        )
+    if others := find_uninstalled(forms):
+        raise ConfigurationError(
+            f"The database to be moved has tables of products that are not installed here: {', '.join(others)}. Install them, so that "
+            "their tables are moved too; or leave their data behind by deleting their rows from the table 'product_forms'."
         )

@@ -15,7 +15,7 @@ from stepwell.database.moving.move import Table, Values, known_tables
 from stepwell.database.postgres import psycopg
 from stepwell.database.postgres.connection import PostgresConnection, connect
 from stepwell.database.postgres.in_use import have_alone
-from stepwell.database.postgres.migrate import apply_missing, version_of
+from stepwell.database.postgres.migrate import apply_missing, forms_of
 from stepwell.database.postgres.refusals import first_line, reaching
 from stepwell.errors import ConfigurationError
 
@@ -73,9 +73,9 @@ class PostgresSource(_PostgresSide):
     def __enter__(self) -> Self:
         self._connection = self._connect()
         with self._speaking():
-            self.form = version_of(self._connection)
+            self.forms = forms_of(self._connection)
             self._connection.control("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        if self.form == 0:
+        if self.forms.platform == 0:
             self._connection.close()
             raise ConfigurationError(f"The database {self._place} contains no Stepwell data. Name another one with --from.")
         return self

@@ -17,7 +17,7 @@ from typing import Any, Self
 from stepwell.database.moving.move import Kind, Table, Values
 from stepwell.database.sqlite.backup import check_copy, make_private, publish, writing_file
 from stepwell.database.sqlite.database import APPLICATION_ID, INCREMENTAL
-from stepwell.database.sqlite.migrate import migrate
+from stepwell.database.sqlite.migrate import forms_of, migrate
 from stepwell.database.sqlite.opening import opening
 from stepwell.database.sqlite.process_lock import ProcessLock
 from stepwell.errors import ConfigurationError
@@ -37,11 +37,12 @@ class SqliteSource:
             raise ConfigurationError(f"There is no database '{self._file.name}' to move. Name one with --from.")
         with ExitStack() as opened:
             opened.callback(_lock(self._file).release)
-            self.form = check_copy(self._file)
+            check_copy(self._file)
             with opening(self._file):
                 address = f"{self._file.absolute().as_uri()}?mode=ro"
                 connection = sqlite3.connect(address, uri=True, isolation_level=None)
                 self._connection = opened.enter_context(closing(connection))
+                self.forms = forms_of(connection)
                 # Read text as bytes, so that we find invalid text ourselves and can say where it is.
                 connection.text_factory = bytes
                 connection.execute(_PAGES_IN_MEMORY)

@@ -1,14 +1,16 @@
-"""Upgrades a Postgres database to the newest schema, one numbered SQL file after the other. Any number of processes may try at once: they
-take turns, and the second finds it done. A schema version is called its *form*; numbers are the same as for SQLite
-(`database/sqlite/migrations`).
+"""Upgrades a Postgres database to the newest schema, one numbered SQL file after the other (`database/forms`). Any number of processes may
+try at once: they take turns, and the second finds it done.
 
 ```
-empty                       -> created, unless it contains another program's tables
-older, nobody uses it       -> upgraded
-older, older processes run  -> their connections are ended, it is upgraded, and they stop: they find a form they do not know
-newest                      -> used
-newer                       -> refused
+empty                           -> created, unless it contains another program's tables
+older, nobody uses it           -> upgraded
+older, older processes run      -> their connections are ended, it is upgraded, and they stop: they find a form they do not know
+newest                          -> used
+newer                           -> refused
+from before the first release   -> refused
 ```
+All of this holds for the platform's form and for each installed product's. A process without the product does not stop when the product's
+tables are upgraded: it uses none of them.
 
 An older process never writes into tables of a newer form: it checks the form whenever it connects, and nobody else has a connection
 while tables are changed (`in_use`).
@@ -16,13 +18,20 @@ while tables are changed (`in_use`).
 
 from __future__ import annotations
 
-import re
-from functools import cache
-from importlib import resources
-
 import psycopg
 
-from stepwell.database.condition import Migration
+from stepwell.database.forms import (
+    FIRST,
+    SET_PRODUCT,
+    Forms,
+    Migration,
+    find_newer,
+    missing_of_products,
+    platform_migrations,
+    refuse_older,
+    refuse_same_names,
+    warn_of_uninstalled,
+)
 from stepwell.database.postgres.connection import PostgresConnection
 from stepwell.database.postgres.in_use import cut_off_others, refuse_if_alone
 from stepwell.errors import ConfigurationError
@@ -38,15 +47,9 @@ ORDER BY relname
 """
 
 
-@cache
 def migrations() -> tuple[Migration, ...]:
-    """All steps, in order."""
-    folder = resources.files("stepwell.database.postgres") / "migrations"
-    found = []
-    for file in folder.iterdir():
-        if match := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name):
-            found.append(Migration(int(match[1]), match[2], file.read_text(encoding="utf-8")))
-    return tuple(sorted(found))
+    """All steps of the platform's own tables, in order."""
+    return platform_migrations("postgres")
 
 
 def version_of(connection: PostgresConnection) -> int:
@@ -55,30 +58,48 @@ def version_of(connection: PostgresConnection) -> int:
     return int(connection.execute("SELECT MAX(number) FROM stepwell_form").fetchone()[0] or 0) if there else 0
 
 
+def forms_of(connection: PostgresConnection) -> Forms:
+    """Without those of the products, if the platform's form is not one that we know."""
+    form = version_of(connection)
+    known = FIRST <= form <= migrations()[-1].number
+    rows = connection.execute("SELECT product, number FROM product_forms").fetchall() if known else []
+    return Forms(form, {row["product"]: row["number"] for row in rows})
+
+
 class NewerFormError(psycopg.OperationalError):
-    """A newer Stepwell has upgraded the database to a form that this version does not know. Nothing more is written."""
+    """A newer Stepwell, or product, has upgraded the database to a form that this version does not know. Nothing more is written."""
 
 
-def require_known(connection: PostgresConnection) -> None:
-    """Raise `NewerFormError` if this version must not write here."""
-    form, newest = version_of(connection), migrations()[-1].number
-    if form > newest:
+def require_known(connection: PostgresConnection) -> Forms:
+    """The database's forms. Raises `NewerFormError` if this version must not write here, and `ConfigurationError` if no later one can."""
+    forms, newest = forms_of(connection), migrations()[-1].number
+    refuse_older(forms.platform)
+    if forms.platform > newest:
         raise NewerFormError(
-            f"it has form {form}, and this version of Stepwell knows forms up to {newest}; use the newer Stepwell that wrote it, or "
-            "restore a backup made before the upgrade"
+            f"it has form {forms.platform}, and this version of Stepwell knows forms up to {newest}; use the newer Stepwell that wrote it, "
+            "or restore a backup made before the upgrade"
         )
+    if newer := find_newer("postgres", forms):
+        raise NewerFormError(
+            f"it has {newer}; install the newer one that wrote it, or restore a backup made before the upgrade"
+        )
+    return forms
+
+
+def find_missing(forms: Forms) -> list[Migration]:
+    """The steps up to the newest schema."""
+    return [step for step in migrations() if step.number > forms.platform] + missing_of_products("postgres", forms)
 
 
 def migrate(connection: PostgresConnection, *, upgrade: bool = True, is_meant: bool = True) -> list[Migration]:
     """Apply all missing migrations or none. Returns those applied. Without `upgrade` only an empty database gets its tables."""
-    form, newest = version_of(connection), migrations()[-1].number
-    if form >= newest:
-        return []
-    if form and not upgrade:
-        raise ConfigurationError(
-            f"The database has form {form}, and this version of Stepwell needs form {newest}. Upgrade it with `stepwell db migrate`, or "
-            "start a server or worker of this version; older ones stop then."
-        )
+    forms = require_known(connection)
+    warn_of_uninstalled(forms)
+    missing = find_missing(forms)
+    if not missing:
+        return missing
+    if forms.platform and not upgrade:
+        _refuse_to_upgrade(forms.platform, missing)
     refuse_if_alone(connection)  # otherwise it would wait for a move of the database, however long that takes
     connection.control("BEGIN")
     try:
@@ -91,28 +112,45 @@ def migrate(connection: PostgresConnection, *, upgrade: bool = True, is_meant: b
     return missing
 
 
+def _refuse_to_upgrade(form: int, missing: list[Migration]) -> None:
+    last = missing[-1]
+    has, needs = f"form {form}", f"form {last.number}"
+    if last.product is not None:
+        has, needs = "an older form, or none,", f"form {last.number} of the product '{last.product}'"
+    raise ConfigurationError(
+        f"The database has {has}, and this version of Stepwell needs {needs}. Upgrade it with `stepwell db migrate`, or "
+        "start a server or worker of this version; older ones stop then."
+    )
+
+
 def apply_missing(connection: PostgresConnection, *, is_meant: bool = True) -> list[Migration]:
     """`migrate` inside the caller's transaction."""
     connection.control("SET LOCAL lock_timeout = 0")  # another process's upgrade may take long
     connection.execute("SELECT pg_advisory_xact_lock(?)", (_LOCK,))
-    require_known(connection)
-    form = version_of(connection)
-    missing = [step for step in migrations() if step.number > form]
-    if form == 0:
-        _refuse_foreign(connection, missing, is_meant=is_meant)
+    forms = require_known(connection)
+    missing = find_missing(forms)
+    if not missing:
+        return missing
+    there = [row[0] for row in connection.execute(_RELATIONS)]
+    if forms.platform == 0:
+        _refuse_foreign(there, missing, is_meant=is_meant)
+        refuse_same_names("postgres", forms, ())
         connection.control("CREATE TABLE stepwell_form (number BIGINT PRIMARY KEY, name TEXT NOT NULL)")
-    elif missing:
+    else:
+        refuse_same_names("postgres", forms, there)
         cut_off_others(connection)
     for step in missing:
         connection.control(step.sql)
-        connection.execute("INSERT INTO stepwell_form (number, name) VALUES (?, ?)", (step.number, step.name))
+        if step.product is None:
+            connection.execute("INSERT INTO stepwell_form (number, name) VALUES (?, ?)", (step.number, step.name))
+        else:
+            connection.execute(SET_PRODUCT, (step.product, step.number))
     return missing
 
 
-def _refuse_foreign(connection: PostgresConnection, steps: list[Migration], *, is_meant: bool) -> None:
+def _refuse_foreign(there: list[str], steps: list[Migration], *, is_meant: bool) -> None:
     """Refuse if a table with one of our names exists or, unless `is_meant`, if any other program's tables do."""
-    there = [row[0] for row in connection.execute(_RELATIONS)]
-    ours = {name for step in steps for name in re.findall(r"^CREATE (?:TABLE|VIEW) (\w+)", step.sql, re.MULTILINE)}
+    ours = {name for step in steps for name in step.creates()}
     if taken := [name for name in there if name in ours]:
         raise ConfigurationError(
             f"The database belongs to another program: it has tables that are not Stepwell's under the names Stepwell needs "

@@ -12,7 +12,7 @@ from __future__ import annotations
 from stepwell.database.records import interrupts
 from stepwell.database.records.thread_state import keep_values, read_values
 from stepwell.database.rows import interrupts_to_text
-from stepwell.payments.ledger.sql import threads as paying_threads
+from stepwell.database.tables import installed_tables
 from stepwell.sql import Connection
 
 _AT_REST = """
@@ -44,10 +44,13 @@ def copy_thread(connection: Connection, thread_id: str, new_id: str, now: float)
     names = {"old": thread_id, "new": new_id, "now": now}
     connection.execute(_AT_REST, names)
     connection.execute(_OPEN_INTERRUPTS, names)
-    # With its evidence: answers on the copy rely on research, plans and audits made before.
-    for table in ("checkpoints", "writes", "trail", "evidence"):
+    for table in ("checkpoints", "writes"):
         _copy_rows(connection, table, names)
-    paying_threads.copy(connection, thread_id, new_id)
+    for tables in installed_tables():
+        for table in tables.copied:
+            _copy_rows(connection, table, names)
+        if tables.copy is not None:
+            tables.copy(connection, thread_id, new_id)
     keep_values(connection, new_id, read_values(connection, thread_id))  # in full: the documents stay with the original
     _settle(connection, new_id)
 

@@ -16,28 +16,17 @@ without the content. SQLite overwrites deleted data (`secure_delete`), and the w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from stepwell.database import effect_journal
 from stepwell.database.database import SqlDatabase
+from stepwell.database.tables import Kept, installed_tables
 from stepwell.errors import ThreadBusyError
-from stepwell.payments.ledger.sql import threads as paying_threads
 from stepwell.sql import Connection
 
 SLICE_ROWS = 200
 SLICE_BYTES = 128 * 1024
-
-
-class Kept(NamedTuple):
-    """A table with a thread's rows: their key, and how large a row is."""
-
-    table: str
-    key: str | None = None
-    """`None`: the row's physical address, which is unique within a transaction."""
-    size: str = "0"
-
 
 _RUNS = Kept("runs", "run_id", "length(request) + COALESCE(length(result), 0)")
 _OF_THREAD = (
@@ -46,8 +35,6 @@ _OF_THREAD = (
     Kept("writes", size="length(value)"),
     Kept("replaced_writes", size="length(value)"),
     Kept("checkpoints", size="length(checkpoint)"),
-    Kept("evidence", size="length(content)"),
-    Kept("trail", size="length(line)"),
     Kept("thread_values", size='length("values")'),
     Kept("interrupts", "interrupt_id", "length(value)"),
     Kept("steps"),
@@ -77,7 +64,9 @@ def refuse_if_erasing(connection: Connection, thread_id: str) -> None:
 def begin_erasing(connection: Connection, thread_id: str) -> None:
     """From here on the thread is gone. The caller has checked its owner, and that nothing runs on it."""
     row = connection.execute("SELECT temporary FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
-    paying_threads.detach(connection, thread_id)  # its money stays, and is settled once no other thread uses it
+    for tables in installed_tables():
+        if tables.detach is not None:
+            tables.detach(connection, thread_id)
     connection.execute(
         "INSERT INTO erasing (thread_id, temporary) VALUES (?, ?) ON CONFLICT DO NOTHING", (thread_id, row["temporary"])
     )
@@ -108,10 +97,16 @@ def erase_some(connection: Connection, thread_id: str, new_id: Callable[[], str]
         return True
     if _forget_whose_usage(connection, thread_id, new_id) or effect_journal.strip(connection, thread_id, SLICE_ROWS):
         return True
-    if any(delete_slice(connection, kept, "thread_id = ?", (thread_id,)) for kept in _OF_THREAD):
+    if any(delete_slice(connection, kept, "thread_id = ?", (thread_id,)) for kept in _tables_of_thread()):
         return True
     connection.execute("DELETE FROM erasing WHERE thread_id = ?", (thread_id,))
     return False
+
+
+def _tables_of_thread() -> Iterator[Kept]:
+    yield from _OF_THREAD
+    for tables in installed_tables():
+        yield from tables.of_thread
 
 
 def delete_slice(connection: Connection, kept: Kept, where: str, bound: Sequence[object]) -> list[str | int]:

@@ -7,11 +7,12 @@ from typing import Literal
 from stepwell.database.database import Separate
 from stepwell.database.documents.rows import DocumentReader, forget_unneeded, read_text
 from stepwell.database.records.base import RecordsPart
-from stepwell.database.records.erasing import Kept, delete_slice
+from stepwell.database.records.erasing import delete_slice
 from stepwell.database.records.searching import Clause, Order, all_of, order_by, owned_by
 from stepwell.database.records.threads import owned_thread
 from stepwell.database.records.types import Page
 from stepwell.database.rows import run_from_row
+from stepwell.database.tables import Kept
 from stepwell.database.types import Run, RunStatus
 from stepwell.errors import NotFoundError, ThreadBusyError
 from stepwell.sql import Connection

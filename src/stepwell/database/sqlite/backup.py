@@ -18,7 +18,8 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from stepwell.database.sqlite.migrate import migrations, version_of
+from stepwell.database.forms import find_newer, refuse_older
+from stepwell.database.sqlite.migrate import forms_of, migrations, version_of
 from stepwell.database.sqlite.opening import opening
 from stepwell.database.sqlite.process_lock import ProcessLock
 from stepwell.errors import ConfigurationError
@@ -58,8 +59,9 @@ def restore(file: Path, database: Path, *, kept_as: str, progress: ReportProgres
     Refused with `ConfigurationError` while a server holds the database, and if the file is not a sound backup.
     """
     _require_database(file)
-    if check_copy(file) == 0:
+    if (form := check_copy(file)) == 0:
         raise ConfigurationError(f"'{file.name}' is a database, but not one of Stepwell's.")
+    refuse_older(form)
     lock = ProcessLock(database.with_name(database.name + ".lock"))
     lock.acquire()
     try:
@@ -92,18 +94,21 @@ def writing_file(file: Path, partial: Path) -> Iterator[None]:
 
 def check_copy(file: Path) -> int:
     """Raise `ConfigurationError` unless the file is a complete database of ours that this version can read. Returns its form."""
+    newest = migrations()[-1].number
     try:
         with closing(_open(file, write=False)) as connection:
             found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
             form = version_of(connection)
             ours = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'checkpoints'").fetchone()
+            newer = find_newer("sqlite", forms_of(connection)) if ours else None
     except sqlite3.DatabaseError as error:
         raise ConfigurationError(f"'{file.name}' is not a sound database: {error}. Use another backup.") from error
-    newest = migrations()[-1].number
     if found != "ok":
         raise ConfigurationError(f"'{file.name}' is damaged: {found}. Use another backup.")
     if form > newest:
         raise ConfigurationError(f"'{file.name}' has form {form}, and this version of Stepwell knows forms up to {newest}.")
+    if newer is not None:
+        raise ConfigurationError(f"'{file.name}' has {newer}.")
     if form and not ours:
         raise ConfigurationError(f"'{file.name}' is a database, but not one of Stepwell's.")
     return form

@@ -8,23 +8,23 @@ from pathlib import Path
 
 from stepwell.database.condition import Condition, count_contents
 from stepwell.database.sqlite.database import free_bytes
-from stepwell.database.sqlite.migrate import migrations, version_of
+from stepwell.database.sqlite.migrate import find_missing, require_known
 from stepwell.database.sqlite.opening import opening
 from stepwell.database.sqlite.process_lock import ProcessLock
 from stepwell.sql import SqliteConnection
 
 
 def inspect_database(database: Path) -> Condition:
-    """Raises `ConfigurationError` if the file can't be read."""
+    """Raises `ConfigurationError` if the file can't be read, or has a form that this version does not know."""
     with opening(database), closing(_connect(database)) as connection:
         connection.execute("BEGIN")
-        form = version_of(connection)
+        forms = require_known(connection)
         return Condition(
-            form=form,
-            missing=tuple(step for step in migrations() if step.number > form),
+            form=forms.platform,
+            missing=tuple(find_missing(forms)),
             size_bytes=sum(file.stat().st_size for file in (database, _log(database)) if file.exists()),
             free_bytes=free_bytes(connection),
-            contents=count_contents(connection, form),
+            contents=count_contents(connection, forms.platform),
             in_use="by a server" if is_in_use(database) else "no",
         )
 

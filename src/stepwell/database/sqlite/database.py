@@ -18,7 +18,7 @@ from typing import TypeVar
 from stepwell.database.database import GroupWritten, SqlDatabase, Work, tell_waiting, unavailable
 from stepwell.database.sqlite.disk_space import DiskSpace
 from stepwell.database.sqlite.group_commit import GroupCommit
-from stepwell.database.sqlite.migrate import migrate
+from stepwell.database.sqlite.migrate import migrate, require_known_file
 from stepwell.database.sqlite.opening import opening
 from stepwell.database.sqlite.write_ahead_log import WriteAheadLog
 from stepwell.private_files import close_to_others, make_private_folder, open_private
@@ -58,6 +58,7 @@ class Database(SqlDatabase):
             make_private_folder(path.parent)
             _make_private(path)
             with self.disk_space.lent():  # SQLite creates a file beside this one, even on a full disk
+                require_known_file(path)
                 self._writing = self._connect_writer()
         self._start()
 

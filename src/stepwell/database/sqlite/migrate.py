@@ -1,31 +1,43 @@
-"""Upgrades a database file to the newest schema, one numbered SQL file after the other, each in its own transaction. A schema version is
-called its *form*.
-
-A file newer than this program is refused: an older program would write into tables it does not understand.
-"""
+"""Upgrades a database file to the newest schema, one numbered SQL file after the other, each in its own transaction (`database/forms`)."""
 
 from __future__ import annotations
 
-import re
 import sqlite3
-from importlib import resources
+from contextlib import closing
+from pathlib import Path
 
-from stepwell.database.condition import Migration
+from stepwell.database.forms import (
+    FIRST,
+    SET_PRODUCT,
+    Forms,
+    Migration,
+    find_newer,
+    missing_of_products,
+    platform_migrations,
+    refuse_older,
+    refuse_same_names,
+    warn_of_uninstalled,
+)
 from stepwell.errors import ConfigurationError
 
+_BACK = "or restore a backup made before the upgrade."
 
-def migrations() -> list[Migration]:
-    """All steps, in order."""
-    folder = resources.files("stepwell.database.sqlite") / "migrations"
-    found = []
-    for file in folder.iterdir():
-        if match := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name):
-            found.append(Migration(int(match[1]), match[2], file.read_text(encoding="utf-8")))
-    return sorted(found)
+
+def migrations() -> tuple[Migration, ...]:
+    """All steps of the platform's own tables, in order."""
+    return platform_migrations("sqlite")
 
 
 def version_of(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def forms_of(connection: sqlite3.Connection) -> Forms:
+    """Without those of the products, if the platform's form is not one that we know."""
+    form = version_of(connection)
+    known = FIRST <= form <= migrations()[-1].number
+    rows = connection.execute("SELECT product, number FROM product_forms").fetchall() if known else []
+    return Forms(form, {row[0]: row[1] for row in rows})
 
 
 def refuse_newer(form: int) -> None:
@@ -34,18 +46,42 @@ def refuse_newer(form: int) -> None:
     if form > newest:
         raise ConfigurationError(
             f"The database has form {form}, this version of Stepwell knows forms up to {newest}. "
-            "Use the newer Stepwell that wrote it, or restore a backup made before the upgrade."
+            f"Use the newer Stepwell that wrote it, {_BACK}"
         )
+
+
+def require_known(connection: sqlite3.Connection) -> Forms:
+    """The database's forms. Raises `ConfigurationError` if this version must not write here."""
+    forms = forms_of(connection)
+    refuse_older(forms.platform)
+    refuse_newer(forms.platform)
+    if newer := find_newer("sqlite", forms):
+        raise ConfigurationError(f"The database has {newer}. Install the newer one that wrote it, {_BACK}")
+    return forms
+
+
+def require_known_file(file: Path) -> None:
+    """`require_known` without changing a byte of the file or of its log, as a connection that may write would."""
+    if file.is_file() and file.stat().st_size:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)) as connection:
+            require_known(connection)
+
+
+def find_missing(forms: Forms) -> list[Migration]:
+    """The steps up to the newest schema."""
+    return [step for step in migrations() if step.number > forms.platform] + missing_of_products("sqlite", forms)
 
 
 def migrate(connection: sqlite3.Connection) -> list[Migration]:
     """Apply all missing migrations. Returns those applied."""
-    known = migrations()
-    refuse_newer(version_of(connection))
-    applied = []
-    for step in known:
-        if _apply(connection, step):
-            applied.append(step)
+    # First what is there, then the forms: another process may be making these tables now.
+    there = {row[0].lower() for row in connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
+    forms = require_known(connection)
+    missing = find_missing(forms)
+    if missing:
+        refuse_same_names("sqlite", forms, there)
+    applied = [step for step in missing if _apply(connection, step)]
+    warn_of_uninstalled(forms)
     return applied
 
 
@@ -53,17 +89,25 @@ def _apply(connection: sqlite3.Connection, step: Migration) -> bool:
     # Checked again inside the transaction: another process may be doing the same step.
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if version_of(connection) >= step.number:
+        if _number_before(connection, step) >= step.number:
             connection.execute("ROLLBACK")
             return False
         for statement in _statements(step.sql):
             connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {step.number}")
+        if step.product is None:
+            connection.execute(f"PRAGMA user_version = {step.number}")
+        else:
+            connection.execute(SET_PRODUCT, (step.product, step.number))
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")
         raise
     return True
+
+
+def _number_before(connection: sqlite3.Connection, step: Migration) -> int:
+    forms = forms_of(connection)
+    return forms.platform if step.product is None else forms.products.get(step.product, 0)
 
 
 def _statements(sql: str) -> list[str]:
@@ -74,4 +118,4 @@ def _statements(sql: str) -> list[str]:
         if sqlite3.complete_statement(current):
             statements.append(current)
             current = ""
-    return statements
+    return [*statements, current] if current.strip() else statements

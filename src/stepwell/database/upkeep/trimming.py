@@ -14,7 +14,8 @@ from itertools import islice
 from stepwell.database.database import SqlDatabase, Work
 from stepwell.database.documents.rows import forget_unneeded
 from stepwell.database.records import request_keys
-from stepwell.database.records.erasing import SLICE_ROWS, Kept, delete_slice
+from stepwell.database.records.erasing import SLICE_ROWS, delete_slice
+from stepwell.database.tables import Kept
 from stepwell.sql import Connection
 
 _Lost = dict[str, str | float | None]

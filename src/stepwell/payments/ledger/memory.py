@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from importlib import resources
 from typing import TypeVar
 
 from stepwell.clock import Clock, SystemClock
+from stepwell.database.forms import product_migrations
 from stepwell.payments.ledger.sql.ledger import SqlLedger, Work
+from stepwell.payments.tables import TABLES
 from stepwell.sql import SqliteConnection
 
 T = TypeVar("T")
@@ -20,9 +21,8 @@ class MemoryLedger(SqlLedger):
         super().__init__(clock or SystemClock())
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, factory=SqliteConnection)
         self._connection.row_factory = sqlite3.Row
-        self._connection.executescript(
-            (resources.files("stepwell.payments.ledger.sql") / "schema.sql").read_text(encoding="utf-8")
-        )
+        for step in product_migrations(TABLES, "sqlite"):
+            self._connection.executescript(step.sql)
 
     def close(self) -> None:
         self._connection.close()

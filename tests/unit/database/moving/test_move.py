@@ -78,7 +78,7 @@ def test_what_was_moved_is_a_database_like_any_other(source: Path, tmp_path: Pat
     assert {each.table for each in moved} == {table.name for table in known_tables()}
     Database(tmp_path / "other.db").close()
     with SqliteSource(tmp_path / "other.db") as opened, closing(sqlite3.connect(tmp_path / "other.db")) as connection:
-        assert opened.form == connection.execute("PRAGMA user_version").fetchone()[0]
+        assert opened.forms.platform == connection.execute("PRAGMA user_version").fetchone()[0]
         assert connection.execute("PRAGMA auto_vacuum").fetchone() == (2,)
 
 

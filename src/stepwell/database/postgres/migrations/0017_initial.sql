@@ -1,4 +1,4 @@
--- The tables of the SQLite file at form 10, column for column; a test compares the two. From here on both have the same numbers.
+-- The tables of the SQLite file, column for column; a test compares the two. Both have the same numbers.
 -- Text is ordered by its bytes everywhere (COLLATE "C"), whole numbers have 64 bits, flags are 0 and 1, times are seconds since 1970.
 
 -- SQLite's built-in functions, under the same names.
@@ -99,7 +99,11 @@ CREATE TABLE runs (
   finished_at DOUBLE PRECISION,
   later BIGINT NOT NULL DEFAULT 0,
   result_document BIGINT,
-  tenant TEXT COLLATE "C" NOT NULL DEFAULT ''
+  tenant TEXT COLLATE "C" NOT NULL DEFAULT '',
+  crash_log TEXT COLLATE "C",
+  suspect_group TEXT COLLATE "C",
+  wait_s DOUBLE PRECISION NOT NULL DEFAULT 0.0,
+  lived_s DOUBLE PRECISION NOT NULL DEFAULT 0.0
 );
 CREATE INDEX runs_of_thread ON runs (thread_id, number);
 CREATE INDEX runs_of_owner ON runs (owner, status);
@@ -122,6 +126,7 @@ CREATE TABLE interrupts (
   claim_id TEXT COLLATE "C",
   claim_device TEXT COLLATE "C",
   claim_expires_at DOUBLE PRECISION,
+  shown_at DOUBLE PRECISION,
   PRIMARY KEY (thread_id, interrupt_id)
 );
 
@@ -194,22 +199,6 @@ CREATE TABLE effects (
   settled_at DOUBLE PRECISION,
   settled_by TEXT COLLATE "C",
   PRIMARY KEY (origin, key)
-);
-
-CREATE TABLE evidence (
-  thread_id TEXT COLLATE "C" NOT NULL,
-  sha256 TEXT COLLATE "C" NOT NULL,
-  content BYTEA NOT NULL,
-  PRIMARY KEY (thread_id, sha256)
-);
-
-CREATE TABLE trail (
-  thread_id TEXT COLLATE "C" NOT NULL,
-  seq BIGINT NOT NULL,
-  key TEXT COLLATE "C" NOT NULL,
-  line BYTEA NOT NULL,
-  PRIMARY KEY (thread_id, seq),
-  UNIQUE (thread_id, key)
 );
 
 CREATE TABLE usage (
@@ -341,128 +330,6 @@ CREATE INDEX steps_of_run ON steps (run_id, number);
 CREATE INDEX interrupts_waiting ON interrupts (owner, created_at, thread_id, ordinal) WHERE state = 'pending';
 CREATE INDEX runs_resuming ON runs (resumes) WHERE resumes IS NOT NULL;
 
-CREATE TABLE payment_sessions (
-  session_id TEXT COLLATE "C" PRIMARY KEY,
-  owner TEXT COLLATE "C" NOT NULL,
-  state TEXT COLLATE "C" NOT NULL,
-  mint TEXT COLLATE "C" NOT NULL,
-  ceiling BIGINT,
-  refund_key TEXT COLLATE "C",
-  credits BIGINT NOT NULL DEFAULT 0,
-  spent BIGINT NOT NULL DEFAULT 0,
-  refunded BIGINT NOT NULL DEFAULT 0,
-  fees BIGINT NOT NULL DEFAULT 0,
-  reserved BIGINT NOT NULL DEFAULT 0,
-  lost BIGINT NOT NULL DEFAULT 0,
-  ending BIGINT NOT NULL DEFAULT 0,
-  reason TEXT COLLATE "C",
-  created_at DOUBLE PRECISION NOT NULL,
-  touched_at DOUBLE PRECISION NOT NULL,
-  CHECK (spent >= 0 AND refunded >= 0 AND fees >= 0 AND reserved >= 0 AND credits - spent - refunded - fees >= reserved)
-);
-CREATE INDEX payment_sessions_of_owner ON payment_sessions (owner, created_at);
-CREATE INDEX payment_sessions_by_state ON payment_sessions (state);
-
-CREATE TABLE payment_fundings (
-  fingerprint TEXT COLLATE "C" PRIMARY KEY,
-  session_id TEXT COLLATE "C" NOT NULL,
-  owner TEXT COLLATE "C" NOT NULL,
-  state TEXT COLLATE "C" NOT NULL,
-  amount BIGINT NOT NULL CHECK (amount > 0),
-  fee BIGINT NOT NULL CHECK (fee >= 0),
-  token TEXT COLLATE "C" NOT NULL,
-  reason TEXT COLLATE "C",
-  created_at DOUBLE PRECISION NOT NULL
-);
-CREATE INDEX payment_fundings_of_session ON payment_fundings (session_id, created_at);
-
-CREATE TABLE payment_inputs (
-  point TEXT COLLATE "C" PRIMARY KEY,
-  fingerprint TEXT COLLATE "C" NOT NULL
-);
-
-CREATE TABLE payment_reservations (
-  key TEXT COLLATE "C" NOT NULL,
-  attempt BIGINT NOT NULL,
-  session_id TEXT COLLATE "C" NOT NULL,
-  owner TEXT COLLATE "C" NOT NULL,
-  state TEXT COLLATE "C" NOT NULL,
-  held BIGINT NOT NULL CHECK (held >= 0),
-  charged BIGINT NOT NULL DEFAULT 0 CHECK (charged >= 0),
-  created_at DOUBLE PRECISION NOT NULL,
-  PRIMARY KEY (key, attempt)
-);
-CREATE UNIQUE INDEX payment_reservations_open ON payment_reservations (key) WHERE state = 'held';
-CREATE INDEX payment_reservations_unconfirmed ON payment_reservations (session_id) WHERE state = 'settled';
-
-CREATE TABLE payment_operations (
-  operation_id TEXT COLLATE "C" PRIMARY KEY,
-  kind TEXT COLLATE "C" NOT NULL,
-  session_id TEXT COLLATE "C" NOT NULL,
-  owner TEXT COLLATE "C" NOT NULL,
-  mint TEXT COLLATE "C" NOT NULL,
-  fingerprint TEXT COLLATE "C",
-  amount BIGINT NOT NULL,
-  fee BIGINT NOT NULL,
-  inputs TEXT COLLATE "C" NOT NULL,
-  outputs TEXT COLLATE "C" NOT NULL,
-  state TEXT COLLATE "C" NOT NULL,
-  reason TEXT COLLATE "C",
-  created_at DOUBLE PRECISION NOT NULL
-);
-CREATE UNIQUE INDEX payment_operations_under_way ON payment_operations (session_id) WHERE state IN ('pending', 'unknown');
-CREATE INDEX payment_operations_by_state ON payment_operations (state, created_at);
-
-CREATE TABLE payment_proofs (
-  point TEXT COLLATE "C" PRIMARY KEY,
-  session_id TEXT COLLATE "C" NOT NULL,
-  owner TEXT COLLATE "C" NOT NULL,
-  mint TEXT COLLATE "C" NOT NULL,
-  holder TEXT COLLATE "C" NOT NULL,
-  amount BIGINT NOT NULL,
-  proof TEXT COLLATE "C" NOT NULL
-);
-CREATE INDEX payment_proofs_of_session ON payment_proofs (session_id) WHERE holder = 'session';
-CREATE INDEX payment_proofs_earned ON payment_proofs (mint) WHERE holder = 'earnings';
-
-CREATE TABLE payment_tokens (
-  token_id TEXT COLLATE "C" PRIMARY KEY,
-  kind TEXT COLLATE "C" NOT NULL,
-  session_id TEXT COLLATE "C",
-  owner TEXT COLLATE "C" NOT NULL,
-  mint TEXT COLLATE "C" NOT NULL,
-  amount BIGINT NOT NULL,
-  token TEXT COLLATE "C" NOT NULL,
-  claimed BIGINT NOT NULL DEFAULT 0,
-  created_at DOUBLE PRECISION NOT NULL
-);
-CREATE UNIQUE INDEX payment_refunds ON payment_tokens (session_id) WHERE kind = 'refund';
-CREATE INDEX payment_tokens_unclaimed ON payment_tokens (created_at) WHERE claimed = 0;
-
-CREATE TABLE payment_entries (
-  seq BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
-  session_id TEXT COLLATE "C" NOT NULL,
-  owner TEXT COLLATE "C" NOT NULL,
-  kind TEXT COLLATE "C" NOT NULL,
-  amount BIGINT NOT NULL CHECK (amount > 0),
-  key TEXT COLLATE "C" NOT NULL,
-  at DOUBLE PRECISION NOT NULL,
-  UNIQUE (kind, key)
-);
-CREATE INDEX payment_entries_of_session ON payment_entries (session_id, seq);
-
-CREATE TABLE payment_threads (
-  seq BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
-  thread_id TEXT COLLATE "C" NOT NULL,
-  session_id TEXT COLLATE "C" NOT NULL,
-  UNIQUE (thread_id, session_id)
-);
-CREATE INDEX payment_threads_of_session ON payment_threads (session_id);
-
-CREATE TABLE payment_counters (
-  keyset_id TEXT COLLATE "C" PRIMARY KEY,
-  next BIGINT NOT NULL
-);
 CREATE INDEX runs_of_tenant ON runs (tenant) WHERE status IN ('pending', 'running');
 CREATE INDEX threads_waiting_by_tenant ON threads (tenant, next_run) WHERE next_run IS NOT NULL AND lease_run IS NULL;
 
@@ -529,8 +396,9 @@ BEGIN
   PERFORM tell_thread(NEW.thread_id);
   RETURN NULL;
 END $$;
-CREATE TRIGGER thread_says AFTER UPDATE OF last_seq ON threads FOR EACH ROW WHEN (OLD.last_seq <> NEW.last_seq)
-EXECUTE FUNCTION thread_says();
+-- A process that announces its events by other means says so in its session, and then does all announcing itself.
+CREATE TRIGGER thread_says AFTER UPDATE OF last_seq ON threads FOR EACH ROW
+WHEN (OLD.last_seq <> NEW.last_seq AND current_setting('stepwell.quiet', true) IS DISTINCT FROM 'on') EXECUTE FUNCTION thread_says();
 CREATE FUNCTION thread_is_free() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_notify('stepwell', 'work');
@@ -545,8 +413,98 @@ BEGIN
 END $$;
 CREATE TRIGGER thread_goes AFTER DELETE ON threads FOR EACH ROW EXECUTE FUNCTION thread_goes();
 
-CREATE FUNCTION payment_entries_stand() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Leases last as long as their holder sends heartbeats: each worker, and each server that holds threads, sends one now and then.
+CREATE TABLE workers (
+  worker TEXT COLLATE "C" PRIMARY KEY,
+  alive_until DOUBLE PRECISION NOT NULL, -- from then on its leases may be taken over
+  since DOUBLE PRECISION NOT NULL DEFAULT 0.0 -- when it began to work
+);
+-- Holders that have a thread now.
+CREATE INDEX threads_leased ON threads (lease_holder) WHERE lease_run IS NOT NULL;
+
+-- What the servers of one installation share besides threads and runs. Each function is one round trip to the database, and commits by
+-- itself: under SERIALIZABLE, in a group with other work, servers that count would make each other's groups run again.
+CREATE TABLE processes (
+  process TEXT COLLATE "C" PRIMARY KEY,
+  capacity BIGINT NOT NULL, -- how many runs it drives at once; 0: it takes none
+  hears TEXT COLLATE "C" NOT NULL, -- by what it hears of events: 'postgres' or 'redis'
+  alive_until DOUBLE PRECISION NOT NULL -- from then on it counts for nothing
+);
+CREATE TABLE open_streams (
+  owner TEXT COLLATE "C" NOT NULL,
+  process TEXT COLLATE "C" NOT NULL,
+  streams BIGINT NOT NULL,
+  PRIMARY KEY (owner, process)
+);
+-- What is limited per time window: wrong keys from an address, requests about a tenant's files.
+CREATE TABLE occurrences (
+  name TEXT COLLATE "C" PRIMARY KEY,
+  ends DOUBLE PRECISION NOT NULL, -- when it is counted anew
+  number BIGINT NOT NULL
+);
+CREATE INDEX occurrences_ends ON occurrences (ends);
+-- Facts about the installation as a whole.
+CREATE TABLE installation (
+  name TEXT COLLATE "C" PRIMARY KEY,
+  value TEXT COLLATE "C" NOT NULL
+);
+
+-- A process's heartbeat. Returns whether the process was unknown (then it must report its streams again), and whether some process learns
+-- of events only through Postgres. Deletes dead processes.
+CREATE FUNCTION process_lives(
+  this TEXT, drives BIGINT, listens TEXT, now DOUBLE PRECISION, until DOUBLE PRECISION, OUT fresh BOOLEAN, OUT notify BOOLEAN)
+LANGUAGE plpgsql AS $$
 BEGIN
-  RAISE EXCEPTION 'entries of the ledger are never changed and never deleted';
+  UPDATE processes SET capacity = drives, hears = listens, alive_until = until WHERE process = this;
+  fresh := NOT FOUND;
+  IF fresh THEN
+    INSERT INTO processes (process, capacity, hears, alive_until) VALUES (this, drives, listens, until);
+  END IF;
+  IF EXISTS (SELECT 1 FROM processes WHERE alive_until <= now) THEN
+    DELETE FROM open_streams USING processes
+    WHERE processes.process = open_streams.process AND processes.alive_until <= now;
+    DELETE FROM processes WHERE alive_until <= now;
+  END IF;
+  DELETE FROM occurrences WHERE ends <= now;
+  notify := EXISTS (SELECT 1 FROM processes WHERE hears = 'postgres');
 END $$;
-CREATE TRIGGER payment_entries_stand BEFORE UPDATE OR DELETE ON payment_entries FOR EACH ROW EXECUTE FUNCTION payment_entries_stand();
+-- Records a process's open streams for an owner, if all of them together stay within `most`. Returns whether they do.
+CREATE FUNCTION take_stream(whose TEXT, this TEXT, mine BIGINT, most BIGINT, now DOUBLE PRECISION) RETURNS BOOLEAN
+LANGUAGE plpgsql AS $$
+DECLARE others BIGINT;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended(whose, 5354));
+  SELECT COALESCE(SUM(s.streams), 0) INTO others FROM open_streams AS s JOIN processes AS p ON p.process = s.process
+  WHERE s.owner = whose AND s.process <> this AND p.alive_until > now;
+  IF others + mine > most THEN
+    RETURN FALSE;
+  END IF;
+  PERFORM keep_streams(whose, this, mine);
+  RETURN TRUE;
+END $$;
+CREATE FUNCTION keep_streams(whose TEXT, this TEXT, mine BIGINT) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF mine = 0 THEN
+    DELETE FROM open_streams WHERE owner = whose AND process = this;
+  ELSE
+    INSERT INTO open_streams (owner, process, streams) VALUES (whose, this, mine)
+    ON CONFLICT (owner, process) DO UPDATE SET streams = excluded.streams;
+  END IF;
+END $$;
+
+-- What a caller's own key for a request (`Idempotency-Key`) has started, so that a repeat returns the same and starts nothing.
+CREATE TABLE request_keys (
+  owner TEXT COLLATE "C" NOT NULL,
+  key TEXT COLLATE "C" NOT NULL,
+  fingerprint TEXT COLLATE "C" NOT NULL, -- of the request that came first
+  made TEXT COLLATE "C" NOT NULL, -- JSON: ids of the runs or of the thread
+  created_at DOUBLE PRECISION NOT NULL,
+  PRIMARY KEY (owner, key)
+);
+CREATE INDEX request_keys_age ON request_keys (created_at);
+
+-- The newest form of each product's tables: see stepwell.database.tables.
+CREATE TABLE product_forms (
+  product TEXT COLLATE "C" PRIMARY KEY,
+  number BIGINT NOT NULL
+);
