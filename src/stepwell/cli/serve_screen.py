@@ -15,6 +15,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from stepwell.errors import StepwellError
+from stepwell.products import installed_products
 from stepwell.settings import Settings
 from stepwell.terminal.own_command import spell_command
 
@@ -115,11 +116,10 @@ def _model(settings: Settings) -> Iterator[str]:
 
 def _payments(settings: Settings, served: Graphs) -> Iterator[str]:
     """Which agents cost money, the price, and the accepted mints. Yields nothing if payments are off."""
-    from stepwell.apps import PAYABLE
     from stepwell.payments.configuration import load_charging
 
     if charging := load_charging(settings.payments):
-        paid = charging.graphs(PAYABLE)
+        paid = charging.graphs([graph for product in installed_products() for graph in product.payable])
         free = [name for name in served.registry.names if name not in paid]
         yield f"  payments  {charging.price.in_words()}, for {', '.join(sorted(paid))}" + (
             f" (free: {', '.join(free)})" if free else ""

@@ -14,12 +14,12 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 
 from stepwell.cli import main
-from stepwell.cli.chat.loop import Chat
-from stepwell.cli.chat.project import FolderProject
+from stepwell.terminal.chat.loop import Chat
+from stepwell.terminal.chat.project import FolderProject
 from stepwell.terminal.dialogue.graph_session import GraphConversations, GraphSession
 from stepwell.terminal.dialogue.terminal import Terminal
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 WRITE = {
     "type": "client_tool_execution",
     "requires_approval": True,
