@@ -108,16 +108,20 @@ def check_products(products: tuple[Product, ...]) -> tuple[Product, ...]:
 
 
 def _load(entry: EntryPoint) -> Product:
-    whose = f"The product '{entry.name}'" + (f" of the package '{entry.dist.name}'" if entry.dist else "")
     try:
         product = entry.load()
     except Exception as error:
         raise ConfigurationError(
-            f"{whose} cannot be loaded: {type(error).__name__}: {error}. Repair or uninstall the package."
+            f"{_whose(entry)} cannot be loaded: {type(error).__name__}: {error}. Repair or uninstall the package."
         ) from error
     if not isinstance(product, Product) or product.name != entry.name:
         raise ConfigurationError(
-            f"{whose} must be a stepwell.products.Product with the name '{entry.name}'; '{entry.value}' is "
+            f"{_whose(entry)} must be a stepwell.products.Product with the name '{entry.name}'; '{entry.value}' is "
             f"{f'one named {product.name!r}' if isinstance(product, Product) else type(product).__name__}."
         )
     return product
+
+
+def _whose(entry: EntryPoint) -> str:
+    """Only for messages: reading a package's metadata takes a while."""
+    return f"The product '{entry.name}'" + (f" of the package '{entry.dist.name}'" if entry.dist else "")
