@@ -93,8 +93,10 @@ class _Commands:
     def add_parser(self, name: str, **options: Any) -> argparse.ArgumentParser:
         for each in (name, *options.get("aliases", ())):
             if each in self._owners:
+                both = (self._owners[each], self._owner)
                 raise ConfigurationError(
-                    f"The command '{each}' is brought by both {self._owners[each]} and {self._owner}. Uninstall one product."
+                    f"The command '{each}' is brought by both {' and '.join(both)}. "
+                    f"Uninstall {' or '.join(owner for owner in both if owner != _OURS)}."
                 )
             self._owners[each] = self._owner
         added: argparse.ArgumentParser = self._subparsers.add_parser(name, **options)
