@@ -1,26 +1,26 @@
-"""Demos that need no model, key or network: a research on an invented web, and an agent that plays a script.
+"""Demos that need no model, key or network: an agent that plays a script, and an invented web on which research is demonstrated.
 
-Both are the real graphs with the real tools, interrupts and evidence. Each says on the screen which parts are not real. They live in
-the top layer because they use the stand-ins for the web and the model that we ship for tests.
+They are the real graphs with the real tools, interrupts and evidence. Each says on the screen which parts are not real.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib.util import find_spec
+from typing import Any
 
-DEMOS: Mapping[str, str] = {
-    "research_demo": "stepwell.research.demo:make_graph",
-    "demo_agent": "stepwell.demo.agent:make_graph",
-}
-"""Graph name -> its factory."""
-DESCRIPTIONS: Mapping[str, str] = {
-    "research_demo": "A real research with a plan to approve and evidence to check. Only the web is invented.",
-    "demo_agent": "A real agent with real tools that plays a script: every reply was written in advance.",
-}
+from stepwell.products import Demo, installed_products
 
 
 def available_demos() -> dict[str, str]:
     """The demos whose dependencies are installed."""
-    missing = () if find_spec("httpcore") and find_spec("trafilatura") else ("research_demo",)
-    return {name: place for name, place in DEMOS.items() if name not in missing}
+    return {name: demo.place for name, demo in _demos().items() if all(map(find_spec, demo.needs))}
+
+
+def __getattr__(name: str) -> Any:  # for `cli.compose`, until it reads the products itself
+    if name == "DESCRIPTIONS":
+        return {each: demo.description for each, demo in _demos().items()}
+    raise AttributeError(name)
+
+
+def _demos() -> dict[str, Demo]:
+    return {name: demo for product in installed_products() for name, demo in product.demos.items()}

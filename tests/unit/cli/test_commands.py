@@ -80,6 +80,6 @@ def test_every_command_has_a_function():
 
 @pytest.mark.parametrize("text", ["0", "8", "1.5", "-1", "x", "", "٣", "9" * 5000])
 def test_a_number_outside_its_range_is_refused(text: str):
-    with pytest.raises(argparse.ArgumentTypeError, match="^a whole number of days from 1 to 7$"):
+    with pytest.raises(argparse.ArgumentTypeError, match=r"^a whole number of days from 1 to 7$"):
         whole_number(1, 7, "days")(text)
     assert whole_number(1, 7)("7") == 7
