@@ -17,8 +17,10 @@ from stepwell.cli.chat import arguments as chat
 from stepwell.cli.operator import arguments as operator
 from stepwell.errors import ConfigurationError, StepwellError
 from stepwell.products import Product, installed_products, load_place
-from stepwell.terminal.commands import AddCommands, UsageError
+from stepwell.terminal.commands import Commands, UsageError
 from stepwell.terminal.parsing import Parser
+
+_OURS = "Stepwell itself"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,32 +56,26 @@ def make_parser(products: Iterable[Product]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, help="show the version and exit")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
     owners: dict[str, str] = {}
-    for owner, add_commands in _sources(products):
-        add_commands(_Commands(subparsers, owner, owners))
+    ours = _Commands(subparsers, _OURS, owners)
+    chat.add_commands(ours)
+    for product in sorted(products, key=lambda product: not product.graphs):  # in the help, agents come first
+        if product.commands:
+            _add_commands(product.name, product.commands, _Commands(subparsers, f"the product '{product.name}'", owners))
+    serving.add_commands(ours)
+    operator.add_commands(ours)
     return parser
 
 
-_OURS = "Stepwell itself"
-
-
-def _sources(products: Iterable[Product]) -> Iterable[tuple[str, AddCommands]]:
-    """Who brings commands, in the order of the help: agents before what is needed to serve them."""
-    yield _OURS, chat.add_commands
-    for product in sorted(products, key=lambda product: not product.graphs):
-        if product.commands:
-            yield f"the product '{product.name}'", _load(product.name, product.commands)
-    yield _OURS, serving.add_commands
-    yield _OURS, operator.add_commands
-
-
-def _load(name: str, place: str) -> AddCommands:
+def _add_commands(product: str, place: str, commands: Commands) -> None:
     try:
-        loaded: AddCommands = load_place(place)
+        load_place(place)(commands)
+    except ConfigurationError:
+        raise
     except Exception as error:
         raise ConfigurationError(
-            f"The commands of the product '{name}' cannot be loaded: {type(error).__name__}: {error}. Repair or uninstall its package."
+            f"The commands of the product '{product}' cannot be loaded: {type(error).__name__}: {error}. "
+            "Repair or uninstall its package."
         ) from error
-    return loaded
 
 
 class _Commands:

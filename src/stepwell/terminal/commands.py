@@ -32,10 +32,6 @@ class Commands(Protocol):
         ...
 
 
-AddCommands = Callable[[Commands], None]
-"""What `Product.commands` names."""
-
-
 class UsageError(StepwellError):
     """Arguments that do not go together. A command's `run` raises it; the command line also points to the help."""
 

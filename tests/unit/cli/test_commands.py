@@ -28,6 +28,10 @@ def add_alias(commands: Commands) -> None:
     commands.add_parser("welcome", aliases=["hail"])
 
 
+def add_badly(commands: Commands) -> None:
+    commands.add_parser("greet", no_such_option=True)
+
+
 GREETING = Product("greeting", commands=f"{HERE}:add_greeting")
 
 
@@ -63,7 +67,8 @@ def test_a_name_that_is_taken_is_refused_with_both_owners(other: Product, said: 
 
 
 @pytest.mark.parametrize(
-    ("place", "why"), [("nowhere.at_all:add", "ModuleNotFoundError"), (f"{HERE}:nothing", "AttributeError")]
+    ("place", "why"),
+    [("nowhere.at_all:add", "ModuleNotFoundError"), (f"{HERE}:nothing", "AttributeError"), (f"{HERE}:add_badly", "TypeError")],
 )
 def test_commands_that_cannot_be_loaded_are_refused_with_the_product(place: str, why: str):
     with pytest.raises(
