@@ -1,6 +1,6 @@
 """Writes docs/explanation/a-seminar.md: two whole seminars as they stand on the screen, one with a model's voice and one without a model.
 
-`python scripts/seminar_page.py` plays both and writes the page; tests/unit/cli/chat/test_tutor.py plays them again and compares.
+`python scripts/seminar_page.py` plays both and writes the page; tests/unit/tutor/test_chat.py plays them again and compares.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ PRODUCT ─┬─ graphs, demos ─> the server's graphs          (`cli.compose`
          ├─ tables ────────> the database                 (`database.tables.ProductTables`)
          ├─ service ───────> open while a server is       (`server.services.ProductService`: gate, response hook)
          ├─ routes ────────> the server's routes          (a sequence of FastAPI routers)
-         └─ commands ──────> `stepwell NAME`              (`terminal.commands`: a function that adds parsers)
+         ├─ commands ──────> `stepwell NAME`              (`terminal.commands`: a function that adds parsers)
+         └─ chats ─────────> `stepwell chat NAME`         (`cli.chat`)
 ```
 A description names places, `module:attribute` as in langgraph.json, and does not import them: `stepwell --help` loads no graph and no web
 framework.
@@ -43,6 +44,22 @@ class Demo:
 
 
 @dataclass(frozen=True)
+class ChatApp:
+    """An agent for `stepwell chat NAME`. It works on files in a folder of the user."""
+
+    place: str
+    """The place of a function that runs the chat in this process and returns an exit code. It gets `terminal.chat.options.ChatOptions`."""
+    graph: str
+    """Its graph on a server."""
+    description: str
+    """What it does; begins with a verb."""
+    slash_commands: Collection[str] = ()
+    """The slash commands that the agent itself handles."""
+    generated_files: Collection[str] = ()
+    """Files that it generates from others. The user is shown the changes of those others only."""
+
+
+@dataclass(frozen=True)
 class Product:
     """What a product brings. Everything but the name is optional."""
 
@@ -61,6 +78,7 @@ class Product:
     """The place of its routers."""
     commands: str | None = None
     """The place of a function that adds its commands to the command line's."""
+    chats: Mapping[str, ChatApp] = field(default_factory=dict)
 
 
 def load_place(place: str) -> Any:
@@ -86,10 +104,11 @@ def payable_graphs() -> tuple[str, ...]:
 
 
 def check_products(products: tuple[Product, ...]) -> tuple[Product, ...]:
-    """The same products. Refuses two with the same name, graph or demo."""
+    """The same products. Refuses two with the same name, graph, demo or chat."""
     known: dict[str, str] = {}
     for product in products:
-        for what in (product.name, *(f"graph '{graph}'" for graph in (*product.graphs, *product.demos))):
+        graphs = (f"graph '{graph}'" for graph in (*product.graphs, *product.demos))
+        for what in (product.name, *graphs, *(f"chat '{chat}'" for chat in product.chats)):
             if what in known:
                 raise ConfigurationError(
                     f"The products '{known[what]}' and '{product.name}' both bring {what}. Uninstall one of them."
@@ -99,16 +118,20 @@ def check_products(products: tuple[Product, ...]) -> tuple[Product, ...]:
 
 
 def _load(entry: EntryPoint) -> Product:
-    whose = f"The product '{entry.name}'" + (f" of the package '{entry.dist.name}'" if entry.dist else "")
     try:
         product = entry.load()
     except Exception as error:
         raise ConfigurationError(
-            f"{whose} cannot be loaded: {type(error).__name__}: {error}. Repair or uninstall the package."
+            f"{_whose(entry)} cannot be loaded: {type(error).__name__}: {error}. Repair or uninstall the package."
         ) from error
     if not isinstance(product, Product) or product.name != entry.name:
         raise ConfigurationError(
-            f"{whose} must be a stepwell.products.Product with the name '{entry.name}'; '{entry.value}' is "
+            f"{_whose(entry)} must be a stepwell.products.Product with the name '{entry.name}'; '{entry.value}' is "
             f"{f'one named {product.name!r}' if isinstance(product, Product) else type(product).__name__}."
         )
     return product
+
+
+def _whose(entry: EntryPoint) -> str:
+    """Only for messages: reading a package's metadata takes a while."""
+    return f"The product '{entry.name}'" + (f" of the package '{entry.dist.name}'" if entry.dist else "")

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
+from stepwell.addresses import DEFAULT_PORT
 from stepwell.cli import main
-from stepwell.server.addresses import DEFAULT_PORT
 from stepwell.server.routes.system import router
 from stepwell.settings import Settings
 

@@ -116,7 +116,6 @@ def _model(settings: Settings) -> Iterator[str]:
 def _payments(settings: Settings, served: Graphs) -> Iterator[str]:
     """Which agents cost money, the price, and the accepted mints. Yields nothing if payments are off."""
     from stepwell.payments.configuration import load_charging
-    from stepwell.products import payable_graphs
 
     if charging := load_charging(settings.payments):
         paid = charging.graphs(payable_graphs())

@@ -17,9 +17,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stepwell.addresses import DEFAULT_HOST
 from stepwell.cli.serve import Superseded, has_stuck_tasks, loop_factory, require_extra, run_to_its_end, show_lost_lines
 from stepwell.errors import ConfigurationError
-from stepwell.server.addresses import DEFAULT_HOST
 from stepwell.settings import Settings, prefer_in_environment
 from stepwell.terminal.database_place import PostgresPlace, database_place
 

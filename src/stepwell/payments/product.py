@@ -6,7 +6,7 @@ from stepwell.products import Product
 
 PRODUCT = Product(
     "payments",
-    tables="stepwell.payments.tables:TABLES",
+    tables="stepwell.payments.ledger.tables:TABLES",
     service="stepwell.payments.service:open_payments",
     routes="stepwell.payments.http:ROUTERS",
     commands="stepwell.payments.commands.arguments:add_commands",

@@ -1,12 +1,8 @@
-"""Where a server listens by default, how hosts are spelled, and which paths need no sign-in."""
+"""How hosts are spelled, and which paths need no sign-in."""
 
 from __future__ import annotations
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-
-DEFAULT_HOST = "127.0.0.1"
-DEFAULT_PORT = 8123
-DEFAULT_URL = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 """Names of this machine in a URL or a `Host` header."""

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 from urllib.parse import urlsplit
 
+from stepwell.addresses import DEFAULT_HOST, DEFAULT_PORT
 from stepwell.errors import ConfigurationError
 from stepwell.runs.webhooks.rules import WebhookRules
-from stepwell.server.addresses import DEFAULT_HOST, DEFAULT_PORT, EVERYTHING, LOCAL_HOSTS, read_network
+from stepwell.server.addresses import EVERYTHING, LOCAL_HOSTS, read_network
 from stepwell.settings import Secret
 from stepwell.variables import Variables, is_loopback
 

@@ -13,31 +13,40 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from stepwell.cli.chat.command import SCRIPTED, choose_model
-from stepwell.cli.chat.loop import Chat
-from stepwell.cli.chat.project import CHOICES, FOR_TUTOR, TUTOR_HELP, FolderProject
 from stepwell.errors import ConfigurationError
+from stepwell.terminal.chat.loop import SCRIPTED, Chat
+from stepwell.terminal.chat.options import ChatOptions, choose_model
+from stepwell.terminal.chat.project import CHOICES, FolderProject
 from stepwell.terminal.dialogue.graph_session import GraphConversations
 from stepwell.terminal.dialogue.terminal import Terminal
+from stepwell.tutor.product import PRODUCT
+
+HELP = """/hint          get a hint, more explicit each time
+/tell          get the wording itself (or type "just tell me")
+/edit ID WORDS, /withdraw ID, /ground WORDS, /objection WORDS    change a clause, or add one
+/lint          list what a careful reader would mark
+/export FORM   export the whole argument: md, json, argdown, mermaid"""
+_APP = PRODUCT.chats["tutor"]
 
 
-def run(*, model: str | None, once: str | None, demo: bool, ask_before: tuple[str, ...], project: Path | None) -> int:
+def run(options: ChatOptions) -> int:
     """Run the command and return its exit code."""
     terminal = Terminal(sys.stdin, sys.stdout)
-    if demo:
+    if options.demo:
         return _demonstrate(terminal)
     try:
-        agent = _build(choose_model(model), ask_before)
+        agent = _build(choose_model(options.model), options.ask_before)
     except ConfigurationError as error:
         print(error, file=sys.stderr)
         return 2
-    folder = project or Path()
-    if once is None:
+    folder = options.project or Path()
+    if options.once is None:
         terminal.line(f"Your project is the folder {folder.resolve().name}. Nothing is written there without your permission.")
     with asyncio.Runner() as runner:
-        device = FolderProject(folder, terminal)
-        chat = Chat(runner, terminal, GraphConversations(agent), device=device, for_agent=FOR_TUTOR, more_help=TUTOR_HELP)
-        return chat.converse() if once is None else chat.only(once)
+        device = FolderProject(folder, terminal, generated=_APP.generated_files)
+        for_agent = _APP.slash_commands
+        chat = Chat(runner, terminal, GraphConversations(agent), device=device, for_agent=for_agent, more_help=HELP)
+        return chat.converse() if options.once is None else chat.only(options.once)
 
 
 def _build(model: Any, ask_before: tuple[str, ...]) -> Any:
@@ -71,5 +80,5 @@ def play_person(runner: asyncio.Runner, terminal: Terminal, tutor: Any, folder: 
 
     first = next(person)
     terminal.line(f"you> {first}   (scripted)")
-    device = FolderProject(folder, terminal, ask=answer)
+    device = FolderProject(folder, terminal, ask=answer, generated=_APP.generated_files)
     return Chat(runner, terminal, GraphConversations(tutor), ask=answer, device=device).only(first)

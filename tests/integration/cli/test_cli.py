@@ -183,3 +183,40 @@ def test_usage_names_the_address_where_no_server_answers(tmp_path: Path):
     result = warm("usage", "--url", "http://127.0.0.1:9", cwd=tmp_path)
     assert result.returncode == 2
     assert result.stderr.startswith("No Stepwell server answered at http://127.0.0.1:9 (ConnectError). Start")
+
+
+def install(folder: Path, name: str, module: str) -> None:
+    """Somebody else's package with a product, as pip would leave it in `folder`."""
+    about = folder / f"{name}-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[stepwell.products]\n{name} = {name}:PRODUCT\n")
+    (folder / f"{name}.py").write_text(module)
+
+
+def test_a_package_of_somebody_else_brings_a_command(tmp_path: Path):
+    install(
+        tmp_path / "site",
+        "notes",
+        "from stepwell.products import Product\n"
+        "PRODUCT = Product('notes', commands='notes:add_commands')\n"
+        "def add_commands(commands):\n"
+        "    parser = commands.add_parser('notes', help='list your notes')\n"
+        "    parser.add_argument('word')\n"
+        "    parser.set_defaults(run=lambda arguments: print(arguments.word) or 7)\n",
+    )
+    site = str(tmp_path / "site")
+    result = stepwell("notes", "bridges", cwd=tmp_path, PYTHONPATH=site)
+    assert (result.returncode, result.stdout, result.stderr) == (7, "bridges\n", "")
+    assert "list your notes" in stepwell("--help", cwd=tmp_path, PYTHONPATH=site).stdout
+
+
+def test_a_product_with_broken_commands_is_one_sentence(tmp_path: Path):
+    module = "from stepwell.products import Product\nPRODUCT = Product('notes', commands='nowhere:add_commands')\n"
+    install(tmp_path / "site", "notes", module)
+    result = stepwell("--help", cwd=tmp_path, PYTHONPATH=str(tmp_path / "site"))
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == (
+        "The commands of the product 'notes' cannot be loaded: ModuleNotFoundError: No module named 'nowhere'. "
+        "Repair or uninstall its package.\n"
+    )

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
+from tests.support.trap_pages import trap_pages
 
 from stepwell.demo.web import OfflineWorld
 from stepwell.models.embedding.lexical import LexicalEmbedder
@@ -26,7 +27,7 @@ from .roles import Evidence, Roles, plan
 
 @pytest.fixture
 def world() -> Iterator[OfflineWorld]:
-    with OfflineWorld(idle_timeout_s=60.0) as made:
+    with OfflineWorld(extra=trap_pages, idle_timeout_s=60.0) as made:
         yield made
 
 

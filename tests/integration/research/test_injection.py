@@ -9,9 +9,9 @@ import re
 from urllib.parse import urlsplit
 
 import pytest
+from tests.support.injections import INJECTIONS
 
 from stepwell.demo.web import OfflineWorld
-from stepwell.demo.web.injections import INJECTIONS
 from stepwell.demo.web.search_pages import ENGINE_HOSTS
 from stepwell.research.audit.exchanges.receipt import egress_receipt
 

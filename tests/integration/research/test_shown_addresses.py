@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from stepwell.demo.web import OfflineWorld
-from stepwell.demo.web.serving import ServedResponse
+from stepwell.demo.web.serving import Received, ServedResponse
 from stepwell.research.audit.exchanges.receipt import egress_receipt
 from stepwell.research.audit.memory_vault import MemoryVault
 from stepwell.research.audit.vault import VAULT
@@ -28,7 +29,12 @@ PAGE = f'<html><body><p>{WORDS}</p><a href="{NEXT.replace("&", "&amp;")}">more</
 
 @pytest.fixture
 def world() -> Iterator[OfflineWorld]:
-    with OfflineWorld(extra={url: ServedResponse(body=PAGE) for url in (START, NEXT, LEAK)}, idle_timeout_s=60.0) as made:
+    hosts = {urlsplit(url).hostname for url in (START, NEXT, LEAK)}
+
+    def page(request: Received) -> ServedResponse | None:
+        return ServedResponse(body=PAGE) if request.host in hosts and request.path != "/robots.txt" else None
+
+    with OfflineWorld(extra=page, idle_timeout_s=60.0) as made:
         yield made
 
 

@@ -14,7 +14,7 @@ from stepwell.database.forms import product_migrations
 from stepwell.database.sqlite.database import Database
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.payments.ledger.database import DatabaseLedger
-from stepwell.payments.tables import TABLES
+from stepwell.payments.ledger.tables import TABLES
 from stepwell.payments.wallet.wallet import Wallet
 from stepwell.testing import MemoryMint
 

@@ -1,5 +1,5 @@
-"""`stepwell chat`: `arguments` chooses between `command`, for an agent in this process, and `on_server`, for an assistant on a server.
+"""`stepwell chat`: `arguments` chooses between `command`, for a plain agent in this process, the chat of a product (`Product.chats`), and
+`on_server`, for an assistant on a server. All of them use `terminal.chat`.
 
-Both use `loop`, the prompt with its slash commands; `view` shows turns and the contents of a thread. Importing this package imports
-nothing, so that `--help` stays fast.
+Importing this package imports nothing, so that `--help` stays fast.
 """

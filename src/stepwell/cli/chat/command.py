@@ -10,8 +10,9 @@ import sys
 from contextlib import AbstractContextManager
 from typing import Any
 
-from stepwell.cli.chat.loop import Chat
 from stepwell.errors import ConfigurationError, MissingExtraError, ModelUnavailableError
+from stepwell.terminal.chat.loop import SCRIPTED, Chat
+from stepwell.terminal.chat.options import ChatOptions, choose_model
 from stepwell.terminal.dialogue.answers import CHOICES
 from stepwell.terminal.dialogue.graph_session import GraphConversations
 from stepwell.terminal.dialogue.terminal import Terminal
@@ -21,18 +22,17 @@ NO_MODEL = (
     "No model is configured, so this is a scripted demonstration: real agent, real tools, every reply written beforehand.\n"
     "For a real one set STEPWELL_MODEL=provider:name and the provider's key (such as ANTHROPIC_API_KEY), or OLLAMA_MODEL_NAME."
 )
-SCRIPTED = "This is a scripted demonstration: real agent, real tools, every reply written beforehand."
 
 
-def run(*, model: str | None, once: str | None, demo: bool, ask_before: tuple[str, ...] = ()) -> int:
+def run(options: ChatOptions) -> int:
     """Run the command and return its exit code."""
     terminal = Terminal(sys.stdin, sys.stdout)
-    if demo:
+    if options.demo:
         terminal.line(SCRIPTED)
         return _demonstrate(terminal)
     try:
-        chosen = choose_model(model) or _last_resort(terminal, once)
-        agent = _build(chosen, ask_before, terminal) if chosen else None
+        chosen = choose_model(options.model) or _last_resort(terminal, options.once)
+        agent = _build(chosen, options.ask_before, terminal) if chosen else None
     except ConfigurationError as error:  # report a broken configuration; never fall back to a demonstration
         print(error, file=sys.stderr)
         return 2
@@ -41,18 +41,7 @@ def run(*, model: str | None, once: str | None, demo: bool, ask_before: tuple[st
         return _demonstrate(terminal)
     with _showing_local_models(), asyncio.Runner() as runner:
         chat = Chat(runner, terminal, GraphConversations(agent))
-        return chat.converse() if once is None else chat.only(once)
-
-
-def choose_model(model: str | None) -> Any:
-    """The requested or configured model; None if there is neither."""
-    from stepwell.models import model_from_environment, resolve_model
-    from stepwell.settings import Settings
-
-    settings = Settings.load()
-    if model is None and model_from_environment(settings) is None:
-        return None
-    return resolve_model(model, settings=settings)
+        return chat.converse() if options.once is None else chat.only(options.once)
 
 
 def _last_resort(terminal: Terminal, once: str | None) -> Any:

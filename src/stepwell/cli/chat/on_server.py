@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
@@ -16,10 +16,11 @@ from langgraph_sdk.errors import APIStatusError, UnprocessableEntityError
 from langgraph_sdk.errors import NotFoundError as NotThereError
 from langgraph_sdk.schema import Assistant
 
-from stepwell.cli.chat.loop import Chat
-from stepwell.cli.chat.project import FOR_TUTOR, FolderProject
 from stepwell.errors import ConfigurationError, NotFoundError
+from stepwell.products import ChatApp
 from stepwell.settings import Settings
+from stepwell.terminal.chat.loop import Chat
+from stepwell.terminal.chat.project import FolderProject
 from stepwell.terminal.dialogue.remote_session import NEWEST, RemoteSession, ServerLine, open_client
 from stepwell.terminal.dialogue.server_errors import as_sentences, refusal
 from stepwell.terminal.dialogue.session import ThreadLine
@@ -31,16 +32,20 @@ USUAL_ASSISTANT = "simple_agent"
 _FIRST_CONTACT_S = 5.0
 
 
-def run(*, url: str, assistant: str | None, thread: str | None, once: str | None, project: Path | None = None) -> int:
-    """Run the command and return its exit code."""
+def run(
+    *, url: str, assistant: str | None, thread: str | None, once: str | None, project: Path | None, apps: Collection[ChatApp]
+) -> int:
+    """Run the command and return its exit code. Any of the `apps` may be the one that works in the project."""
     terminal = Terminal(sys.stdin, sys.stdout)
     with asyncio.Runner() as runner, open_client(runner, url, Settings.load()) as (client, address):
         chosen = runner.run(_choose(client, address, assistant, thread))
         line = ServerLine(client, address, chosen["assistant_id"], terminal.line, MODES, subgraphs=True)
         conversations = RemoteConversations(line)
         session = runner.run(conversations.open(thread)) if thread else None
-        device = FolderProject(project, terminal) if project is not None else None
-        chat = Chat(runner, terminal, conversations, session=session, device=device, for_agent=FOR_TUTOR if device else ())
+        generated = [file for app in apps for file in app.generated_files]
+        device = FolderProject(project, terminal, generated=generated) if project is not None else None
+        for_agent = [command for app in apps for command in app.slash_commands] if device else ()
+        chat = Chat(runner, terminal, conversations, session=session, device=device, for_agent=for_agent)
         more = f" --project {shlex.quote(str(project))}" if project is not None else ""
         return _talk(chat, f"{_name(chosen)} at {address}", address, once, continued=bool(thread), more=more)
 

@@ -1,24 +1,78 @@
-"""The arguments of `stepwell db`, `usage`, `effects` and `wallet`, and the function that each calls.
-
-Imports nothing heavy before a command is known.
-"""
+"""The arguments of `stepwell keys`, `db`, `usage`, `effects` and `doctor`, and the function that each calls."""
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from stepwell.payments.states import SessionState
+from stepwell.terminal.commands import Commands, add_database, add_url, whole_number
 
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _GROUPS = ("run", "thread", "owner", "day", "model")
 
 
-def add_db(commands: Any) -> None:
+def add_commands(commands: Commands) -> None:
+    _add_keys(commands)
+    _add_db(commands)
+    _add_usage(commands)
+    _add_effects(commands)
+    _add_doctor(commands)
+
+
+def _add_keys(commands: Commands) -> None:
+    keys = commands.add_parser("keys", help="API keys of the server's users", description="API keys of the server's users.")
+    actions = keys.add_subparsers(dest="action", metavar="ACTION", required=True)
+    create = actions.add_parser("create", help="create a key and show it once", description="Create a key and show it once.")
+    create.add_argument(
+        "--user", metavar="NAME", required=True, help="the user the key belongs to; a user can have several keys"
+    )
+    create.add_argument(
+        "--operator", action="store_true", help="the key can also read data of all users, such as metrics and usage"
+    )
+    create.add_argument(
+        "--expires",
+        metavar="DAYS",
+        type=whole_number(1, 36_500, "days"),
+        help="the key expires after this many days (default: never)",
+    )
+    for option, may in (("--root", "work in"), ("--read-root", "read only")):
+        create.add_argument(
+            option,
+            metavar="ROOT",
+            action="append",
+            default=[],
+            help=f"a workspace the key may {may}, such as /company/workspace/ (may be repeated)",
+        )
+    listing = actions.add_parser("list", help="show the keys, without their secrets", description="Show the keys.")
+    revoke = actions.add_parser("revoke", help="revoke a key immediately", description="Revoke a key immediately.")
+    revoke.add_argument("key_id", metavar="KEY_ID", help="an id from `stepwell keys list`")
+    for action in (create, listing, revoke):
+        add_database(action)
+    keys.set_defaults(run=_run_keys)
+
+
+def _run_keys(arguments: argparse.Namespace) -> int:
+    from stepwell.cli.operator import keys
+
+    match arguments.action:
+        case "create":
+            return keys.create(
+                user=arguments.user,
+                operator=arguments.operator,
+                expires_days=arguments.expires,
+                database_url=arguments.database_url,
+                roots=arguments.root,
+                read_roots=arguments.read_root,
+            )
+        case "revoke":
+            return keys.revoke(key_id=arguments.key_id, database_url=arguments.database_url)
+    return keys.show(database_url=arguments.database_url)
+
+
+def _add_db(commands: Commands) -> None:
     db = commands.add_parser("db", help="maintain the server's database", description="Maintain the server's database.")
     actions = db.add_subparsers(dest="action", metavar="ACTION", required=True)
     status = actions.add_parser("status", help="show its schema version (form), size and contents")
@@ -37,7 +91,9 @@ def add_db(commands: Any) -> None:
         "STEPWELL_RETENTION_CHECKPOINTS apply.",
     )
     prune.add_argument("--older-than", metavar="AGE", type=_age, help="delete threads not touched for this long: 30d, 12h, 8w")
-    prune.add_argument("--keep-last", metavar="N", type=_count, help="keep this many checkpoints per thread")
+    prune.add_argument(
+        "--keep-last", metavar="N", type=whole_number(1, 1_000_000), help="keep this many checkpoints per thread"
+    )
     prune.add_argument("--dry-run", action="store_true", help="only show what would be deleted")
     prune.add_argument(
         "--compact", action="store_true", help="return the freed space to the disk; Postgres reuses it automatically"
@@ -46,8 +102,9 @@ def add_db(commands: Any) -> None:
         "--graphs", metavar="FILE", type=Path, help="the langgraph.json of the threads' graphs, if prune asks for it"
     )
     for action in (status, migrate, backup, restore, prune):
-        _add_database(action)
+        add_database(action)
     _add_move(actions)
+    db.set_defaults(run=_run_db)
 
 
 def _add_move(actions: Any) -> None:
@@ -64,84 +121,7 @@ def _add_move(actions: Any) -> None:
     )
 
 
-def add_usage(commands: Any, usual_url: str) -> None:
-    text = "show which models runs used, and what that cost"
-    usage = commands.add_parser("usage", help=text, description=text.capitalize() + ".")
-    usage.add_argument("--by", choices=_GROUPS, default="model", help="group by this and by model (default: model)")
-    usage.add_argument("--thread", metavar="ID", help="only this thread")
-    usage.add_argument("--json", action="store_true", help="print JSON")
-    _add_place(usage, usual_url)
-
-
-def add_effects(commands: Any, usual_url: str) -> None:
-    text = "list and settle tool effects that may or may not have happened"
-    effects = commands.add_parser("effects", help=text, description=text.capitalize() + ".")
-    actions = effects.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="list the effects that somebody should check, newest first")
-    listing.add_argument("--known", action="store_true", help="include effects whose outcome is known, or that are in progress")
-    listing.add_argument("--thread", metavar="ID", help="only this thread and its copies")
-    settle = actions.add_parser("settle", help="record whether an effect happened; the model learns it when the thread resumes")
-    settle.add_argument("key", metavar="KEY", help="a key from `stepwell effects list`")
-    outcome = settle.add_mutually_exclusive_group(required=True)
-    outcome.add_argument("--done", metavar="NOTE", nargs="?", const="", help="it happened; the model gets the note")
-    outcome.add_argument("--not-done", metavar="NOTE", nargs="?", const="", help="it did not happen")
-    for action in (listing, settle):
-        action.add_argument("--json", action="store_true", help="print JSON")
-        _add_place(action, usual_url)
-
-
-def add_wallet(commands: Any, usual_url: str) -> None:
-    text = "manage payments for agents: balances, refunds owed, earnings"
-    wallet = commands.add_parser(
-        "wallet",
-        help=text,
-        description=f"{text.capitalize()}. Amounts are in sats. Commands that only read work while a server is running. Commands that "
-        "move money (settle, payout, recover, sweep) need all servers stopped, or ask one with --url.",
-    )
-    actions = wallet.add_subparsers(dest="action", metavar="ACTION", required=True)
-    seed = "generate 64 digits for STEPWELL_WALLET_SEED; keep a copy apart from the database"
-    actions.add_parser("seed", help=seed, description=seed[0].upper() + seed[1:] + ".")
-    actions_on_money = {
-        name: actions.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-        for name, text in {
-            "sessions": "list payers' sessions, most recently used first",
-            "show": "show one session with its tokens, refund and ledger entries, but nothing that could be spent",
-            "owed": "show what payers are owed, by mint: balances, tokens not redeemed, refunds not fetched",
-            "unknown": "list swaps whose outcome is unknown, and why",
-            "settle": "retry a swap whose outcome is unknown, and show the result; exit code 1 if it is still unknown",
-            "audit": "check that the books add up and the mints agree; exit code 1 if not. Names mints that are down",
-            "payout": "withdraw the earnings at a mint as a token, printed alone on stdout or written to a file",
-            "payouts": "list earlier payouts that may be unspent",
-            "recover": "finish swaps that a crash interrupted; a server does this automatically",
-            "sweep": "refund idle sessions and record what was spent; a server does this automatically",
-        }.items()
-    }
-    _add_wallet_options(actions_on_money)
-    for name, action in actions_on_money.items():
-        if name != "payout":
-            action.add_argument("--json", action="store_true", help="print JSON")
-        _add_url(action, usual_url, "ask this server, as an operator (STEPWELL_API_KEY)")
-        _add_database(action)
-
-
-def _add_wallet_options(actions: Mapping[str, Any]) -> None:
-    sessions, payout = actions["sessions"], actions["payout"]
-    sessions.add_argument("--state", choices=get_args(SessionState), metavar="STATE", help=", ".join(get_args(SessionState)))
-    sessions.add_argument("--owner", metavar="NAME", help="only this user")
-    sessions.add_argument(
-        "--limit", metavar="N", type=_page, default=100, help="show at most this many, up to 1000 (default: 100)"
-    )
-    actions["show"].add_argument("session_id", metavar="ID", help="an id from `stepwell wallet sessions`")
-    actions["unknown"].add_argument(
-        "--pending", action="store_true", help="include swaps that are in progress or waiting for their mint"
-    )
-    actions["settle"].add_argument("operation_id", metavar="OPERATION", help="an id from `stepwell wallet unknown`")
-    payout.add_argument("mint", metavar="MINT", nargs="?", help="the mint's address; optional if only one mint is accepted")
-    payout.add_argument("--to", metavar="FILE", type=Path, help="write the token to this new file, readable only by you")
-    payout.add_argument("--again", metavar="ID", help="show an earlier payout again: an id from `stepwell wallet payouts`")
-
-
-def run_db(arguments: argparse.Namespace) -> int:
+def _run_db(arguments: argparse.Namespace) -> int:
     from stepwell.cli.operator import db
 
     if arguments.action == "move":
@@ -168,7 +148,17 @@ def run_db(arguments: argparse.Namespace) -> int:
     return db.status(database_url=url)
 
 
-def run_usage(arguments: argparse.Namespace) -> int:
+def _add_usage(commands: Commands) -> None:
+    text = "show which models runs used, and what that cost"
+    usage = commands.add_parser("usage", help=text, description=text.capitalize() + ".")
+    usage.add_argument("--by", choices=_GROUPS, default="model", help="group by this and by model (default: model)")
+    usage.add_argument("--thread", metavar="ID", help="only this thread")
+    usage.add_argument("--json", action="store_true", help="print JSON")
+    _add_place(usage)
+    usage.set_defaults(run=_run_usage)
+
+
+def _run_usage(arguments: argparse.Namespace) -> int:
     from stepwell.cli.operator import usage
 
     return usage.run(
@@ -181,7 +171,25 @@ def run_usage(arguments: argparse.Namespace) -> int:
     )
 
 
-def run_effects(arguments: argparse.Namespace) -> int:
+def _add_effects(commands: Commands) -> None:
+    text = "list and settle tool effects that may or may not have happened"
+    effects = commands.add_parser("effects", help=text, description=text.capitalize() + ".")
+    actions = effects.add_subparsers(dest="action", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="list the effects that somebody should check, newest first")
+    listing.add_argument("--known", action="store_true", help="include effects whose outcome is known, or that are in progress")
+    listing.add_argument("--thread", metavar="ID", help="only this thread and its copies")
+    settle = actions.add_parser("settle", help="record whether an effect happened; the model learns it when the thread resumes")
+    settle.add_argument("key", metavar="KEY", help="a key from `stepwell effects list`")
+    outcome = settle.add_mutually_exclusive_group(required=True)
+    outcome.add_argument("--done", metavar="NOTE", nargs="?", const="", help="it happened; the model gets the note")
+    outcome.add_argument("--not-done", metavar="NOTE", nargs="?", const="", help="it did not happen")
+    for action in (listing, settle):
+        action.add_argument("--json", action="store_true", help="print JSON")
+        _add_place(action)
+    effects.set_defaults(run=_run_effects)
+
+
+def _run_effects(arguments: argparse.Namespace) -> int:
     from stepwell.cli.operator import effects
 
     where = {
@@ -196,58 +204,26 @@ def run_effects(arguments: argparse.Namespace) -> int:
     return effects.settle(key=arguments.key, happened=happened, note=arguments.done or arguments.not_done or "", **where)
 
 
-def run_wallet(arguments: argparse.Namespace) -> int:
-    from stepwell.payments.commands import wallet
-    from stepwell.settings import Settings
-
-    if arguments.action == "seed":
-        return wallet.show_seed()
-    place = wallet.Place(arguments.url, arguments.database_url, Settings.load())
-    if arguments.action == "payout":
-        return wallet.payout(place, mint=arguments.mint, again=arguments.again, to=arguments.to)
-    as_json = arguments.json
-    match arguments.action:
-        case "sessions":
-            wanted = {"state": arguments.state, "owner": arguments.owner, "limit": arguments.limit}
-            return wallet.show_sessions(place, **wanted, as_json=as_json)
-        case "show":
-            return wallet.show_session(place, session_id=arguments.session_id, as_json=as_json)
-        case "unknown":
-            return wallet.show_unknown(place, pending=arguments.pending, as_json=as_json)
-        case "settle":
-            return wallet.settle(place, operation_id=arguments.operation_id, as_json=as_json)
-    others = {
-        "owed": wallet.show_owed,
-        "audit": wallet.audit,
-        "payouts": wallet.show_payouts,
-        "recover": wallet.recover,
-        "sweep": wallet.sweep,
-    }
-    return others[arguments.action](place, as_json=as_json)
+def _add_doctor(commands: Commands) -> None:
+    doctor = commands.add_parser(
+        "doctor",
+        help="show which model is used and why, what is missing, and the state of the server",
+        description="Show which model would be used and why, what the other providers still need, what is installed on this "
+        "machine, and the state of the server and its database.",
+    )
+    doctor.set_defaults(run=_run_doctor)
 
 
-def _add_place(action: Any, usual_url: str) -> None:
-    _add_url(action, usual_url, "ask this server for your own data")
+def _run_doctor(arguments: argparse.Namespace) -> int:
+    from stepwell.cli.operator import doctor
+
+    return doctor.run()
+
+
+def _add_place(action: argparse.ArgumentParser) -> None:
+    add_url(action, "ask this server for your own data, instead of reading the database directly")
     action.add_argument("--all", action="store_true", help="with --url: data of all users (operators only)")
-    _add_database(action)
-
-
-def _add_url(action: Any, usual_url: str, text: str) -> None:
-    action.add_argument(
-        "--url",
-        metavar="ADDRESS",
-        nargs="?",
-        const=usual_url,
-        help=f"{text}, instead of reading the database directly (without ADDRESS: {usual_url})",
-    )
-
-
-def _add_database(action: Any) -> None:
-    action.add_argument(
-        "--database-url",
-        metavar="URL",
-        help="sqlite:///path/to/file.db or postgresql://user@host/name (default: the database the server uses)",
-    )
+    add_database(action)
 
 
 def _age(text: str) -> timedelta:
@@ -255,15 +231,3 @@ def _age(text: str) -> timedelta:
     if not match:
         raise argparse.ArgumentTypeError("a number of hours, days or weeks, such as 12h, 30d or 8w")
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
-
-
-def _page(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or not 1 <= int(text[:5]) <= 1000:
-        raise argparse.ArgumentTypeError("a whole number from 1 to 1000")
-    return int(text)
-
-
-def _count(text: str) -> int:
-    if not text.isdigit() or not 1 <= int(text[:9]) <= 1_000_000:
-        raise argparse.ArgumentTypeError("a whole number from 1 to 1000000")
-    return int(text)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from stepwell.addresses import DEFAULT_HOST, DEFAULT_PORT
 from stepwell.errors import StepwellError
-from stepwell.server.addresses import DEFAULT_HOST, DEFAULT_PORT
 from stepwell.settings import Settings
 from stepwell.terminal.database_place import PostgresPlace, database_place
 from stepwell.terminal.own_command import spell_command

@@ -1,6 +1,6 @@
 """Our own web on loopback, for tests, benchmarks and demonstrations: nothing leaves the machine.
 
-`OfflineWorld` has pages with known facts, search engines in their real formats, and traps; `InMemoryWorld` is the same without a socket.
+`OfflineWorld` has pages with known facts, and search engines in their real formats; `InMemoryWorld` is the same without a socket.
 `ScriptedWeb` has no socket either and returns the responses that a test defines.
 """
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import unquote, urlsplit
@@ -26,7 +26,6 @@ from stepwell.demo.web.facts import Fact, WorldPage, world_pages
 from stepwell.demo.web.rendering import html, render
 from stepwell.demo.web.search_pages import ENGINE_HOSTS, SEARXNG_URL, Mode, engine_reply
 from stepwell.demo.web.serving import Received, ServedResponse, WorldServer
-from stepwell.demo.web.traps import robots_reply, trap_reply
 from stepwell.tools.web.addresses import AddressRules
 from stepwell.tools.web.public_web import PublicWeb
 
@@ -47,15 +46,19 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
 }
 
 
-class WorldReplies:
-    """The response of each URL of the world: pages, search engines, traps. Opens nothing; `modes` says how engines answer."""
+ExtraPages = Callable[[Received], ServedResponse | None]
+"""Further pages; None for requests that it leaves to the world."""
 
-    def __init__(self, seed: int = 7, *, extra: Mapping[str, ServedResponse] | None = None) -> None:
+
+class WorldReplies:
+    """The response of each URL of the world: pages and search engines. Opens nothing; `modes` says how engines answer."""
+
+    def __init__(self, seed: int = 7, *, extra: ExtraPages | None = None) -> None:
         self.pages: Sequence[WorldPage] = world_pages(seed)
         self.modes: dict[str, Mode] = {}
         self._by_place = {_place(page.url): page for page in self.pages}
         self._by_subject = {page.subject: page for page in reversed(self.pages)}
-        self._extra = {_place(url): reply for url, reply in (extra or {}).items()}
+        self._extra = extra
 
     @property
     def hosts(self) -> frozenset[str]:
@@ -64,10 +67,10 @@ class WorldReplies:
 
     def reply_to(self, request: Received) -> ServedResponse:
         place = (request.host, unquote(urlsplit(request.path).path))
-        if place in self._extra:
-            return self._extra[place]
+        if self._extra and (own := self._extra(request)):
+            return own
         if place[1] == "/robots.txt":
-            return robots_reply(request.host)
+            return ServedResponse(404, body=b"no such file")
         engine = ENGINE_HOSTS.get(request.host)
         if engine and not place[1].startswith("/wiki/"):
             return engine_reply(engine, self.modes.get(engine, "normal"), request, self.pages)
@@ -75,8 +78,7 @@ class WorldReplies:
         if page is not None:
             content_type, body = render(page)
             return ServedResponse(content_type=content_type, body=body)
-        trap = trap_reply(place[1]) if request.host == "traps.example" or request.host.startswith("robots-") else None
-        return trap or self._other(place)
+        return self._other(place)
 
     def _other(self, place: tuple[str, str]) -> ServedResponse:
         topics = {page.topic for page in self.pages}
@@ -89,11 +91,9 @@ class WorldReplies:
 
 
 class OfflineWorld:
-    """See the module docstring. `extra` are further pages: URL to response."""
+    """See the module docstring. `extra` answers first."""
 
-    def __init__(
-        self, seed: int = 7, *, extra: Mapping[str, ServedResponse] | None = None, idle_timeout_s: float = 5.0
-    ) -> None:
+    def __init__(self, seed: int = 7, *, extra: ExtraPages | None = None, idle_timeout_s: float = 5.0) -> None:
         self._replies = WorldReplies(seed, extra=extra)
         self.pages = self._replies.pages
         self.resolved: list[str] = []

@@ -8,7 +8,7 @@ from typing import TypeVar
 from stepwell.clock import Clock, SystemClock
 from stepwell.database.forms import product_migrations
 from stepwell.payments.ledger.sql.ledger import SqlLedger, Work
-from stepwell.payments.tables import TABLES
+from stepwell.payments.ledger.tables import TABLES
 from stepwell.sql import SqliteConnection
 
 T = TypeVar("T")

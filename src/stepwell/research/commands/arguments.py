@@ -1,26 +1,27 @@
-"""The arguments of `stepwell research`, `verify`, `replay` and `export`. Imports nothing heavy before a command is known."""
+"""The arguments of `stepwell research`, `verify`, `replay` and `export`, and the function that each calls."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+
+from stepwell.terminal.commands import Commands, UsageError, add_url
 
 FORMATS = ("md", "html", "pdf", "docx", "bib", "json", "zip")
-COMMANDS = ("research", "verify", "replay", "export")
 
 
-def add_research(commands: Any, default_url: str) -> None:
+def add_commands(commands: Commands) -> None:
+    _add_research(commands)
+    _add_verify(commands)
+    _add_replay(commands)
+    _add_export(commands)
+
+
+def _add_research(commands: Commands) -> None:
     text = "research a question: approve the plan, get a report in which you can check every sentence"
     research = commands.add_parser("research", help=text, description=text[0].upper() + text[1:] + ".")
     research.add_argument("question", metavar="QUESTION", nargs="?", help="what you want to know, in quotation marks")
-    research.add_argument(
-        "--url",
-        metavar="ADDRESS",
-        nargs="?",
-        const=default_url,
-        help=f"research on this server (without ADDRESS: {default_url})",
-    )
+    add_url(research, "research on this server")
     research.add_argument(
         "--continue", dest="thread", metavar="THREAD", help="continue this research; with a question, ask it as the next one"
     )
@@ -70,69 +71,29 @@ def add_research(commands: Any, default_url: str) -> None:
         default=[],
         help="a page to read whatever the plan says (may be repeated)",
     )
-    verify = _add_bundle(
-        commands, "verify", "check a bundle: every hash, quote, sentence, verdict and request, and who signed it"
-    )
-    verify.add_argument("--head", metavar="HASH", help="the trail hash that the research printed at its end")
-    verify.add_argument(
-        "--key", metavar="KEY|FILE", help="the public key of the expected author, who gets it from `stepwell doctor`"
-    )
-    verify.add_argument(
-        "--strict",
-        action="store_true",
-        help="also fail if something is unproven: who signed it or what it builds on, where its pages came from, that it has a report",
-    )
-    verify.add_argument("--seconds", metavar="N", type=float, help="give up after this many seconds (default: 120)")
-    _add_bundle(commands, "replay", "run a research again from its bundle, without network, and compare the reports")
-    export = commands.add_parser(
-        "export", help="export a research as a document", description="Export a research as a document."
-    )
-    export.add_argument("what", metavar="THREAD|BUNDLE", help="the id of a research, or a bundle file")
-    export.add_argument(
-        "--url",
-        metavar="ADDRESS",
-        nargs="?",
-        const=default_url,
-        help=f"export from this server (without ADDRESS: {default_url})",
-    )
-    export.add_argument("--format", choices=FORMATS, help="the format (default: from the extension of --out, or md)")
-    export.add_argument("--out", metavar="FILE", type=Path, help="the file to write (default: standard output, for text)")
+    research.set_defaults(run=_run_research)
 
 
-def run_research(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
-    match arguments.command:
-        case "verify":
-            from stepwell.research.commands import verify
-
-            options = {"head": arguments.head, "key": arguments.key, "strict": arguments.strict, "seconds": arguments.seconds}
-            return verify.run(arguments.bundle, **options)
-        case "replay":
-            from stepwell.research.commands import replay
-
-            return replay.run(arguments.bundle)
-        case "export":
-            from stepwell.research.commands import export
-
-            return export.run(arguments.what, form=arguments.format, out=arguments.out, url=arguments.url)
+def _run_research(arguments: argparse.Namespace) -> int:
     if arguments.demo and (arguments.url or arguments.thread or arguments.policy or arguments.context_url):
-        parser.error("--demo has its own web and policy. Leave out --url, --continue, --policy and --context-url.")
+        raise UsageError("--demo has its own web and policy. Leave out --url, --continue, --policy and --context-url.")
     ways = [arguments.thread, arguments.origin, arguments.refresh, arguments.list or None, arguments.demo or None]
     if sum(way is not None for way in ways) > 1 and not (arguments.demo and (arguments.origin or arguments.refresh)):
-        parser.error("--continue, --on, --refresh, --list and --demo cannot be combined. Choose one.")
+        raise UsageError("--continue, --on, --refresh, --list and --demo cannot be combined. Choose one.")
     if (arguments.key or arguments.unvouched) and not (arguments.origin or arguments.refresh):
-        parser.error("--key and --unvouched apply to the bundle of --on or --refresh. Add one of these.")
+        raise UsageError("--key and --unvouched apply to the bundle of --on or --refresh. Add one of these.")
     if arguments.origin and arguments.question is None:
-        parser.error("--on needs a question too: what do you want to know next?")
+        raise UsageError("--on needs a question too: what do you want to know next?")
     if arguments.refresh and (arguments.question or arguments.url):
-        parser.error("--refresh asks the bundle's own question on this machine. Leave out the question and --url.")
+        raise UsageError("--refresh asks the bundle's own question on this machine. Leave out the question and --url.")
     if arguments.origin and arguments.url:
-        parser.error("--on reads the bundle on this machine. Leave out --url.")
+        raise UsageError("--on reads the bundle on this machine. Leave out --url.")
     if arguments.list:
         from stepwell.research.commands import listing
 
         return listing.run(arguments.question or "", url=arguments.url)
     if arguments.question is None and not any(way is not None for way in ways):
-        parser.error("research needs a question, --continue THREAD, --refresh BUNDLE, --list, or --demo.")
+        raise UsageError("research needs a question, --continue THREAD, --refresh BUNDLE, --list, or --demo.")
     from stepwell.research.commands import command
     from stepwell.research.commands.options import ResearchOptions
 
@@ -157,7 +118,59 @@ def run_research(parser: argparse.ArgumentParser, arguments: argparse.Namespace)
     )
 
 
-def _add_bundle(commands: Any, name: str, text: str) -> Any:
+def _add_verify(commands: Commands) -> None:
+    verify = _add_bundle(
+        commands, "verify", "check a bundle: every hash, quote, sentence, verdict and request, and who signed it"
+    )
+    verify.add_argument("--head", metavar="HASH", help="the trail hash that the research printed at its end")
+    verify.add_argument(
+        "--key", metavar="KEY|FILE", help="the public key of the expected author, who gets it from `stepwell doctor`"
+    )
+    verify.add_argument(
+        "--strict",
+        action="store_true",
+        help="also fail if something is unproven: who signed it or what it builds on, where its pages came from, that it has a report",
+    )
+    verify.add_argument("--seconds", metavar="N", type=float, help="give up after this many seconds (default: 120)")
+    verify.set_defaults(run=_run_verify)
+
+
+def _run_verify(arguments: argparse.Namespace) -> int:
+    from stepwell.research.commands import verify
+
+    options = {"head": arguments.head, "key": arguments.key, "strict": arguments.strict, "seconds": arguments.seconds}
+    return verify.run(arguments.bundle, **options)
+
+
+def _add_replay(commands: Commands) -> None:
+    replay = _add_bundle(commands, "replay", "run a research again from its bundle, without network, and compare the reports")
+    replay.set_defaults(run=_run_replay)
+
+
+def _run_replay(arguments: argparse.Namespace) -> int:
+    from stepwell.research.commands import replay
+
+    return replay.run(arguments.bundle)
+
+
+def _add_export(commands: Commands) -> None:
+    export = commands.add_parser(
+        "export", help="export a research as a document", description="Export a research as a document."
+    )
+    export.add_argument("what", metavar="THREAD|BUNDLE", help="the id of a research, or a bundle file")
+    add_url(export, "export from this server")
+    export.add_argument("--format", choices=FORMATS, help="the format (default: from the extension of --out, or md)")
+    export.add_argument("--out", metavar="FILE", type=Path, help="the file to write (default: standard output, for text)")
+    export.set_defaults(run=_run_export)
+
+
+def _run_export(arguments: argparse.Namespace) -> int:
+    from stepwell.research.commands import export
+
+    return export.run(arguments.what, form=arguments.format, out=arguments.out, url=arguments.url)
+
+
+def _add_bundle(commands: Commands, name: str, text: str) -> argparse.ArgumentParser:
     command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
     command.add_argument("bundle", metavar="BUNDLE", type=Path, help="a bundle file made by `stepwell research`")
     return command

@@ -25,8 +25,8 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError
 from langgraph_sdk.errors import NotFoundError as NotThereError
 
+from stepwell.addresses import DEFAULT_URL
 from stepwell.errors import ConfigurationError, RunError
-from stepwell.server.addresses import DEFAULT_URL
 from stepwell.settings import Settings
 from stepwell.terminal.dialogue.server_errors import as_sentences, is_uncertain, tell_of_outages
 from stepwell.terminal.dialogue.session import CLAIM_S, TERMINAL, OpenInterrupt, RunFailedError, StreamPart, read_part

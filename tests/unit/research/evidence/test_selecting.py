@@ -7,9 +7,9 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.injections import INJECTIONS
 
 from stepwell.demo.web import WorldPage, world_pages
-from stepwell.demo.web.injections import INJECTIONS
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.research.evidence.quotable import addresses_a_model, is_quotable, quotable
 from stepwell.research.evidence.selecting import says_the_same, select_quotes

@@ -6,7 +6,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware, TodoListMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 
-from stepwell.cli.chat.view import todos_of
+from stepwell.terminal.chat.view import todos_of
 from stepwell.terminal.dialogue.answers import answer_all
 from stepwell.terminal.dialogue.events import Called, Planned, Returned, Translator
 from stepwell.terminal.dialogue.graph_session import GraphSession

@@ -8,8 +8,8 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.injections import INJECTIONS
 
-from stepwell.demo.web.injections import INJECTIONS
 from stepwell.tools.web.fencing import fence
 
 FENCE = re.compile(r"\[(end of )?untrusted text ([0-9a-f]{16})\]")

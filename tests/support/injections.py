@@ -1,4 +1,4 @@
-"""Prompt injections in pages: the corpus for the fence, and for the trap pages of the world."""
+"""Prompt injections in pages: the corpus for the fence, and for the trap pages."""
 
 from __future__ import annotations
 

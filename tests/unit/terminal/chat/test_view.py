@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from stepwell.cli.chat.view import ChatView
+from stepwell.terminal.chat.view import ChatView
 from stepwell.terminal.dialogue.session import StreamPart
 from stepwell.terminal.dialogue.terminal import Terminal
 

@@ -6,7 +6,7 @@ later change in this folder.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +14,20 @@ from stepwell.backends import FilesystemBackend
 from stepwell.backends.folder_device import DeviceChange, FolderDevice
 from stepwell.terminal.dialogue.terminal import Terminal
 
-FOR_TUTOR = frozenset({"/hint", "/tell", "/skip", "/edit", "/withdraw", "/ground", "/objection", "/lint", "/export"})
-"""Slash commands that the tutor itself handles."""
-TUTOR_HELP = """/hint          get a hint, more explicit each time
-/tell          get the wording itself (or type "just tell me")
-/edit ID WORDS, /withdraw ID, /ground WORDS, /objection WORDS    change a clause, or add one
-/lint          list what a careful reader would mark
-/export FORM   export the whole argument: md, json, argdown, mermaid"""
 CHOICES = "[y]es, [n]o and why, [a]lways in this folder"
 _SHOWN_LINES = 30
-_KEPT_BY_CODE = ("/argument.json", "/log.md")
-"""Generated from seminar.md, whose diff is shown instead."""
 
 
 class FolderProject:
-    """Carries out what a run asks of the user's device, in one folder."""
+    """Carries out what a run asks of the user's device, in one folder. Shows no changes of `generated` files beside those of others."""
 
-    def __init__(self, folder: Path, terminal: Terminal, ask: Callable[[str], str] | None = None) -> None:
+    def __init__(
+        self, folder: Path, terminal: Terminal, ask: Callable[[str], str] | None = None, *, generated: Collection[str] = ()
+    ) -> None:
         self._device = FolderDevice(FilesystemBackend(root_dir=str(folder.resolve()), virtual_mode=True))
         self._terminal = terminal
         self._ask = ask or terminal.ask
+        self._generated = generated
         self._always = False
         self._name = folder.resolve().name or "project"
 
@@ -62,7 +56,7 @@ class FolderProject:
         if self._always:
             return True
         for change in changes:
-            if change.path not in _KEPT_BY_CODE or len(changes) == 1:
+            if change.path not in self._generated or len(changes) == 1:
                 self._terminal.line(_shorten(change.diff))
         while True:
             word, _, reason = self._ask(CHOICES).strip().partition(" ")

@@ -1,15 +1,21 @@
-"""Pages of `traps.example` and its neighbours that must do no harm: each is a fault that really occurs on the web."""
+"""Pages of `traps.example` and its neighbours that must do no harm: each is a fault that really occurs on the web.
+
+```
+with OfflineWorld(extra=trap_pages) as world: ...
+```
+"""
 
 from __future__ import annotations
 
 import gzip
 import zlib
+from urllib.parse import unquote, urlsplit
 
-from stepwell.demo.web.injections import INJECTIONS
+from tests.support.injections import INJECTIONS
+
 from stepwell.demo.web.rendering import html, pdf
-from stepwell.demo.web.serving import ServedResponse
+from stepwell.demo.web.serving import Received, ServedResponse
 
-TRAPS = "https://traps.example"
 _PNG = b"\x89PNG\r\n\x1a\n" + b"\x00\x00\x00\rIHDR" + b"\x00" * 64
 _GOOD = "https://bridges.example/"
 _TELLING = "This page tells a sentence long enough to be taken for an article about nothing in particular."
@@ -19,8 +25,17 @@ def redirect(location: str, status: int = 302) -> ServedResponse:
     return ServedResponse(status, None, b"", (("Location", location),))
 
 
-def robots_reply(host: str) -> ServedResponse:
-    """robots.txt of each host."""
+def trap_pages(request: Received) -> ServedResponse | None:
+    """The response of a trap; None if there is none at this URL."""
+    if request.host != "traps.example" and not request.host.startswith("robots-"):
+        return None
+    path = unquote(urlsplit(request.path).path)
+    if path == "/robots.txt":
+        return _robots(request.host)
+    return _redirecting(path) or _lying(path) or _heavy(path) or _speaking(path) or _plain(path)
+
+
+def _robots(host: str) -> ServedResponse | None:
     if host == "robots-broken.example":
         return ServedResponse(503, body=b"later")
     if host == "robots-moved.example":
@@ -33,16 +48,7 @@ def robots_reply(host: str) -> ServedResponse:
         "robots-closed.example": "User-agent: Stepwell/1.0\nDisallow: /\n\nUser-agent: *\nAllow: /\n",
         "robots-huge.example": "User-agent: *\nDisallow: /closed\n" + "# padding\n" * 200_000,
     }.get(host)
-    return (
-        ServedResponse(404, body=b"no such file")
-        if text is None
-        else ServedResponse(content_type="text/plain", body=text.encode())
-    )
-
-
-def trap_reply(path: str) -> ServedResponse | None:
-    """The response for a path of `traps.example`; None if there is no such trap."""
-    return _redirecting(path) or _lying(path) or _heavy(path) or _speaking(path) or _plain(path)
+    return None if text is None else ServedResponse(content_type="text/plain", body=text.encode())
 
 
 def _redirecting(path: str) -> ServedResponse | None:

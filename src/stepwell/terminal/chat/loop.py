@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any, Protocol
 
 from stepwell.answers.client_tools import is_device_request
-from stepwell.cli.chat.view import ChatView, files_of, last_answer, todos_of
 from stepwell.errors import StepwellError
+from stepwell.terminal.chat.view import ChatView, files_of, last_answer, todos_of
 from stepwell.terminal.dialogue.answers import Ask, answer_all
 from stepwell.terminal.dialogue.loop import Dialogue, NotStoppedError
 from stepwell.terminal.dialogue.session import Conversations, OpenInterrupt, Session, StreamPart
@@ -26,6 +26,7 @@ NO_DEVICE = (
     "The agent is waiting for files on your device. Start the chat with --project FOLDER to let it work in a folder here."
 )
 NOBODY = "The agent asks a question, but there is nobody to answer."
+SCRIPTED = "This is a scripted demonstration: real agent, real tools, every reply written beforehand."
 WELCOME = "Stepwell. Type a message; /help lists the commands, Ctrl-C stops a turn, Ctrl-D leaves."
 HELP = """/files         list the agent's files
 /files PATH    show a file

@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 
 from stepwell import create_deep_agent
-from stepwell.cli.chat.loop import Chat
+from stepwell.terminal.chat.loop import Chat
 from stepwell.terminal.dialogue.graph_session import GraphConversations
 from stepwell.terminal.dialogue.terminal import Terminal
 from stepwell.testing import ScriptedModel, call, fail, reply, say

@@ -1,0 +1,33 @@
+"""What a user asks of a chat with an agent in this process, and the model that follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class ChatOptions:
+    """The options of `stepwell chat`, for the function of `ChatApp.place`."""
+
+    model: str | None = None
+    once: str | None = None
+    """Send this one message instead of reading messages."""
+    demo: bool = False
+    """Play a script."""
+    ask_before: tuple[str, ...] = ()
+    """Tools that need the user's permission."""
+    project: Path | None = None
+    """The folder in which the agent may work."""
+
+
+def choose_model(model: str | None) -> Any:
+    """The requested or configured model; None if there is neither."""
+    from stepwell.models import model_from_environment, resolve_model
+    from stepwell.settings import Settings
+
+    settings = Settings.load()
+    if model is None and model_from_environment(settings) is None:
+        return None
+    return resolve_model(model, settings=settings)
