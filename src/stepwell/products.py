@@ -5,7 +5,7 @@ group `stepwell.products`, so that a package of somebody else can bring one too.
 pyproject.toml  [project.entry-points."stepwell.products"]  name = "package.product:PRODUCT"
 PRODUCT ─┬─ graphs, demos ─> the server's graphs          (`cli.compose`)
          ├─ tables ────────> the database                 (`database.tables.ProductTables`)
-         ├─ service ───────> open while a server is       (`server.services.ProductService`: gate, response hook)
+         ├─ service ───────> open while a server is       (`server.parts.ProductService`: gate, response hook)
          ├─ routes ────────> the server's routes          (a sequence of FastAPI routers)
          ├─ commands ──────> `stepwell NAME`              (`terminal.commands`: a function that adds parsers)
          └─ chats ─────────> `stepwell chat NAME`         (`cli.chat`)

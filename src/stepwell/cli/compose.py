@@ -40,7 +40,7 @@ from stepwell.server.assembly import open_services
 from stepwell.server.knowledge import KnowledgeAid
 from stepwell.server.model_loading import ModelLoading
 from stepwell.server.monitoring.metrics import Metrics
-from stepwell.server.services import Parts, Services
+from stepwell.server.parts import Parts, Services
 from stepwell.server.settings import ServerSettings
 from stepwell.settings import Settings
 from stepwell.terminal.database_place import PostgresPlace

@@ -15,6 +15,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from stepwell.errors import StepwellError
+from stepwell.products import payable_graphs
 from stepwell.settings import Settings
 from stepwell.terminal.own_command import spell_command
 

@@ -22,7 +22,7 @@ from stepwell.errors import PaymentError
 from stepwell.payments.gate import Cashier, with_session
 from stepwell.runs.starting import RunOrder
 from stepwell.server.login.principal import Principal
-from stepwell.server.services import Services
+from stepwell.server.parts import Services
 
 FUNDING_HEADER = "X-Stepwell-Funding-Id"
 CHANGE_HEADER = "X-Cashu"

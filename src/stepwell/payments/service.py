@@ -11,7 +11,7 @@ from stepwell.payments.configuration import Charging, load_charging
 from stepwell.payments.gate import Cashier, PaymentGate, open_cashier
 from stepwell.payments.in_band import CashuHeader
 from stepwell.payments.states import CHARGED
-from stepwell.server.services import OpenProduct, Parts, ProductService
+from stepwell.server.parts import OpenProduct, Parts, ProductService
 from stepwell.settings import Settings
 from stepwell.supervision import Supervisor
 

@@ -11,7 +11,7 @@ from stepwell.research.audit.apart import BundleChecker
 from stepwell.research.audit.signing import Signer, SigningKey
 from stepwell.research.gate import EvidenceGate
 from stepwell.research.graph.answers import ANSWERS
-from stepwell.server.services import OpenProduct, Parts, ProductService, Services
+from stepwell.server.parts import OpenProduct, Parts, ProductService, Services
 from stepwell.settings import Settings
 from stepwell.supervision import Supervisor
 

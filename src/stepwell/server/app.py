@@ -30,6 +30,7 @@ from stepwell.server.monitoring.metrics import CountRequests
 from stepwell.server.monitoring.request_log import RequestLog
 from stepwell.server.openapi import install_openapi
 from stepwell.server.page.serving import PageFiles, ServePage
+from stepwell.server.parts import Services
 from stepwell.server.problems import UnexpectedErrors, install_problems
 from stepwell.server.routes import (
     access,
@@ -49,7 +50,6 @@ from stepwell.server.routes import (
     thread_streams,
     threads,
 )
-from stepwell.server.services import Services
 from stepwell.server.settings import JwtSettings, OidcSettings, ServerSettings
 
 if TYPE_CHECKING:

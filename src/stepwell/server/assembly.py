@@ -21,7 +21,7 @@ from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine, EngineOptions
 from stepwell.runs.threads.operations import Threads
 from stepwell.server.monitoring.run_log import RunLog
-from stepwell.server.services import Parts, ProductService, Services
+from stepwell.server.parts import Parts, ProductService, Services
 from stepwell.server.settings import require_sign_in
 from stepwell.supervision import Duty, Supervisor, stop
 

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 from stepwell.errors import NotReadyError, StorageUnavailableError
-from stepwell.server.services import Services
+from stepwell.server.parts import Services
 
 _CHECK_S = 5.0
 

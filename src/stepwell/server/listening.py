@@ -34,7 +34,7 @@ from stepwell.server.limits.heads import BoundedHeads
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from stepwell.server.services import Services
+    from stepwell.server.parts import Services
 
 _RESPONSES_S = 2
 """Time for responses that are still being sent when the runs have been drained."""

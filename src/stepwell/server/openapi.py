@@ -18,10 +18,10 @@ from fastapi.openapi.utils import get_openapi
 
 from stepwell.answers.client_tools import CONTENTS, DeviceError, content_schema
 from stepwell.server.addresses import PUBLIC_PATHS
+from stepwell.server.parts import ProductService
 from stepwell.server.problems import MEDIA_TYPE
 from stepwell.server.run_headers import STARTS_RUN
 from stepwell.server.schemas.system import Problem
-from stepwell.server.services import ProductService
 
 DESCRIPTION = "Assistants, threads and runs: the API of LangGraph's SDKs. Errors are RFC 9457 problems."
 _WORDS = {

@@ -20,9 +20,9 @@ from starlette.responses import Response
 from stepwell.database.types import Run
 from stepwell.errors import InvalidRequestError, StorageUnavailableError
 from stepwell.server.login.principal import Principal
+from stepwell.server.parts import Services
 from stepwell.server.run_headers import Additions, late_headers, then_additions
 from stepwell.server.schemas.runs import RunCreate, run_wire
-from stepwell.server.services import Services
 from stepwell.server.sse import EventStream, Gone, PatientJson, frames
 from stepwell.state.wire import encode
 

@@ -9,7 +9,7 @@ import orjson
 from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
 
-from stepwell.server.services import Services
+from stepwell.server.parts import Services
 
 
 class JsonRequest(Request):

@@ -10,7 +10,7 @@ from fastapi import Depends, Request
 from stepwell.database.types import Run
 from stepwell.runs.starting import RunOrder
 from stepwell.server.login.principal import Principal
-from stepwell.server.services import RunAddition, Services
+from stepwell.server.parts import RunAddition, Services
 
 Additions = Sequence[RunAddition]
 

@@ -21,8 +21,8 @@ from starlette.routing import Route
 from stepwell.errors import NotReadyError, StorageUnavailableError
 from stepwell.server.health import check_readiness
 from stepwell.server.limits.heads import BoundedHeads
+from stepwell.server.parts import Services
 from stepwell.server.responses import json_response
-from stepwell.server.services import Services
 
 
 @asynccontextmanager

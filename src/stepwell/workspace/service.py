@@ -10,7 +10,7 @@ from stepwell.backends.objects.grants import NO_ROOTS, Grants, nothing_more
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.errors import ConfigurationError
 from stepwell.server.login.principal import Principal
-from stepwell.server.services import OpenProduct, Parts, ProductService
+from stepwell.server.parts import OpenProduct, Parts, ProductService
 from stepwell.settings import Settings
 from stepwell.supervision import Supervisor
 from stepwell.workspace.files.place import Workspace

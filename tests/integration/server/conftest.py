@@ -32,7 +32,7 @@ from stepwell.runs.graphs.sources import GraphSource
 from stepwell.server.app import create_app
 from stepwell.server.assembly import open_services
 from stepwell.server.model_loading import ModelLoading
-from stepwell.server.services import Parts, Services
+from stepwell.server.parts import Parts, Services
 from stepwell.server.settings import ServerSettings
 from stepwell.workspace.files.place import Workspace
 from stepwell.workspace.service import working_in

@@ -40,7 +40,7 @@ def client(static: Path) -> httpx.AsyncClient:
 def visit(folder: Path, *mints: str) -> httpx.AsyncClient:
     settings = ServerSettings()
     app = FastAPI(
-        middleware=[*limit_layers(settings), Middleware(ServePage, files=PageFiles(folder), asks_who=True, mints=mints)],
+        middleware=[*limit_layers(settings), Middleware(ServePage, files=PageFiles(folder), asks_who=True, hosts=mints)],
         docs_url=None,
         redoc_url=None,
     )

@@ -33,12 +33,12 @@ from stepwell.payments.http.wallet_schemas import (
 )
 from stepwell.payments.service import Payments
 from stepwell.server.login.principal import Principal
+from stepwell.server.parts import Services
 from stepwell.server.policy import policy
 from stepwell.server.request_keys import OnceKey
 from stepwell.server.responses import json_response
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import Limit, Offset
-from stepwell.server.services import Services
 
 if TYPE_CHECKING:
     from stepwell.payments.ledger.ledger import Session

@@ -40,12 +40,12 @@ from stepwell.research.http.evidence_schemas import (
 from stepwell.research.service import research_of
 from stepwell.server.limits.bodies import ZIP
 from stepwell.server.login.principal import Principal
+from stepwell.server.parts import Services
 from stepwell.server.policy import policy, stream_policy
 from stepwell.server.problems import problem
 from stepwell.server.responses import json_response
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import ThreadId
-from stepwell.server.services import Services
 
 router = APIRouter(tags=["Research"], route_class=JsonRoute)
 

@@ -17,7 +17,7 @@ from stepwell.database.types import Run, RunEvent
 from stepwell.errors import NotFoundError
 from stepwell.research.graph.facade import GRAPH, gather, translate
 from stepwell.server.login.principal import Principal
-from stepwell.server.services import Services
+from stepwell.server.parts import Services
 
 _LONGEST_CHAIN = 200
 

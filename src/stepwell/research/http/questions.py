@@ -21,12 +21,12 @@ from stepwell.research.http.following import events_of, messages, require_resear
 from stepwell.research.http.question_schemas import ResearchAnswer, ResearchQuestion
 from stepwell.runs.starting import RunOrder
 from stepwell.server.login.principal import Principal
+from stepwell.server.parts import Services
 from stepwell.server.policy import stream_policy
 from stepwell.server.request_keys import OnceKey
 from stepwell.server.responses import SSE, LastEventId, parse_last_event_id, run_headers
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import ThreadId
-from stepwell.server.services import Services
 from stepwell.server.sse import EventStream
 
 router = APIRouter(tags=["Research"], route_class=JsonRoute)

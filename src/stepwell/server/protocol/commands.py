@@ -32,10 +32,10 @@ from stepwell.errors import InterruptAnsweredError, InvalidRequestError, NotFoun
 from stepwell.runs.starting import RunOrder
 from stepwell.runs.streaming.modes import PROTOCOL
 from stepwell.server.login.principal import Principal
+from stepwell.server.parts import Services
 from stepwell.server.policy import authorize
 from stepwell.server.protocol.bodies import InputRespond, ListCheckpoints, RunStart, StateFork, StateGet, ThreadCommand
 from stepwell.server.schemas.config import RunConfig
-from stepwell.server.services import Services
 from stepwell.validation import describe_first_fault
 
 Json = dict[str, Any]

@@ -16,11 +16,11 @@ from stepwell.errors import NotFoundError, NotSignedInError
 from stepwell.server.login.api_keys import make_key
 from stepwell.server.login.authentication import Authenticator
 from stepwell.server.login.principal import Principal
+from stepwell.server.parts import Services
 from stepwell.server.policy import policy
 from stepwell.server.responses import json_response, nothing
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.access import KeyCreate, KeyResponse, Me, NewKeyResponse, key_wire
-from stepwell.server.services import Services
 
 router = APIRouter(tags=["Access"], route_class=JsonRoute)
 

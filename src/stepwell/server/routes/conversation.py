@@ -14,6 +14,7 @@ from starlette.responses import Response
 from stepwell.errors import InvalidRequestError
 from stepwell.models.window import context_window_of
 from stepwell.server.login.principal import Principal
+from stepwell.server.parts import Services
 from stepwell.server.policy import policy
 from stepwell.server.responses import json_response, note_shown
 from stepwell.server.routing import Given, JsonRoute
@@ -29,7 +30,6 @@ from stepwell.server.schemas.conversation import (
     waiting_wire,
 )
 from stepwell.server.schemas.fields import MAX_PAGE, ThreadId, Uuid
-from stepwell.server.services import Services
 
 router = APIRouter(tags=["Threads"], route_class=JsonRoute)
 

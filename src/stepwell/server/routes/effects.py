@@ -9,12 +9,12 @@ from starlette.responses import Response
 
 from stepwell.database.records.types import EffectFilter, Page
 from stepwell.server.login.principal import Principal
+from stepwell.server.parts import Services
 from stepwell.server.policy import policy
 from stepwell.server.responses import json_response
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.effects import EffectResponse, EffectSettle
 from stepwell.server.schemas.fields import Limit, Offset, Uuid
-from stepwell.server.services import Services
 
 router = APIRouter(tags=["Effects"], route_class=JsonRoute)
 

@@ -10,11 +10,11 @@ from starlette.responses import Response
 from stepwell.errors import NotFoundError
 from stepwell.server.knowledge import KnowledgeAid
 from stepwell.server.login.principal import Principal
+from stepwell.server.parts import Services
 from stepwell.server.policy import policy
 from stepwell.server.responses import json_response
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.knowledge import EmbedderResponse, PageRequest, PageText, describe_embedder, page_wire
-from stepwell.server.services import Services
 
 router = APIRouter(tags=["Knowledge"], route_class=JsonRoute)
 

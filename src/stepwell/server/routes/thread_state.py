@@ -11,6 +11,7 @@ from starlette.responses import Response
 from stepwell.database.documents.book import GrowingText
 from stepwell.runs.threads.snapshots import ShowValues
 from stepwell.server.login.principal import Principal
+from stepwell.server.parts import Services
 from stepwell.server.policy import policy, stream_policy
 from stepwell.server.responses import SSE, LastEventId, json_response, note_shown, parse_last_event_id
 from stepwell.server.routing import Given, JsonRoute
@@ -26,7 +27,6 @@ from stepwell.server.schemas.state import (
     select_state,
 )
 from stepwell.server.schemas.threads import ThreadResponse, thread_wire
-from stepwell.server.services import Services
 from stepwell.server.sse import EventStream, frames
 from stepwell.state.wire import plain
 

@@ -24,10 +24,10 @@ from stepwell.backends.objects.grants import OpenedRoot
 from stepwell.backends.whole_files import Base, FileFacts, check_folder, check_path
 from stepwell.errors import InvalidRequestError, NotFoundError, VersionConflictError
 from stepwell.server.login.principal import Principal
+from stepwell.server.parts import Services
 from stepwell.server.policy import policy
 from stepwell.server.responses import json_response, nothing
 from stepwell.server.routing import Given, JsonRoute
-from stepwell.server.services import Services
 from stepwell.workspace.files.place import Workspace, make_cursor, read_cursor
 from stepwell.workspace.files.uploads import LASTS, MAX_PART_BYTES, MAX_PARTS
 from stepwell.workspace.http.file_schemas import (
