@@ -23,4 +23,5 @@ def __getattr__(name: str) -> Any:  # for `cli.compose`, until it reads the prod
 
 
 def _demos() -> dict[str, Demo]:
-    return {name: demo for product in installed_products() for name, demo in product.demos.items()}
+    """Research first, as everywhere on the screen."""
+    return {name: demo for product in reversed(installed_products()) for name, demo in product.demos.items()}
