@@ -22,8 +22,8 @@ from langchain_core.callbacks import BaseCallbackHandler
 
 from benchmarks.bench import Bench, Row
 from stepwell import CashuPaymentMiddleware, create_deep_agent
-from stepwell.payments.ledger.database import DatabaseLedger
 from stepwell.database.sqlite.database import Database
+from stepwell.payments.ledger.database import DatabaseLedger
 from stepwell.payments.meter import WalletMeter
 from stepwell.payments.pricing import FlatPrice
 from stepwell.payments.wallet.wallet import Wallet

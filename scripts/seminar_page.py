@@ -12,10 +12,10 @@ from tempfile import TemporaryDirectory
 
 from langgraph.checkpoint.memory import InMemorySaver
 
+from stepwell.terminal.dialogue.terminal import Terminal
 from stepwell.tutor.agent import build
 from stepwell.tutor.chat import play_person
 from stepwell.tutor.demo import PERSON, REQUEST, build_demo_tutor
-from stepwell.terminal.dialogue.terminal import Terminal
 
 PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "a-seminar.md"
 

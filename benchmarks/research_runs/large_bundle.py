@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from stepwell.demo.web import world_pages
 from stepwell.research.audit.bundle import write_bundle
 from stepwell.research.audit.evidence import Quote, Source
 from stepwell.research.audit.exchanges.recording import Outgoing, RecordedReply, Recorder
@@ -13,7 +14,6 @@ from stepwell.research.audit.trail import NewEntry
 from stepwell.research.audit.verdicts import verdict
 from stepwell.research.audit.writing.draft import read_draft
 from stepwell.research.audit.writing.report import write_report
-from stepwell.demo.web import world_pages
 
 _FILLER = "Nothing in this paragraph is ever quoted, and it makes the page as long as pages are. " * 12
 _QUOTES = 5

@@ -19,20 +19,20 @@ from langgraph.types import Command
 
 from benchmarks.research_runs.claims import Known, Written, report_of, write_claims
 from benchmarks.research_runs.scoring import score
-from stepwell.research.graph.graph import build_graph
-from stepwell.research.graph.replaying import replay_bundle
+from stepwell.demo.web import OfflineWorld
+from stepwell.models.embedding.lexical import LexicalEmbedder
+from stepwell.models.routing import ModelRoutes
 from stepwell.research.audit.bundle import write_bundle
 from stepwell.research.audit.exchanges.recording import count_requests
 from stepwell.research.audit.verify import verify_bundle
 from stepwell.research.evidence.equipment import Equipment, make_equipment
 from stepwell.research.evidence.policy.file import parse_policy
 from stepwell.research.evidence.policy.rules import Limits
-from stepwell.models.embedding.lexical import LexicalEmbedder
-from stepwell.models.routing import ModelRoutes
+from stepwell.research.graph.graph import build_graph
+from stepwell.research.graph.replaying import replay_bundle
 from stepwell.runs.graphs.binding import allowed_classes, bind
 from stepwell.settings import Settings
 from stepwell.testing import Asked, ScriptedModel
-from stepwell.demo.web import OfflineWorld
 from stepwell.tools.web.search.choice import search_chain
 
 _SHOWN = re.compile(r"^(e\d+) \([^\n]*?\): (.+)$", re.MULTILINE)

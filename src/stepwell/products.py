@@ -65,6 +65,8 @@ class Product:
 
     name: str
     """The name of its entry point."""
+    last: bool = False
+    """Its graphs are listed after all others."""
     graphs: Mapping[str, str] = field(default_factory=dict)
     """Graph name -> the place of the function that builds it."""
     payable: Collection[str] = ()
@@ -89,13 +91,13 @@ def load_place(place: str) -> Any:
 
 @cache
 def installed_products() -> tuple[Product, ...]:
-    """All installed products, ours first, then by name.
+    """All installed products by name, ours first, and those last that want to be.
 
     Raises:
         ConfigurationError: A product cannot be loaded, or two bring the same name or graph.
     """
     found = sorted(entry_points(group=GROUP), key=lambda entry: (not entry.value.startswith("stepwell."), entry.name))
-    return check_products(tuple(_load(entry) for entry in found))
+    return check_products(tuple(sorted((_load(entry) for entry in found), key=lambda product: product.last)))
 
 
 def payable_graphs() -> tuple[str, ...]:

@@ -19,7 +19,7 @@ STEPS = (12, 18, 24, 100, 1000)
 """The short ones find patterns that double their time with each character, before they take an hour."""
 
 # Patterns that only ever see so many characters, because the code cuts the text first.
-BOUNDED = {"audit.sentences._LAST_WORD": 24}
+BOUNDED = {"research.audit.sentences._LAST_WORD": 24}
 # Patterns that are put together when they are used. Each says there why it is harmless.
 MADE = {"research/audit/facts/directions.py", "tools/web/documents/visible.py"}
 

@@ -6,6 +6,7 @@ from stepwell.products import Demo, Product
 
 PRODUCT = Product(
     "demo",
+    last=True,
     graphs={"simple_agent": "stepwell.demo.simple:make_graph"},
     payable=("simple_agent",),
     demos={

@@ -18,7 +18,7 @@ from stepwell.tutor.state import DeeptutorState
 
 from .seminars import Tutor, results_of, tutor_with
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 THESIS = "Cities should close their centres to private cars."
 MODEL_VARIABLES = ("STEPWELL_MODEL", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OLLAMA_MODEL_NAME", "STEPWELL_LOCAL_MODEL")
 
