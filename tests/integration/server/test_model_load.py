@@ -82,4 +82,4 @@ async def test_without_the_extra_the_last_frame_says_how_to_get_it(server: Serve
 def _with_loading(server: Server, loading: ModelLoading) -> object:
     from dataclasses import replace
 
-    return replace(server.services, model_loading=loading)
+    return replace(server.services, parts=replace(server.services.parts, model_loading=loading))
