@@ -8,7 +8,7 @@ JSON is held as Python values here; the database decides how to store it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
@@ -75,8 +75,29 @@ class Thread:
     error: Json | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class RunFields:
+    """What an order for a run and the request that is stored have in common, with LangGraph's meaning."""
+
+    input: Any = None
+    command: Json | None = None
+    config: Json = field(default_factory=dict)
+    context: Json | None = None
+    checkpoint: Json | None = None
+    stream_modes: Sequence[str] = ("values",)
+    stream_subgraphs: bool = False
+    interrupt_before: Sequence[str] | Literal["*"] = ()
+    interrupt_after: Sequence[str] | Literal["*"] = ()
+    durability: Durability = "sync"
+    webhook: str | None = None
+
+    def shared(self) -> dict[str, Any]:
+        """These fields by name."""
+        return {each.name: getattr(self, each.name) for each in fields(RunFields)}
+
+
 @dataclass(frozen=True)
-class RunRequest:
+class RunRequest(RunFields):
     """What a run was asked to do: everything needed to drive it, and to drive it again after a crash.
 
     `resume` is always a map of interrupt id to answer; bare answers were converted when the run was admitted.
@@ -85,18 +106,7 @@ class RunRequest:
 
     assistant_id: str
     graph_id: str
-    input: Any = None
     resume: Json | None = None
-    command: Json | None = None
-    config: Json = field(default_factory=dict)
-    context: Json | None = None
-    checkpoint: Json | None = None
-    stream_modes: tuple[str, ...] = ("values",)
-    stream_subgraphs: bool = False
-    interrupt_before: tuple[str, ...] | Literal["*"] = ()
-    interrupt_after: tuple[str, ...] | Literal["*"] = ()
-    durability: Durability = "sync"
-    webhook: str | None = None
     delete_thread_after: bool = False
     """A stateless run: its thread is deleted when it ends."""
     cancel_on_disconnect: bool = False

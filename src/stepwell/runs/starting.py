@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from stepwell.answers import AnswerShapes
 from stepwell.database.queue.types import Admission
-from stepwell.database.types import Assistant, BareAnswer, Durability, MultitaskStrategy, PendingInterrupt, Run, RunRequest
+from stepwell.database.types import Assistant, BareAnswer, MultitaskStrategy, PendingInterrupt, Run, RunFields, RunRequest
 from stepwell.errors import AnswerShapeError, InvalidRequestError
 from stepwell.runs.run_config import USER_PREFIX
 
@@ -26,29 +26,18 @@ _INTERRUPT_ID = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
-class RunOrder:
+class RunOrder(RunFields):
     """A request for a run, field by field as LangGraph's clients send it. `thread_id=None` asks for a stateless run."""
 
     assistant_id: str
     thread_id: str | None = None
-    input: Any = None
-    command: Mapping[str, Any] | None = None
-    config: Mapping[str, Any] = field(default_factory=dict)
-    context: Mapping[str, Any] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    checkpoint: Mapping[str, Any] | None = None
     checkpoint_id: str | None = None
-    stream_modes: Sequence[str] = ("values",)
-    stream_subgraphs: bool = False
-    interrupt_before: Sequence[str] | Literal["*"] = ()
-    interrupt_after: Sequence[str] | Literal["*"] = ()
-    durability: Durability = "sync"
     multitask_strategy: MultitaskStrategy = "enqueue"
     if_not_exists: Literal["create", "reject"] = "reject"
     on_completion: Literal["delete", "keep"] = "delete"
     on_disconnect: Literal["cancel", "continue"] = "continue"
     after_seconds: float = 0
-    webhook: str | None = None
 
 
 @dataclass(frozen=True)
@@ -144,23 +133,21 @@ def _request(
     order: RunOrder, assistant: Assistant, command: Mapping[str, Any], checkpoint: Mapping[str, Any] | None, *, stateless: bool
 ) -> RunRequest:
     context = _context(order, assistant)
-    return RunRequest(
-        assistant_id=assistant.assistant_id,
-        graph_id=assistant.graph_id,
+    changed: dict[str, Any] = {
         # With a checkpoint, an empty input means: run from there again.
-        input=None if checkpoint and not order.input else order.input,
-        command={key: value for key, value in command.items() if value is not None} or None,
-        config=_merge_config(assistant.config, order.config, context or {}),
-        context=context,
-        checkpoint=checkpoint,
-        stream_modes=tuple(dict.fromkeys(order.stream_modes)),
-        stream_subgraphs=order.stream_subgraphs,
-        interrupt_before="*" if order.interrupt_before == "*" else tuple(order.interrupt_before),
-        interrupt_after="*" if order.interrupt_after == "*" else tuple(order.interrupt_after),
-        durability=order.durability,
-        webhook=order.webhook,
+        "input": None if checkpoint and not order.input else order.input,
+        "command": {key: value for key, value in command.items() if value is not None} or None,
+        "config": _merge_config(assistant.config, order.config, context or {}),
+        "context": context,
+        "checkpoint": checkpoint,
+        "stream_modes": tuple(dict.fromkeys(order.stream_modes)),
+    }
+    return RunRequest(
+        assistant.assistant_id,
+        assistant.graph_id,
         delete_thread_after=stateless and order.on_completion == "delete",
         cancel_on_disconnect=order.on_disconnect == "cancel",
+        **{**order.shared(), **changed},
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -149,30 +150,22 @@ def _public(config: Mapping[str, Any]) -> dict[str, Any]:
     return {**rest, "configurable": configurable} if configurable else rest
 
 
+_SAME_IN_ORDER = tuple(each.name for each in fields(RunOrder) if each.name in RunCreate.model_fields)
+
+
 def run_order_of(body: RunCreate, thread_id: str | None) -> RunOrder:
     """The order on a thread, or on none. `null` and a missing field are the same: the engine's default."""
-    modes = [body.stream_mode] if isinstance(body.stream_mode, str) else body.stream_mode
-    return RunOrder(
-        assistant_id=body.assistant_id,
-        thread_id=thread_id,
-        input=_input(body),
-        command=_command(body.command) if body.command else None,
-        config=body.config.given() if body.config else {},
-        context=body.context,
-        metadata=body.metadata or {},
-        checkpoint=checkpoint_of(body.checkpoint, body.checkpoint_id),
-        stream_modes=modes or RunOrder.stream_modes,
-        stream_subgraphs=body.stream_subgraphs or False,
-        interrupt_before=body.interrupt_before or (),
-        interrupt_after=body.interrupt_after or (),
-        durability=_durability(body) or RunOrder.durability,
-        multitask_strategy=body.multitask_strategy or RunOrder.multitask_strategy,
-        if_not_exists=body.if_not_exists or RunOrder.if_not_exists,
-        on_completion=body.on_completion or RunOrder.on_completion,
-        on_disconnect=body.on_disconnect or RunOrder.on_disconnect,
-        after_seconds=body.after_seconds or 0,
-        webhook=body.webhook,
-    )
+    changed = {
+        "input": _input(body),
+        "command": _command(body.command) if body.command else None,
+        "config": body.config.given() if body.config else None,
+        "checkpoint": checkpoint_of(body.checkpoint, body.checkpoint_id),
+        "checkpoint_id": None,
+        "stream_modes": [body.stream_mode] if isinstance(body.stream_mode, str) else body.stream_mode or None,
+        "durability": _durability(body),
+    }
+    given = {**{name: getattr(body, name) for name in _SAME_IN_ORDER}, **changed}
+    return RunOrder(thread_id=thread_id, **{name: value for name, value in given.items() if value is not None})
 
 
 def _input(body: RunCreate) -> Any:
