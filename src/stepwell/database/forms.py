@@ -126,13 +126,15 @@ def warn_of_uninstalled(forms: Forms) -> None:
 
 def refuse_same_names(engine: Engine, forms: Forms, there: Collection[str]) -> None:
     """Raise `ConfigurationError` if a product would bring a table whose name is taken. `there`: the tables and views of the database."""
-    owners = {name: "stepwell" for step in platform_migrations(engine) for name in step.creates()}
+    ours = {"stepwell_form"}.union(*(step.creates() for step in platform_migrations(engine)))
+    owners = dict.fromkeys(ours, "Stepwell itself")
     for tables in installed_tables():
+        this = f"the product '{tables.product}'"
         names = {name for step in product_migrations(tables, engine) for name in step.creates()}
         for name in sorted(names):
-            if (owner := owners.setdefault(name, tables.product)) != tables.product:
+            if (owner := owners.setdefault(name, this)) != this:
                 raise ConfigurationError(
-                    f"'{owner}' and the product '{tables.product}' both bring a table '{name}'. Nothing was changed. Uninstall the product."
+                    f"A table '{name}' is brought both by {owner} and by {this}. Nothing was changed. Uninstall the product."
                 )
         if tables.product not in forms.products and (taken := sorted(names & set(there))):
             raise ConfigurationError(

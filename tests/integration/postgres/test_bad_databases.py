@@ -314,8 +314,9 @@ def test_tables_of_a_product_that_is_gone_stay(place: Place, empty: str, newer: 
 @pytest.mark.parametrize(
     ("sql", "told"),
     [
-        ("CREATE TABLE IF NOT EXISTS threads (x BIGINT);", "'stepwell' and the product 'notes' both bring a table 'threads'"),
-        ("CREATE TABLE trail (x BIGINT);", "'research' and the product 'notes' both bring a table 'trail'"),
+        ("CREATE TABLE threads (x BIGINT);", "'threads' is brought both by Stepwell itself and by the product 'notes'"),
+        ("CREATE TABLE IF NOT EXISTS stepwell_form (x BIGINT);", "'stepwell_form' is brought both by Stepwell itself and by"),
+        ("CREATE TABLE trail (x BIGINT);", "'trail' is brought both by the product 'research' and by the product 'notes'"),
     ],
 )
 def test_a_product_with_a_name_that_is_taken_is_refused(place: Place, empty: str, sql: str, told: str, is_new: bool) -> None:

@@ -122,14 +122,14 @@ def test_tables_of_a_product_that_is_gone_stay(path: Path, first: Path, second: 
 @pytest.mark.parametrize(
     ("sql", "told"),
     [
-        ("CREATE TABLE threads (x TEXT);", "'stepwell' and the product 'notes' both bring a table 'threads'"),
+        ("CREATE TABLE threads (x TEXT);", "'threads' is brought both by Stepwell itself and by the product 'notes'"),
         (
             "create table if not exists Evidence (x TEXT);",
-            "'research' and the product 'notes' both bring a table 'evidence'",
+            "'evidence' is brought both by the product 'research' and by the product 'notes'",
         ),
         (
             'CREATE VIEW "payment_entries" AS SELECT 1;',
-            "'payments' and the product 'notes' both bring a table 'payment_entries'",
+            "'payment_entries' is brought both by the product 'payments' and by the product 'notes'",
         ),
     ],
 )
@@ -148,7 +148,7 @@ def test_a_name_that_is_taken_is_refused_with_both_who_want_it(path: Path, tmp_p
 def test_two_products_of_somebody_else_with_one_table_are_refused(path: Path, tmp_path: Path, first: Path) -> None:
     with (
         installed(first, write_product(tmp_path, "other", [NOTES])),
-        pytest.raises(ConfigurationError, match="'notes' and the product 'other' both bring a table 'notes'"),
+        pytest.raises(ConfigurationError, match="'notes' is brought both by the product 'notes' and by the product 'other'"),
     ):
         Database(path)
 

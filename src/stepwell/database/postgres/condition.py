@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 
 from stepwell.database.condition import Condition, count_contents
+from stepwell.database.forms import refuse_older
 from stepwell.database.postgres.connection import connect
 from stepwell.database.postgres.in_use import count_users
 from stepwell.database.postgres.migrate import find_missing, require_known
@@ -16,6 +17,7 @@ def inspect_postgres(url: str) -> Condition:
     with reaching(url), closing(connect(url)) as connection:
         connection.control("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         forms, users = require_known(connection), count_users(connection)
+        refuse_older(forms.platform)
         return Condition(
             form=forms.platform,
             missing=tuple(find_missing(forms)),

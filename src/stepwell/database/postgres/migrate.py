@@ -71,9 +71,8 @@ class NewerFormError(psycopg.OperationalError):
 
 
 def require_known(connection: PostgresConnection) -> Forms:
-    """The database's forms. Raises `NewerFormError` if this version must not write here, and `ConfigurationError` if no later one can."""
+    """The database's forms. Raises `NewerFormError` if this version must not write here."""
     forms, newest = forms_of(connection), migrations()[-1].number
-    refuse_older(forms.platform)
     if forms.platform > newest:
         raise NewerFormError(
             f"it has form {forms.platform}, and this version of Stepwell knows forms up to {newest}; use the newer Stepwell that wrote it, "
@@ -94,6 +93,7 @@ def find_missing(forms: Forms) -> list[Migration]:
 def migrate(connection: PostgresConnection, *, upgrade: bool = True, is_meant: bool = True) -> list[Migration]:
     """Apply all missing migrations or none. Returns those applied. Without `upgrade` only an empty database gets its tables."""
     forms = require_known(connection)
+    refuse_older(forms.platform)
     warn_of_uninstalled(forms)
     missing = find_missing(forms)
     if not missing:
@@ -128,6 +128,7 @@ def apply_missing(connection: PostgresConnection, *, is_meant: bool = True) -> l
     connection.control("SET LOCAL lock_timeout = 0")  # another process's upgrade may take long
     connection.execute("SELECT pg_advisory_xact_lock(?)", (_LOCK,))
     forms = require_known(connection)
+    refuse_older(forms.platform)
     missing = find_missing(forms)
     if not missing:
         return missing
