@@ -27,6 +27,7 @@ from typing import Any
 from stepwell.errors import ConfigurationError
 
 GROUP = "stepwell.products"
+_OURS = "stepwell."
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,14 @@ def installed_products() -> tuple[Product, ...]:
     """All installed products by name, ours first, and those last that want to be.
 
     Raises:
-        ConfigurationError: A product cannot be loaded, or two bring the same name or graph.
+        ConfigurationError: A product cannot be loaded, two bring the same name or graph, or ours are missing.
     """
-    found = sorted(entry_points(group=GROUP), key=lambda entry: (not entry.value.startswith("stepwell."), entry.name))
+    found = sorted(entry_points(group=GROUP), key=lambda entry: (not entry.value.startswith(_OURS), entry.name))
+    if not found or not found[0].value.startswith(_OURS):
+        raise ConfigurationError(
+            "Stepwell's own products are not installed: its package was installed by an older version, or not at all. Install it again, "
+            "for instance with `pip install -e .` in its folder."
+        )
     return check_products(tuple(sorted((_load(entry) for entry in found), key=lambda product: product.last)))
 
 
