@@ -15,7 +15,7 @@ def stepwell(*arguments: str, cwd: Path, typed: str = "", **variables: str) -> s
     """Run the command line in an empty folder, with an environment that configures no model."""
     command = [sys.executable, "-m", "stepwell", *arguments]
     return subprocess.run(
-        command, cwd=cwd, input=typed, env=environment(**variables), capture_output=True, text=True, timeout=120
+        command, cwd=cwd, input=typed, env=environment(**variables), capture_output=True, text=True, timeout=600
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -103,11 +104,10 @@ graph = StateGraph(State).add_node("stop", stop).add_edge(START, "stop").compile
 def test_a_worker_counts_the_lines_that_its_log_has_lost(postgres_url: str, tmp_path: Path):
     with working(tmp_path, postgres_url, "--graphs", str(GRAPHS), "--metrics-port", "0") as said:
         deadline = time.monotonic() + PATIENCE_S
-        while "Metrics at " not in said.read_text():
+        while not (address := re.search(r"Metrics at (http\S+)\s", said.read_text())):  # the whole line
             assert time.monotonic() < deadline, said.read_text()
             time.sleep(0.05)
-        address = said.read_text().partition("Metrics at ")[2].split()[0]
-        with urllib.request.urlopen(address, timeout=PATIENCE_S) as answer:
+        with urllib.request.urlopen(address[1], timeout=PATIENCE_S) as answer:
             assert "stepwell_log_lines_lost 0.0" in answer.read().decode()
 
 
