@@ -11,7 +11,7 @@ PRODUCT ─┬─ graphs, demos ─> the server's graphs          (`cli.compose`
          └─ chats ─────────> `stepwell chat NAME`         (`cli.chat`)
 ```
 A description names places, `module:attribute` as in langgraph.json, and does not import them: `stepwell --help` loads no graph and no web
-framework.
+framework. How to write one: docs/how-to/write-a-product.md.
 """
 
 from __future__ import annotations
