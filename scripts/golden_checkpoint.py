@@ -59,7 +59,7 @@ async def pay(database: SqlDatabase) -> None:
     """100 sats for a thread, of which a call has taken 10."""
     ledger, mint = DatabaseLedger(database), MemoryMint()
     wallet = Wallet(ledger, [mint], bytes(32), pause_s=0)
-    session_id = (await wallet.fund(OWNER, mint.issue(100))).session_id
+    session_id = (await wallet.fund(OWNER, mint.issue_token(100))).session_id
     await ledger.attach(session_id, THREADS["plain"])
     await wallet.settle(await wallet.reserve(OWNER, session_id, "golden-call", 10), 10)
     await wallet.confirm(session_id)

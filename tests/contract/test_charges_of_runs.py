@@ -37,7 +37,7 @@ async def persistence(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIt
 async def session(persistence: Persistence) -> Session:
     mint = MemoryMint()
     wallet = Wallet(DatabaseLedger(persistence.database, persistence.clock), [mint], bytes(32), pause_s=0)
-    funding = await wallet.fund(OWNER, mint.issue(100))
+    funding = await wallet.fund(OWNER, mint.issue_token(100))
     await wallet.release(await wallet.reserve(OWNER, funding.session_id, "first", 1))
     return await wallet.session(OWNER, funding.session_id)
 

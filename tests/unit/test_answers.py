@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.func import entrypoint
+from langgraph.types import Command
 
-from stepwell.answers import AnswerShapes, mark_schema
+from stepwell.answers import AnswerShapes, ask_again, mark_schema
 from stepwell.answers.asking import ANSWER_KIND
 from stepwell.answers.clarification import clarification_schema
 from stepwell.answers.client_tools import CONTENTS, client_tools_schema
@@ -78,3 +81,17 @@ def test_a_question_without_our_mark_takes_any_answer(kind: str, question: dict[
     asked = {**question, "action_requests": []} if kind == "action_requests" else {**question, "type": kind}
     for schema in (None, {}, {ANSWER_KIND: "another"}):
         AnswerShapes().require("q", asked, answer, schema)
+
+
+def test_a_question_is_asked_again_until_its_answer_can_be_read() -> None:
+    question = {"type": "how_many"}
+
+    @entrypoint(checkpointer=InMemorySaver())
+    def graph(_: Any) -> int:
+        return ask_again(question, int, lambda error: f"{type(error).__name__}: send a number.", {})
+
+    thread = {"configurable": {"thread_id": "t"}}
+    asked = [graph.invoke("go", thread), *(graph.invoke(Command(resume=answer), thread) for answer in ("many", "lots"))]
+    again = {**question, "problem": "ValueError: send a number."}
+    assert [each["__interrupt__"][0].value for each in asked] == [question, again, again]
+    assert graph.invoke(Command(resume="3"), thread) == 3

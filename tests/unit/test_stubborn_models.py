@@ -167,7 +167,7 @@ async def test_what_rules_of_ours_refused_is_not_charged_and_the_rest_is(name: s
     options: Any = {"payment": payment} if name == "tutor" else {"middleware": [payment]}
     model = stubborn(behaviour, product)
     graph = product.build(model, checkpointer=InMemorySaver(), **options)
-    session_id = (await wallet.fund("alice", mint.issue(1000))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(1000))).session_id
     config: Any = {"configurable": {"thread_id": "1", "funding_id": session_id}}
     final = await graph.ainvoke({"messages": [("user", "Help me with my argument about cars in cities")]}, config)
     session = await wallet.session("alice", session_id)
@@ -196,7 +196,7 @@ async def test_a_refused_state_change_costs_the_tutors_user_nothing():
     payment = CashuPaymentMiddleware(WalletMeter(wallet, FlatPrice(PRICE)), owner="alice")
     model = ScriptedModel.answering(lambda asked: call("set_phase", phase="define"))
     tutor = build_tutor(model, payment=payment, checkpointer=InMemorySaver())
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     config: Any = {"configurable": {"thread_id": "1", "funding_id": session_id}}
     paused = await tutor.ainvoke({"messages": [("user", "Help me with my argument")]}, config)
     assert paused["__interrupt__"][0].value["question"].startswith("Frame: what question")

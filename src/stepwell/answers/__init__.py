@@ -1,11 +1,11 @@
 """What an answer to an interrupt must look like: one rule per kind of question, in one table (`shapes`).
 
-`approvals`, `clarification`, `client_tools` and `payment` are the kinds that the library asks; `asking` asks, and rejects an invalid
-answer.
+`approvals`, `clarification`, `client_tools` and `payment` are the kinds that the library asks; `asking` asks until the answer
+fits.
 """
 
 from stepwell.answers.approvals import approvals_fault, approvals_schema
-from stepwell.answers.asking import FindFault, ask, mark_schema
+from stepwell.answers.asking import FindFault, ask, ask_again, mark_schema
 from stepwell.answers.shapes import AnswerShapes
 
-__all__ = ["AnswerShapes", "FindFault", "approvals_fault", "approvals_schema", "ask", "mark_schema"]
+__all__ = ["AnswerShapes", "FindFault", "approvals_fault", "approvals_schema", "ask", "ask_again", "mark_schema"]

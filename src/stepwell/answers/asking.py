@@ -1,4 +1,5 @@
-"""Asks a question whose answer is checked before LangGraph stores it.
+"""Asks a question until there is an answer that fits. `ask` checks an answer before LangGraph stores it, and rejects an invalid one;
+`ask_again` takes any answer, and if it cannot be read asks anew, with what was wrong.
 
 LangGraph stores any answer to an `interrupt()`; if the node fails on it, it fails again whenever the thread is resumed. Here the
 interrupt carries the shape of its answer: LangGraph checks an answer first, lets calls that were answered at the same time finish, and
@@ -14,7 +15,7 @@ Rule to keep: an error says what is wrong and what to send instead, and never re
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from langgraph.config import get_config
 from langgraph.errors import is_invalid_resume
@@ -24,6 +25,7 @@ from pydantic import PlainValidator, ValidationError, WithJsonSchema
 from stepwell.errors import AnswerShapeError
 
 Json = Mapping[str, Any]
+Answer = TypeVar("Answer")
 FindFault = Callable[[Json, Any], str | None]
 """Takes question and answer; returns what is wrong with the answer, as a sentence, or None."""
 
@@ -58,8 +60,20 @@ def ask(question: Json, find_fault: FindFault, schema: Json) -> Any:
         raise _refusal(error) from error
 
 
+def ask_again(question: Json, read: Callable[[Any], Answer], describe: Callable[[ValueError], str], schema: Json) -> Answer:
+    """The answer as `read` returns it. For a `ValueError` of `read`, the question is asked anew, and its `problem` is what `describe`
+    says about it."""
+    asked = question
+    while True:
+        answer = interrupt(asked, response_schema=mark_schema(asked, schema))
+        try:
+            return read(answer)
+        except ValueError as error:
+            asked = {**question, "problem": describe(error)}
+
+
 def mark_schema(question: Json, schema: Json) -> dict[str, Any]:
-    """The schema of one of our questions. Code that would rather ask again than reject an answer passes it to `interrupt()` itself."""
+    """The schema of one of our questions."""
     return {**schema, ANSWER_KIND: kind_of(question)}
 
 

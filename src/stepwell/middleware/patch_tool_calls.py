@@ -5,7 +5,7 @@
 | a run stopped between a call and its result | closes the call with an error before the model sees it; stored after the call |
 | a model gave two calls the same id, or no id | gives them unique ids before they are stored |
 | a tool raised | its error becomes the result; what `control_flow` names (a pause, a lost database) passes through |
-| middleware around it has a bug | fails the run (`middleware_faults`) |
+| middleware around it has a bug | fails the run |
 | a call carries more than `max_argument_chars` | does not run it; the result says why |
 """
 
@@ -14,21 +14,25 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from traceback import walk_tb
+from types import CodeType
 from typing import Any, Literal
 
 from langchain.agents.middleware.types import ModelResponse
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, ToolException
+from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from stepwell.control_flow import let_pass
-from stepwell.errors import StepwellError
-from stepwell.middleware.middleware_faults import middleware_fault
+from stepwell.errors import MiddlewareError, StepwellError
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 from stepwell.secrets.errors import words_of
 from stepwell.state.prefix_memory import PrefixMemory
 
 MAX_ARGUMENT_CHARS = 500_000
+_PROGRAMMING_ERRORS = (NotImplementedError, TypeError, AttributeError, NameError, LookupError, AssertionError, ImportError)
+_RUNS_TOOLS = frozenset({ToolNode._execute_tool_sync.__code__, ToolNode._execute_tool_async.__code__})
 
 _log = logging.getLogger(__name__)
 
@@ -181,7 +185,7 @@ def _handle(flag: Literal[True] | str | Callable[[ToolException], Any], error: T
 
 
 def _failure_message(call: ToolCall, error: Exception) -> ToolMessage:
-    if fault := middleware_fault(call["name"], error):
+    if fault := _middleware_fault(call["name"], error):
         raise fault from error
     if isinstance(error, StepwellError):
         return _error(call, str(error) if str(error).startswith("Error") else f"Error: {error}")
@@ -190,6 +194,28 @@ def _failure_message(call: ToolCall, error: Exception) -> ToolMessage:
         return _error(call, f"Error: {call['name']} cannot run here: it is async. The program must use ainvoke or astream.")
     _log.warning("Tool %s failed", call["name"], exc_info=error)
     return _error(call, f"Error: {call['name']} failed: {type(error).__name__}: {words_of(error)}"[:4000])
+
+
+def _middleware_fault(tool: str, error: Exception) -> MiddlewareError | None:
+    """The error to fail the run with; None if the tool itself failed, or if middleware rejected the call.
+
+    A tool that fails answers its call (ADR 0005). A bug in the code around the tool (`TypeError` and the like) is different, because the
+    model cannot fix it: as a tool result it would make every call fail while the run seems to succeed. So it fails the run, with a
+    message for the programmer. Other errors that middleware raises (`PermissionError("not on Sundays")`) reject the call and become its
+    result. We find an error's origin in its traceback: a tool's error has passed through the function that runs tools.
+    """
+    if isinstance(error, MiddlewareError):
+        return error
+    if not isinstance(error, _PROGRAMMING_ERRORS):
+        return None
+    passed: list[CodeType] = [frame.f_code for frame, _ in walk_tb(error.__traceback__)]
+    if not _RUNS_TOOLS.isdisjoint(passed):
+        return None
+    place = passed[-1].co_qualname if passed else "unknown code"
+    return MiddlewareError(
+        f"The middleware code {place} failed around the tool '{tool}': {type(error).__name__}: {error}. Fix the middleware; the tool "
+        "and the model are not the cause."
+    )
 
 
 def _error(call: ToolCall, text: str) -> ToolMessage:

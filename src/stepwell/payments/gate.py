@@ -29,6 +29,7 @@ from stepwell.supervision import Supervisor, stop
 if TYPE_CHECKING:  # whatever needs the extra `payments` is passed in, or imported only on a server that charges
     from stepwell.clock import Clock
     from stepwell.database.persistence import Persistence
+    from stepwell.payments.cashu.tokens import Token
     from stepwell.payments.configuration import Charging
     from stepwell.payments.ledger.database import DatabaseLedger
     from stepwell.payments.ledger.ledger import HandedOut, Reservation, Session
@@ -159,13 +160,13 @@ class Cashier:
         """The order with its tokens moved to the wallet, and the session they are in."""
         session: Session | None = None
         _refuse_elsewhere(order)
-        for token in _tokens_in(order):
-            session = await self.take(owner, token, session or _open(known))
+        for text in _tokens_in(order):
+            session = await self.take(owner, parse_token(text), session or _open(known))
         if session is None:
             return order, None
         return without_token(_with_answers_for(order, session.session_id)), session
 
-    async def take(self, owner: str, token: str, top_up: Session | None = None) -> Session:
+    async def take(self, owner: str, token: Token, top_up: Session | None = None) -> Session:
         """The session of a token: the one it funded before, `top_up` if that has the same mint, or a new one."""
         before = await self.wallet.find_funding(owner, token)
         if before is None:
@@ -239,6 +240,13 @@ class PaidRun(Attendance):
     async def after_end(self, status: RunStatus) -> None:
         if status != "success":
             await self.cashier.resolve_charges_of(self.run)
+
+
+def parse_token(text: str) -> Token:
+    """The token in a request. Everything behind the edge takes it parsed."""
+    from stepwell.payments.cashu.tokens import decode_token
+
+    return decode_token(text)
 
 
 def _session_of(run: Run) -> str | None:

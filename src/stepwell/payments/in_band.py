@@ -19,7 +19,7 @@ import orjson
 
 from stepwell.database.types import Run
 from stepwell.errors import PaymentError
-from stepwell.payments.gate import Cashier, with_session
+from stepwell.payments.gate import Cashier, parse_token, with_session
 from stepwell.runs.starting import RunOrder
 from stepwell.server.login.principal import Principal
 from stepwell.server.parts import Services
@@ -81,5 +81,5 @@ class CashuHeader:
         assistant = await services.assistants.resolve(principal.owner, order.assistant_id)
         if self._cashier is None or assistant.graph_id not in self._cashier.paid_graphs:
             return order, Change(value)
-        session = await self._cashier.take(principal.owner, value)
+        session = await self._cashier.take(principal.owner, parse_token(value))
         return with_session(order, session.session_id), Change(value, self._cashier, session.session_id)

@@ -2,7 +2,7 @@
 
 ```python
 mint = MemoryMint(fee_ppk=100)
-token = mint.issue(1000)                                # a payer's token
+text = mint.issue(1000)                                 # a payer's token, as a wallet sends it; `issue_token` gives it parsed
 mint.faults = [None, "after", "before"]                 # for the next swaps: none; done, answer lost; not done, no answer
 ```
 """
@@ -73,13 +73,17 @@ class MemoryMint:
 
     def issue(self, amount: int, *, lock_key: str | None = None) -> str:
         """A token for a payer, out of nothing, as if it had been paid for by Lightning."""
+        return encode_token(self.issue_token(amount, lock_key=lock_key))
+
+    def issue_token(self, amount: int, *, lock_key: str | None = None) -> Token:
+        """The same, parsed, for a wallet to take."""
         keyset = self._keysets[self._active]
         self._payers += 1
         seed = b"payer" + self._payers.to_bytes(4, "big") + self._seed
         outputs = make_outputs([Share("session", amount, lock_key)], keyset, seed, 0)
         signatures = [self._sign(output.message) for output in outputs]
         self._issued += amount
-        return encode_token(Token(self.url, "sat", tuple(make_proofs(outputs, signatures, self._keysets))))
+        return Token(self.url, "sat", tuple(make_proofs(outputs, signatures, self._keysets)))
 
     def spend(self, text: str) -> int:
         """Swap a token as if someone spent it elsewhere. Returns its value; raises `TokenInvalidError` if it was spent or is locked."""

@@ -61,7 +61,7 @@ class LedgerCase:
     @pytest.fixture
     async def funded(self, wallet: Wallet, mint: MemoryMint) -> Session:
         """100 sats, of which the mint keeps one: 99 can be spent."""
-        funding = await wallet.fund(OWNER, mint.issue(100))
+        funding = await wallet.fund(OWNER, mint.issue_token(100))
         await wallet.release(await wallet.reserve(OWNER, funding.session_id, "first", 1))
         return await wallet.session(OWNER, funding.session_id)
 
@@ -228,7 +228,7 @@ class CallRules(LedgerCase):
         assert (await require_balanced(ledger, funded.session_id)).balance == 0
 
     async def test_a_ceiling_holds(self, ledger: Ledger, wallet: Wallet, mint: MemoryMint) -> None:
-        funding = await wallet.fund(OWNER, mint.issue(100), ceiling_sats=15)
+        funding = await wallet.fund(OWNER, mint.issue_token(100), ceiling_sats=15)
         await wallet.settle(await wallet.reserve(OWNER, funding.session_id, "a", 10), 10)
         with pytest.raises(PaymentRequiredError) as short:
             await wallet.reserve(OWNER, funding.session_id, "b", 6)
@@ -236,7 +236,7 @@ class CallRules(LedgerCase):
         await wallet.reserve(OWNER, funding.session_id, "b", 5)
 
     async def test_a_ceiling_holds_for_an_answer_that_cost_more(self, ledger: Ledger, wallet: Wallet, mint: MemoryMint) -> None:
-        session_id = (await wallet.fund(OWNER, mint.issue(100), ceiling_sats=25)).session_id
+        session_id = (await wallet.fund(OWNER, mint.issue_token(100), ceiling_sats=25)).session_id
         first, second = [await wallet.reserve(OWNER, session_id, key, 10) for key in "ab"]
         assert (await ledger.settle("a", first.attempt, 1000)).charged == 15, "the other call's money is not touched"
         assert (await ledger.settle("b", second.attempt, 10)).charged == 10
@@ -261,7 +261,7 @@ class SwapRules(LedgerCase):
     async def operation(self, ledger: Ledger, mint: MemoryMint) -> Operation:
         """A redemption that is written down."""
         wallet = Wallet(ledger, [mint], SEED, pause_s=0)
-        funding = await wallet.fund(OWNER, mint.issue(100))
+        funding = await wallet.fund(OWNER, mint.issue_token(100))
         mint.faults = ["before"] * 99
         with pytest.raises(Exception, match="no answer"):
             await wallet.reserve(OWNER, funding.session_id, "k", 1)
@@ -366,7 +366,7 @@ class RefundRules(LedgerCase):
     ) -> None:
         await wallet.settle(await wallet.reserve(OWNER, funded.session_id, "k", 99), 99)
         token = mint.issue(50)
-        await wallet.fund(OWNER, token, session_id=funded.session_id, approved=False)
+        await wallet.fund(OWNER, decode_token(token), session_id=funded.session_id, approved=False)
         assert (await wallet.refund(OWNER, funded.session_id)).amount == 0
         assert [waiting.state for waiting in await ledger.fundings(funded.session_id)] == ["redeemed", "returned"]
         assert mint.spend(token) == 50, "nobody has touched it"
@@ -384,7 +384,7 @@ class RefundRules(LedgerCase):
         assert [proof.amount for proof in await ledger.session_proofs(funded.session_id)] == [1]
         assert (await require_balanced(ledger, funded.session_id)).reason == "refund_below_fee"
         assert mint.spend((await wallet.payout(mint.url)).token) == 98
-        await wallet.fund(OWNER, mint.issue(32), session_id=funded.session_id)
+        await wallet.fund(OWNER, mint.issue_token(32), session_id=funded.session_id)
         await wallet.settle(await wallet.reserve(OWNER, funded.session_id, "l", 10), 10)
         assert (await wallet.refund(OWNER, funded.session_id)).amount == 1 + 31 - 10 - 1
         assert (await require_balanced(ledger, funded.session_id)).balance == 0
@@ -394,15 +394,15 @@ class RefundRules(LedgerCase):
         self, ledger: Ledger, wallet: Wallet, mint: MemoryMint
     ) -> None:
         """By whoever has it now, as it was or as the one token that two became."""
-        first = (await wallet.fund(OWNER, mint.issue(32))).session_id
-        await wallet.fund(OWNER, mint.issue(64), session_id=first)
+        first = (await wallet.fund(OWNER, mint.issue_token(32))).session_id
+        await wallet.fund(OWNER, mint.issue_token(64), session_id=first)
         back = await wallet.claim(OWNER, (await wallet.refund(OWNER, first)).token_id)
-        second = (await wallet.fund("bob", back)).session_id
+        second = (await wallet.fund("bob", decode_token(back))).session_id
         again = await wallet.claim("bob", (await wallet.refund("bob", second)).token_id)
-        third = (await wallet.fund(OWNER, again)).session_id
+        third = (await wallet.fund(OWNER, decode_token(again))).session_id
         assert len({first, second, third}) == 3
         with pytest.raises(TokenInUseError):
-            await wallet.fund("bob", again)
+            await wallet.fund("bob", decode_token(again))
         await wallet.settle(await wallet.reserve(OWNER, third, "k", 10), 10)
         assert (await require_balanced(ledger, third)).balance == 96 - 1 - 10
         assert (await wallet.sweep()).claimed == 2, "what was handed back is spent now"
@@ -432,7 +432,7 @@ class RefundRules(LedgerCase):
     async def test_what_is_here_and_what_is_owed_are_told_by_mint(
         self, ledger: Ledger, wallet: Wallet, mint: MemoryMint, funded: Session
     ) -> None:
-        await wallet.fund(OWNER, mint.issue(32))
+        await wallet.fund(OWNER, mint.issue_token(32))
         (debt,) = await ledger.owed()
         assert debt == Debt(mint.url, sessions=1, balances_sats=99, tokens=1, tokens_sats=32)
         (holding,) = await ledger.holdings()
@@ -447,7 +447,7 @@ class RefundRules(LedgerCase):
     async def test_the_sessions_that_were_touched_last_are_found(
         self, ledger: Ledger, wallet: Wallet, mint: MemoryMint, funded: Session
     ) -> None:
-        other = (await wallet.fund(OWNER, mint.issue(32))).session_id
+        other = (await wallet.fund(OWNER, mint.issue_token(32))).session_id
         await wallet.settle(await wallet.reserve(OWNER, funded.session_id, "k", 1), 1)
         assert [session.session_id for session in await ledger.sessions(newest=1)] == [funded.session_id]
         assert [session.session_id for session in await ledger.sessions(newest=9)] == [funded.session_id, other]

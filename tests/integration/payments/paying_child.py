@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from stepwell.database.sqlite.database import Database
 from stepwell.payments.cashu.money import BlindedMessage, BlindSignature, Proof
+from stepwell.payments.cashu.tokens import decode_token
 from stepwell.payments.ledger.database import DatabaseLedger
 from stepwell.payments.wallet.mint import HttpMint
 from stepwell.payments.wallet.wallet import Wallet
@@ -95,7 +96,7 @@ async def sell(folder: Path, url: str, seed: bytes, end: End) -> None:
 
 
 async def sell_one(wallet: Wallet, answers: Answers, number: int, token: str, end: End) -> None:
-    session_id = (await wallet.fund(OWNER, token)).session_id
+    session_id = (await wallet.fund(OWNER, decode_token(token))).session_id
     for call in range(CALLS):
         key = f"{number}/{call}"
         if key in answers.known:
@@ -112,7 +113,7 @@ async def sell_one(wallet: Wallet, answers: Answers, number: int, token: str, en
 
 
 async def give_back(wallet: Wallet, answers: Answers, number: int, token: str) -> None:
-    session_id = (await wallet.fund(OWNER, token)).session_id
+    session_id = (await wallet.fund(OWNER, decode_token(token))).session_id
     refund = await wallet.refund(OWNER, session_id)
     await wallet.claim(OWNER, refund.token_id)
     answers.checkpoint(f"refunded {number}")

@@ -20,6 +20,7 @@ from tests.integration.durability.processes import ForkServer, Server
 from tests.integration.payments.mints import MintProcess, buy_many
 
 from stepwell.database.sqlite.database import Database
+from stepwell.payments.cashu.tokens import decode_token
 from stepwell.payments.ledger.database import DatabaseLedger
 from stepwell.payments.wallet.mint import HttpMint
 from stepwell.payments.wallet.wallet import Wallet
@@ -233,7 +234,7 @@ async def _check(
         assert min(session.balance, session.reserved) >= 0
     refunds = await wallet.ledger.unclaimed()
     for refund in refunds:
-        assert (await wallet.validate(refund.token)).amount_sats == refund.amount, "every refund can be had"
+        assert (await wallet.validate(decode_token(refund.token))).amount_sats == refund.amount, "every refund can be had"
     opened.close()
     return {
         "threads": len(kept),

@@ -75,8 +75,8 @@ async def test_p1_a_token_is_untouched_until_work_starts(
     token = await buy(mint, process, 100)
     version = KEYSET_VERSIONS[request.node.callspec.params["process"]]
     assert {name[:2] for name, info in (await mint.keysets()).items() if info.active} == {version}
-    assert (await wallet.validate(token)).net_sats == 99
-    session_id = (await wallet.fund(OWNER, token)).session_id
+    assert (await wallet.validate(decode_token(token))).net_sats == 99
+    session_id = (await wallet.fund(OWNER, decode_token(token))).session_id
     assert await states(mint, token) == {"UNSPENT"}
     await paid(wallet, say("done")).ainvoke(ASK, thread(session_id))
     assert await states(mint, token) == {"SPENT"}
@@ -84,7 +84,7 @@ async def test_p1_a_token_is_untouched_until_work_starts(
 
 async def test_p2_each_answer_is_charged_once(wallet: Wallet, mint: HttpMint, process: MintProcess):
     """P2."""
-    session_id = (await wallet.fund(OWNER, await buy(mint, process, 100))).session_id
+    session_id = (await wallet.fund(OWNER, decode_token(await buy(mint, process, 100)))).session_id
     agent = paid(wallet, call("write_todos", todos=[]), call("write_todos", todos=[]), say("done"))
     result = await agent.ainvoke(ASK, thread(session_id))
     session = await wallet.session(OWNER, session_id)
@@ -95,11 +95,11 @@ async def test_p2_each_answer_is_charged_once(wallet: Wallet, mint: HttpMint, pr
 
 async def test_p3_a_run_that_runs_short_goes_on_when_it_is_funded(wallet: Wallet, mint: HttpMint, process: MintProcess):
     """P3."""
-    session_id = (await wallet.fund(OWNER, await buy(mint, process, 16))).session_id
+    session_id = (await wallet.fund(OWNER, decode_token(await buy(mint, process, 16)))).session_id
     agent = paid(wallet, call("write_todos", todos=[]), say("done"))
     (question,) = (await agent.ainvoke(ASK, thread(session_id)))["__interrupt__"]
     assert (question.value["type"], question.value["balance_sats"]) == ("payment_exhausted", 5)
-    await wallet.fund(OWNER, await buy(mint, process, 32), session_id=session_id)
+    await wallet.fund(OWNER, decode_token(await buy(mint, process, 32)), session_id=session_id)
     resumed = Command(resume={question.id: {"funding_id": session_id}})
     result = await agent.ainvoke(resumed, thread(session_id))
     assert [message.type for message in result["messages"]] == ["human", "ai", "tool", "ai"]
@@ -109,13 +109,13 @@ async def test_p3_a_run_that_runs_short_goes_on_when_it_is_funded(wallet: Wallet
 
 async def test_p4_the_rest_is_money_of_the_mint_until_it_is_claimed(wallet: Wallet, mint: HttpMint, process: MintProcess):
     """P4."""
-    session_id = (await wallet.fund(OWNER, await buy(mint, process, 100))).session_id
+    session_id = (await wallet.fund(OWNER, decode_token(await buy(mint, process, 100)))).session_id
     await paid(wallet, say("done")).ainvoke(ASK, thread(session_id))
     refund = await wallet.refund(OWNER, session_id)
     tokens = {await wallet.claim(OWNER, refund.token_id) for _ in range(2)}
     assert refund.amount == 100 - 1 - PRICE - 1
     payer = Wallet(wallet.ledger, [mint], os.urandom(32))
-    other = (await payer.fund("somebody", tokens.pop())).session_id
+    other = (await payer.fund("somebody", decode_token(tokens.pop()))).session_id
     await payer.release(await payer.reserve("somebody", other, "spend it", 1))
     with pytest.raises(RefundUnavailableError):
         await wallet.claim(OWNER, refund.token_id)
@@ -129,12 +129,12 @@ async def test_p5_an_agent_asks_for_money_and_a_person_decides(
     wallet: Wallet, mint: HttpMint, process: MintProcess, pays: bool
 ):
     """P5."""
-    session_id = (await wallet.fund(OWNER, await buy(mint, process, 32))).session_id
+    session_id = (await wallet.fund(OWNER, decode_token(await buy(mint, process, 32)))).session_id
     agent = paid(wallet, call("request_funding", amount_sats=64, reason="forty pages"), say("done"))
     (question,) = (await agent.ainvoke(ASK, thread(session_id)))["__interrupt__"]
     assert (question.value["needed_sats"], question.value["reason"]) == (64, "forty pages")
     if pays:
-        await wallet.fund(OWNER, await buy(mint, process, 64), session_id=session_id)
+        await wallet.fund(OWNER, decode_token(await buy(mint, process, 64)), session_id=session_id)
     answer = {"funding_id": session_id} if pays else {"cancel": True}
     result = await agent.ainvoke(Command(resume={question.id: answer}), thread(session_id))
     assert ("declined" in result["messages"][-2].content) is not pays
@@ -143,7 +143,7 @@ async def test_p5_an_agent_asks_for_money_and_a_person_decides(
 
 
 async def test_twenty_runs_at_once_on_one_session_never_overdraw_it(wallet: Wallet, mint: HttpMint, process: MintProcess):
-    session_id = (await wallet.fund(OWNER, await buy(mint, process, 256))).session_id
+    session_id = (await wallet.fund(OWNER, decode_token(await buy(mint, process, 256)))).session_id
     lowest = []
 
     async def run(number: int) -> int:

@@ -94,7 +94,7 @@ class Till:
             token = await buy(mint, self.process, sats)
 
         async def pay(wallet: Wallet) -> str:
-            session_id = (await wallet.fund(owner, token)).session_id
+            session_id = (await wallet.fund(owner, decode_token(token))).session_id
             await wallet.settle(await wallet.reserve(owner, session_id, f"call of {session_id}", cost), cost)
             return session_id
 
@@ -106,7 +106,7 @@ class Till:
             token = await buy(mint, self.process, sats)
 
         async def begin(wallet: Wallet) -> str:
-            session_id = (await wallet.fund(owner, token)).session_id
+            session_id = (await wallet.fund(owner, decode_token(token))).session_id
             with pytest.raises(MintUnavailableError):
                 await wallet.reserve(owner, session_id, f"call of {session_id}", 5)
             (operation,) = await wallet.ledger.operations()
@@ -119,7 +119,7 @@ class Till:
         ledger = MemoryLedger()
         async with HttpMint(self.process.url) as mint:
             other = Wallet(ledger, [mint], secrets.token_bytes(32))
-            session_id = (await other.fund("somebody", text)).session_id
+            session_id = (await other.fund("somebody", decode_token(text))).session_id
             await other.reserve("somebody", session_id, "redeem", 1)
         worth = (await ledger.session(None, session_id)).credits
         ledger.close()
@@ -202,7 +202,7 @@ async def fund_elsewhere(till: Till, mint: MemoryMint) -> None:
     """Money of a mint that was there once."""
     database = Database(till.file)
     wallet = Wallet(DatabaseLedger(database), [mint], bytes.fromhex(till.seed))
-    session_id = (await wallet.fund("bob", mint.issue(32))).session_id
+    session_id = (await wallet.fund("bob", mint.issue_token(32))).session_id
     await wallet.release(await wallet.reserve("bob", session_id, "look", 1))
     database.close()
 

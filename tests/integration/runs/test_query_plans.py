@@ -155,13 +155,13 @@ async def test_nothing_that_runs_per_paid_call_or_session_goes_through_a_table(t
     database, mint = Database(tmp_path / "stepwell.db"), MemoryMint(fee_ppk=100)
     tally.statements.clear()
     wallet = Wallet(DatabaseLedger(database), [mint], bytes(32), pause_s=0)
-    session_id = (await wallet.fund(OWNER, mint.issue(100))).session_id
+    session_id = (await wallet.fund(OWNER, mint.issue_token(100))).session_id
     await wallet.ledger.attach(session_id, "a thread")
     for key in ("a", "a", "b"):
         await wallet.settle(await wallet.reserve(OWNER, session_id, key, 10, confirms=["before"]), 10)
     await wallet.confirm(session_id)
     await wallet.release(await wallet.reserve(OWNER, session_id, "c", 10))
-    await wallet.fund(OWNER, mint.issue(100), session_id=session_id)
+    await wallet.fund(OWNER, mint.issue_token(100), session_id=session_id)
     await wallet.claim(OWNER, (await wallet.refund(OWNER, session_id)).token_id)
     await wallet.payout(mint.url)
     await wallet.recover()

@@ -74,7 +74,7 @@ async def test_deleting_a_thread_leaves_the_money_and_ends_the_session(tmp_path:
     async with EmbeddedPersistence(tmp_path / "stepwell.db") as persistence:
         ledger, mint = DatabaseLedger(persistence.database), MemoryMint(fee_ppk=100)
         wallet = Wallet(ledger, [mint], bytes(32), pause_s=0)
-        session_id = (await wallet.fund(OWNER, mint.issue(100))).session_id
+        session_id = (await wallet.fund(OWNER, mint.issue_token(100))).session_id
         await wallet.settle(await wallet.reserve(OWNER, session_id, "k", 10), 10)
         threads = [await persistence.records.create_thread(a_thread(), if_exists="raise") for _ in range(2)]
         for thread in threads:

@@ -31,14 +31,14 @@ class Desk:
         self.wallet = Wallet(self.ledger, [self.mint], SEED, pause_s=0)
 
     async def open_session(self) -> str:
-        return (await self.wallet.fund("alice", self.mint.issue(100))).session_id
+        return (await self.wallet.fund("alice", self.mint.issue_token(100))).session_id
 
     async def fund(self, text: str, owner: str = "alice") -> None:
-        await self.wallet.fund(owner, text)
+        await self.wallet.fund(owner, decode_token(text))
 
     async def fund_over_http(self, answer: Callable[[httpx.Request], httpx.Response], timeout_s: float = 60.0) -> None:
         async with HttpMint(self.mint.url, timeout_s=timeout_s, retry_pause_s=0, transport=httpx.MockTransport(answer)) as mint:
-            await Wallet(self.ledger, [mint], SEED, pause_s=0).fund("alice", self.mint.issue(100))
+            await Wallet(self.ledger, [mint], SEED, pause_s=0).fund("alice", self.mint.issue_token(100))
 
 
 async def garbage(desk: Desk) -> None:
@@ -75,7 +75,7 @@ async def already_spent(desk: Desk) -> None:
 
 async def spent_between_validation_and_start(desk: Desk) -> None:
     token = desk.mint.issue(100)
-    session_id = (await desk.wallet.fund("alice", token)).session_id
+    session_id = (await desk.wallet.fund("alice", decode_token(token))).session_id
     desk.mint.spend(token)
     await desk.wallet.reserve("alice", session_id, "k", 1)
 
@@ -181,7 +181,7 @@ async def test_a_keyset_that_was_rotated_away_meanwhile_is_still_money():
 async def test_a_clock_that_is_set_back_neither_ends_nor_frees_anything(clock: SetClock):
     mint, ledger = MemoryMint(fee_ppk=100), MemoryLedger(clock)
     wallet = Wallet(ledger, [mint], SEED, clock=clock, pause_s=0)
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     held = await wallet.reserve("alice", session_id, "k", 10)
     clock.move(days=-400)
     swept = await wallet.sweep()

@@ -26,7 +26,7 @@ async def pay(wallet: Wallet, session_id: str, key: str, sats: int) -> None:
 
 
 async def fund_and_pay(wallet: Wallet, mint: MemoryMint, owner: str, sats: int, cost: int) -> str:
-    session_id = (await wallet.fund(owner, mint.issue(sats))).session_id
+    session_id = (await wallet.fund(owner, mint.issue_token(sats))).session_id
     await pay(wallet, session_id, f"call of {session_id}", cost)
     return session_id
 
@@ -46,7 +46,7 @@ async def test_sessions_are_listed_by_owner_and_state_those_touched_last_first(
 ):
     first = await fund_and_pay(wallet, mint, "alice", 100, 10)
     clock.move(minutes=1)
-    second = (await wallet.fund("bob", mint.issue(50))).session_id
+    second = (await wallet.fund("bob", mint.issue_token(50))).session_id
     clock.move(minutes=1)
     await pay(wallet, first, "later", 5)
     lines = await bookkeeping.list_sessions(ledger)
@@ -62,7 +62,7 @@ async def test_a_statement_has_every_line_page_by_page_and_no_bearer_data(
     wallet: Wallet, mint: MemoryMint, ledger: MemoryLedger
 ):
     token = mint.issue(100)
-    session_id = (await wallet.fund("alice", token)).session_id
+    session_id = (await wallet.fund("alice", decode_token(token))).session_id
     for number in range(3):
         await pay(wallet, session_id, f"k{number}", 7)
     await wallet.refund("alice", session_id)
@@ -94,7 +94,7 @@ async def test_what_is_owed_is_balances_and_tokens_and_refunds_by_mint(ledger: M
     wallet = Wallet(ledger, [mint, other], SEED, clock=clock, pause_s=0)
     assert await bookkeeping.list_debts(ledger) == {"total_sats": 0, "mints": [], "refunds": []}
     await fund_and_pay(wallet, mint, "alice", 100, 10)
-    await wallet.fund("alice", mint.issue(30))
+    await wallet.fund("alice", mint.issue_token(30))
     returned = await fund_and_pay(wallet, other, "bob", 64, 4)
     refund = await wallet.refund("bob", returned)
     owed = await bookkeeping.list_debts(ledger)
@@ -127,7 +127,7 @@ async def test_a_swap_of_unknown_outcome_is_listed_and_stays_unknown_while_the_m
 
 
 async def test_a_swap_that_the_mint_had_done_is_settled_and_stays_so(wallet: Wallet, mint: MemoryMint, ledger: MemoryLedger):
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     mint.faults = ["after", "after", "after"]
     mint_knows = mint.restore
 
@@ -253,7 +253,7 @@ async def test_a_payout_is_a_token_that_wallets_take_however_much_was_earned(
     """Sessions that are spent to the last sat leave their pieces as they are."""
     pieces = 0
     while pieces <= 100:
-        session_id = (await wallet.fund("alice", mint.issue(1024))).session_id
+        session_id = (await wallet.fund("alice", mint.issue_token(1024))).session_id
         await pay(wallet, session_id, session_id, 1023)
         await wallet.refund("alice", session_id)
         pieces = len(await ledger.earnings(mint.url))

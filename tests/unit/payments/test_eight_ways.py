@@ -27,6 +27,7 @@ from tests.unit.payments.conftest import SEED, SetClock
 
 from stepwell import CashuPaymentMiddleware, create_deep_agent
 from stepwell.errors import PaymentError, RefundUnavailableError, SessionClosedError, StorageUnavailableError
+from stepwell.payments.cashu.tokens import decode_token
 from stepwell.payments.ledger.memory import MemoryLedger
 from stepwell.payments.meter import WalletMeter
 from stepwell.payments.pricing import FlatPrice
@@ -80,7 +81,7 @@ def wallet(ledger: FailingLedger, mint: MemoryMint, clock: SetClock) -> Wallet:
 
 
 async def open_session(wallet: Wallet, mint: MemoryMint, spend: int = 10) -> str:
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     await wallet.settle(await wallet.reserve("alice", session_id, "first", spend), spend)
     return session_id
 
@@ -175,7 +176,7 @@ async def test_v_e4_a_refund_that_a_payer_asked_for_survives_the_failure_and_the
 async def test_v_e5_a_token_that_was_redeemed_and_not_written_down_is_credited_later(
     wallet: Wallet, mint: MemoryMint, ledger: FailingLedger
 ):
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     mint.faults = ["after", "before", "before"]
     ledger.failing = ["complete"] * 2
     with pytest.raises((StorageUnavailableError, PaymentError)):
@@ -207,7 +208,7 @@ async def test_v_e7_a_token_that_tops_up_is_credited_once_whatever_cannot_be_wri
     wallet: Wallet, mint: MemoryMint, ledger: FailingLedger
 ):
     session_id = await open_session(wallet, mint)
-    await wallet.fund("alice", mint.issue(50), session_id=session_id)
+    await wallet.fund("alice", mint.issue_token(50), session_id=session_id)
     ledger.failing = ["complete"]
     with pytest.raises(StorageUnavailableError):
         await wallet.reserve("alice", session_id, "large", 100)
@@ -258,7 +259,7 @@ async def test_beside_a_top_up_that_races_a_refund_is_in_it_or_still_the_payers(
         token = mint.issue(50)
         results = await asyncio.gather(
             wallet.refund("alice", session_id),
-            wallet.fund("alice", token, session_id=session_id),
+            wallet.fund("alice", decode_token(token), session_id=session_id),
             wallet.refund("alice", session_id),
             return_exceptions=True,
         )

@@ -16,7 +16,7 @@ from stepwell.testing import MemoryMint
 
 
 async def pay(wallet: Wallet, mint: MemoryMint, sats: int, key: str) -> str:
-    session_id = (await wallet.fund("alice", mint.issue(sats))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(sats))).session_id
     await wallet.settle(await wallet.reserve("alice", session_id, key, 10), 10)
     return session_id
 
@@ -49,7 +49,7 @@ async def test_a_token_that_was_spent_in_part_is_refused_also_behind_old_outputs
     await pay(Wallet(lost, [mint], SEED, pause_s=0), mint, 100, "k")
     wallet = Wallet(ledger, [mint], SEED, pause_s=0)
     token = mint.issue(100)
-    session_id = (await wallet.fund("alice", token)).session_id
+    session_id = (await wallet.fund("alice", decode_token(token))).session_id
     pieces = decode_token(token).proofs
     mint.spend(encode_token(Token(mint.url, "sat", pieces[:1])))
     with pytest.raises(TokenSpentError):
@@ -66,7 +66,7 @@ async def test_a_swap_that_another_worker_is_just_doing_is_not_taken_for_an_old_
     """Between the question what is spent and the one what is signed, the other one's swap is done."""
     ledger = MemoryLedger()
     first, second = (Wallet(ledger, [mint], SEED, pause_s=0) for _ in range(2))
-    session_id = (await first.fund("alice", mint.issue(100))).session_id
+    session_id = (await first.fund("alice", mint.issue_token(100))).session_id
     mint.faults = ["before"] * 99
     with pytest.raises(Exception, match="nothing done"):
         await first.reserve("alice", session_id, "k", 10)

@@ -47,7 +47,7 @@ async def test_a_call_is_paid_whichever_questions_to_the_mint_are_lost(mint: Mem
     for number in range(1, 100):
         ledger, lossy = MemoryLedger(), LossyMint(mint, answers=answers)
         wallet = Wallet(ledger, [lossy], os.urandom(32), pause_s=0)
-        session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+        session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
         lossy.lost = range(lossy.asked + number, lossy.asked + number + length)
         await wallet.reserve("alice", session_id, "k", 10)
         session = await wallet.session("alice", session_id)
@@ -62,7 +62,7 @@ async def test_a_call_is_paid_whichever_questions_to_the_mint_are_lost(mint: Mem
 async def test_a_call_waits_for_a_mint_that_is_still_at_work_on_the_lost_request(mint: MemoryMint):
     ledger = MemoryLedger()
     wallet = Wallet(ledger, [mint], SEED, pause_s=0)
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     mint.faults = ["before", "pending", "pending"]
     await wallet.reserve("alice", session_id, "k", 10)
     assert (await wallet.session("alice", session_id)).credits == 100
@@ -72,7 +72,7 @@ async def test_a_call_waits_for_a_mint_that_is_still_at_work_on_the_lost_request
 async def test_a_mint_that_is_gone_for_good_is_not_asked_for_ever(mint: MemoryMint):
     ledger, lossy = MemoryLedger(), LossyMint(mint, answers=False)
     wallet = Wallet(ledger, [lossy], SEED, pause_s=0)
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     lossy.lost = range(1, 10_000)
     with pytest.raises(MintUnavailableError):
         await wallet.reserve("alice", session_id, "k", 10)

@@ -42,7 +42,7 @@ def paid(wallet: Wallet, *replies: Any, **more: Any) -> Any:
 
 
 def fund(wallet: Wallet, mint: MemoryMint, sats: int, **more: Any) -> str:
-    return run_in_portal(wallet.fund("alice", mint.issue(sats), **more)).session_id
+    return run_in_portal(wallet.fund("alice", mint.issue_token(sats), **more)).session_id
 
 
 def thread(session_id: str | None = None, name: str = "t") -> dict[str, Any]:
@@ -210,7 +210,7 @@ def test_a_refund_shows_in_the_thread_when_it_goes_on(wallet: Wallet, mint: Memo
 
 
 def test_anothers_session_in_the_input_shows_nothing_of_it(wallet: Wallet, mint: MemoryMint):
-    theirs = run_in_portal(wallet.fund("bob", mint.issue(100))).session_id
+    theirs = run_in_portal(wallet.fund("bob", mint.issue_token(100))).session_id
     agent = paid(wallet, say("never"))
     given = {**ASK, "funding_id": theirs, "payment_status": "active"}
     with pytest.raises(Exception, match="No payment session"):
@@ -230,7 +230,7 @@ def test_a_token_that_enters_the_graph_is_refused(wallet: Wallet, mint: MemoryMi
 
 
 def test_another_ones_session_is_not_drawn_on(wallet: Wallet, mint: MemoryMint):
-    session_id = run_in_portal(wallet.fund("bob", mint.issue(100))).session_id
+    session_id = run_in_portal(wallet.fund("bob", mint.issue_token(100))).session_id
     with pytest.raises(Exception, match="No payment session"):
         paid(wallet, say("never")).invoke(ASK, thread(session_id))
     assert look(wallet, session_id).spent == 0

@@ -15,6 +15,7 @@ from tests.conftest import Effort
 from tests.unit.payments.conftest import SetClock
 
 from stepwell.errors import NotFoundError, PaymentError, TokenInvalidError
+from stepwell.payments.cashu.tokens import decode_token
 from stepwell.payments.ledger.ledger import Reservation
 from stepwell.payments.ledger.memory import MemoryLedger
 from stepwell.payments.wallet.wallet import Wallet
@@ -67,7 +68,7 @@ class History(RuleBasedStateMachine):
         self.mint.faults = faults
         token = self.mint.issue(amount)
         self.tokens.append(token)
-        if funding := self.do(lambda wallet: wallet.fund(owner, token, ceiling_sats=ceiling, approved=approved)):
+        if funding := self.do(lambda wallet: wallet.fund(owner, decode_token(token), ceiling_sats=ceiling, approved=approved)):
             self.sessions.append((owner, funding.session_id))
 
     @rule(where=ANY)
@@ -80,7 +81,10 @@ class History(RuleBasedStateMachine):
     def sends_a_token_again(self, which: int, owner: str, where: int) -> None:
         if self.tokens:
             session = self.sessions[where % len(self.sessions)][1] if self.sessions and where % 3 else None
-            self.do(lambda wallet: wallet.fund(owner, self.tokens[which % len(self.tokens)], session_id=session), where)
+            self.do(
+                lambda wallet: wallet.fund(owner, decode_token(self.tokens[which % len(self.tokens)]), session_id=session),
+                where,
+            )
 
     @rule(amount=AMOUNTS, where=ANY, approved=MOSTLY)
     def tops_up(self, amount: int, where: int, approved: bool) -> None:
@@ -88,7 +92,7 @@ class History(RuleBasedStateMachine):
             owner, session_id = self.sessions[where % len(self.sessions)]
             token = self.mint.issue(amount)
             self.tokens.append(token)
-            self.do(lambda wallet: wallet.fund(owner, token, session_id=session_id, approved=approved), where)
+            self.do(lambda wallet: wallet.fund(owner, decode_token(token), session_id=session_id, approved=approved), where)
 
     @rule(which=ANY)
     def cheats(self, which: int) -> None:

@@ -42,9 +42,9 @@ async def pay(wallet: Wallet, session_id: str, key: str, sats: int, owner: str =
 async def test_p1_a_token_is_validated_without_being_redeemed(wallet: Wallet, mint: MemoryMint):
     """P1."""
     token = mint.issue(100)
-    value = await wallet.validate(token)
+    value = await wallet.validate(decode_token(token))
     assert (value.amount_sats, value.fee_sats, value.net_sats) == (100, 1, 99)
-    funding = await wallet.fund("alice", token)
+    funding = await wallet.fund("alice", decode_token(token))
     assert funding.state == "authorized"
     assert mint.swaps == 0
     assert mint.spend(token) == 100, "it is still the payer's"
@@ -53,7 +53,7 @@ async def test_p1_a_token_is_validated_without_being_redeemed(wallet: Wallet, mi
 async def test_p1_nothing_is_taken_until_work_starts_and_then_all_of_it_before_the_first_call(wallet: Wallet, mint: MemoryMint):
     """P1."""
     token = mint.issue(100)
-    funding = await wallet.fund("alice", token)
+    funding = await wallet.fund("alice", decode_token(token))
     await wallet.reserve("alice", funding.session_id, "k", 5)
     assert mint.swaps == 1
     with pytest.raises(TokenInvalidError):
@@ -62,7 +62,7 @@ async def test_p1_nothing_is_taken_until_work_starts_and_then_all_of_it_before_t
 
 async def test_p2_every_answer_is_charged_once(wallet: Wallet, mint: MemoryMint):
     """P2."""
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     for number in range(5):
         reservation = await wallet.reserve("alice", session_id, f"k{number}", 3)
         for _ in range(3):
@@ -74,13 +74,13 @@ async def test_p2_every_answer_is_charged_once(wallet: Wallet, mint: MemoryMint)
 
 async def test_p3_a_short_balance_goes_on_when_it_is_topped_up(wallet: Wallet, mint: MemoryMint):
     """P3."""
-    session_id = (await wallet.fund("alice", mint.issue(10))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(10))).session_id
     await pay(wallet, session_id, "a", 6)
     with pytest.raises(PaymentRequiredError) as short:
         await wallet.reserve("alice", session_id, "b", 6)
     assert (short.value.needed_sats, short.value.balance_sats, short.value.code) == (6, 3, "balance_short")
     assert (await wallet.session("alice", session_id)).state == "exhausted"
-    again = await wallet.fund("alice", mint.issue(10), session_id=session_id)
+    again = await wallet.fund("alice", mint.issue_token(10), session_id=session_id)
     assert again.session_id == session_id
     await pay(wallet, session_id, "b", 6)
     assert (await wallet.session("alice", session_id)).balance == 6
@@ -88,7 +88,7 @@ async def test_p3_a_short_balance_goes_on_when_it_is_topped_up(wallet: Wallet, m
 
 async def test_p4_the_rest_comes_back_as_a_token_until_it_is_spent(wallet: Wallet, mint: MemoryMint):
     """P4."""
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     await pay(wallet, session_id, "a", 30)
     refund = await wallet.refund("alice", session_id)
     tokens = {await wallet.claim("alice", refund.token_id) for _ in range(3)}
@@ -106,7 +106,7 @@ async def test_p4_the_rest_comes_back_as_a_token_until_it_is_spent(wallet: Walle
 async def test_p4_a_refund_is_locked_to_the_payers_key(wallet: Wallet, mint: MemoryMint):
     """P4."""
     private = bytes(31) + b"\x07"
-    funding = await wallet.fund("alice", mint.issue(100), refund_pubkey=sign(G, private))
+    funding = await wallet.fund("alice", mint.issue_token(100), refund_pubkey=sign(G, private))
     await pay(wallet, funding.session_id, "a", 1)
     text = await wallet.claim("alice", (await wallet.refund("alice", funding.session_id)).token_id)
     with pytest.raises(TokenInvalidError):
@@ -117,7 +117,7 @@ async def test_p4_a_refund_is_locked_to_the_payers_key(wallet: Wallet, mint: Mem
 
 
 async def test_a_token_that_nothing_was_taken_from_comes_back_as_it_is(wallet: Wallet, mint: MemoryMint):
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     refund = await wallet.refund("alice", session_id)
     assert refund.amount == 100
     assert mint.spend(await wallet.claim("alice", refund.token_id)) == 100
@@ -125,7 +125,7 @@ async def test_a_token_that_nothing_was_taken_from_comes_back_as_it_is(wallet: W
 
 
 async def test_a_session_that_spent_everything_closes_without_a_swap(wallet: Wallet, mint: MemoryMint):
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     await pay(wallet, session_id, "a", 99)
     refund = await wallet.refund("alice", session_id)
     assert (refund.amount, refund.claimed, mint.swaps) == (0, True, 1)
@@ -135,7 +135,7 @@ async def test_a_session_that_spent_everything_closes_without_a_swap(wallet: Wal
 
 
 async def test_a_rest_below_the_fee_stays_with_the_session(wallet: Wallet, mint: MemoryMint):
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     await pay(wallet, session_id, "a", 98)
     with pytest.raises(RefundUnavailableError) as refused:
         await wallet.refund("alice", session_id)
@@ -146,7 +146,7 @@ async def test_a_rest_below_the_fee_stays_with_the_session(wallet: Wallet, mint:
 async def test_the_sweeper_leaves_a_rest_below_the_fee_and_asks_no_mint_about_it_again(
     wallet: Wallet, mint: MemoryMint, clock: SetClock
 ):
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     await pay(wallet, session_id, "a", 98)
     await wallet.confirm(session_id)
     clock.move(hours=25)
@@ -163,7 +163,7 @@ async def test_the_sweeper_leaves_a_rest_below_the_fee_and_asks_no_mint_about_it
 
 
 async def test_a_refund_waits_for_calls_that_are_under_way(wallet: Wallet, mint: MemoryMint):
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     reservation = await wallet.reserve("alice", session_id, "a", 10)
     with pytest.raises(RefundUnavailableError) as refused:
         await wallet.refund("alice", session_id)
@@ -176,7 +176,7 @@ async def test_fifty_uses_of_one_token_at_once_are_one_credit(wallet: Wallet, mi
     token = mint.issue(100)
 
     async def use(number: int) -> str:
-        session_id = (await wallet.fund("alice", token)).session_id
+        session_id = (await wallet.fund("alice", decode_token(token))).session_id
         await wallet.reserve("alice", session_id, f"k{number}", 1)
         return session_id
 
@@ -185,7 +185,7 @@ async def test_fifty_uses_of_one_token_at_once_are_one_credit(wallet: Wallet, mi
     session = await wallet.session("alice", sessions.pop())
     assert (session.credits, session.reserved, mint.swaps) == (100, 50, 1)
     with pytest.raises(TokenInUseError):
-        await wallet.fund("bob", token)
+        await wallet.fund("bob", decode_token(token))
 
 
 async def test_fifty_wallets_with_one_ledger_credit_a_token_once(ledger: MemoryLedger, mint: MemoryMint):
@@ -194,7 +194,7 @@ async def test_fifty_wallets_with_one_ledger_credit_a_token_once(ledger: MemoryL
     wallets = [Wallet(ledger, [mint], SEED, pause_s=0) for _ in range(50)]
 
     async def use(number: int) -> str:
-        session_id = (await wallets[number].fund("alice", token)).session_id
+        session_id = (await wallets[number].fund("alice", decode_token(token))).session_id
         await wallets[number].reserve("alice", session_id, f"k{number}", 1)
         return session_id
 
@@ -230,7 +230,7 @@ class RacingMint(MemoryMint):
 async def test_a_worker_that_comes_too_early_does_not_give_up_what_another_is_doing(ledger: MemoryLedger):
     mint = RacingMint()
     first, second = (Wallet(ledger, [mint], SEED, pause_s=0.01) for _ in range(2))
-    session_id = (await first.fund("alice", mint.issue(100))).session_id
+    session_id = (await first.fund("alice", mint.issue_token(100))).session_id
     working = asyncio.create_task(first.reserve("alice", session_id, "a", 1))
     await mint.begun.wait()
     await second.reserve("alice", session_id, "b", 1)
@@ -253,13 +253,13 @@ async def test_a_token_that_comes_twice_at_once_is_the_same_funding_though_the_f
             self.questions += 1
             if self.questions > 1:
                 return await super().states(points)
-            overtaking.append(await first.fund("alice", token))
+            overtaking.append(await first.fund("alice", decode_token(token)))
             return dict.fromkeys(points, state)
 
     mint, overtaking = Overtaken(), []
     first, second = (Wallet(ledger, [mint], SEED, pause_s=0.01) for _ in range(2))
     token = mint.issue(100)
-    assert (await second.fund("alice", token)).session_id == overtaking[0].session_id
+    assert (await second.fund("alice", decode_token(token))).session_id == overtaking[0].session_id
 
 
 async def test_a_token_that_is_just_being_spent_elsewhere_is_not_taken(ledger: MemoryLedger):
@@ -269,23 +269,23 @@ async def test_a_token_that_is_just_being_spent_elsewhere_is_not_taken(ledger: M
 
     mint = Busy()
     with pytest.raises(MintUnavailableError, match="being spent somewhere else"):
-        await Wallet(ledger, [mint], SEED).fund("alice", mint.issue(100))
+        await Wallet(ledger, [mint], SEED).fund("alice", mint.issue_token(100))
 
 
 async def test_a_token_that_is_spent_between_validation_and_start_is_rejected(wallet: Wallet, mint: MemoryMint):
     token = mint.issue(100)
-    session_id = (await wallet.fund("alice", token)).session_id
+    session_id = (await wallet.fund("alice", decode_token(token))).session_id
     mint.spend(token)
     with pytest.raises(TokenSpentError):
         await wallet.reserve("alice", session_id, "k", 1)
     session = await wallet.session("alice", session_id)
     assert (session.state, session.reason, session.credits) == ("rejected", "token_spent", 0)
-    await wallet.fund("alice", mint.issue(50), session_id=session_id)
+    await wallet.fund("alice", mint.issue_token(50), session_id=session_id)
     await pay(wallet, session_id, "k", 1)
 
 
 async def test_an_answer_that_was_lost_after_the_swap_is_found_again(wallet: Wallet, mint: MemoryMint):
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     mint.faults = ["after"]
     await pay(wallet, session_id, "k", 1)
     mint.faults = ["after"]
@@ -295,7 +295,7 @@ async def test_an_answer_that_was_lost_after_the_swap_is_found_again(wallet: Wal
 
 
 async def test_a_mint_that_is_down_takes_nothing_and_the_swap_goes_on_later(wallet: Wallet, mint: MemoryMint):
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     mint.faults = ["after", *["before"] * 99]
     with pytest.raises(MintUnavailableError):
         await _go_down_after_swaps(wallet, mint, session_id)
@@ -315,7 +315,7 @@ async def _go_down_after_swaps(wallet: Wallet, mint: MemoryMint, session_id: str
 
 
 async def test_a_keyset_that_is_rotated_away_is_no_loss(wallet: Wallet, mint: MemoryMint):
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     mint.rotate(200)
     await pay(wallet, session_id, "k", 9)
     mint.rotate(100)
@@ -324,10 +324,10 @@ async def test_a_keyset_that_is_rotated_away_is_no_loss(wallet: Wallet, mint: Me
 
 
 async def test_a_topping_up_that_fails_leaves_the_session_as_it_is(wallet: Wallet, mint: MemoryMint):
-    session_id = (await wallet.fund("alice", mint.issue(10))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(10))).session_id
     await pay(wallet, session_id, "a", 5)
     second = mint.issue(100)
-    await wallet.fund("alice", second, session_id=session_id)
+    await wallet.fund("alice", decode_token(second), session_id=session_id)
     mint.spend(second)
     with pytest.raises(TokenSpentError):
         await wallet.reserve("alice", session_id, "b", 50)
@@ -337,7 +337,7 @@ async def test_a_topping_up_that_fails_leaves_the_session_as_it_is(wallet: Walle
 
 
 async def test_twenty_runs_on_one_session_never_overdraw_it(wallet: Wallet, mint: MemoryMint):
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
 
     async def run(number: int) -> int:
         charged = 0
@@ -357,10 +357,10 @@ async def test_twenty_runs_on_one_session_never_overdraw_it(wallet: Wallet, mint
 
 
 async def test_an_idle_session_is_paid_back_and_a_busy_one_is_not(wallet: Wallet, mint: MemoryMint, clock: SetClock):
-    idle = (await wallet.fund("alice", mint.issue(100))).session_id
+    idle = (await wallet.fund("alice", mint.issue_token(100))).session_id
     await pay(wallet, idle, "a", 10)
     clock.move(hours=23)
-    busy = (await wallet.fund("bob", mint.issue(100))).session_id
+    busy = (await wallet.fund("bob", mint.issue_token(100))).session_id
     held = await wallet.reserve("bob", busy, "b", 10)
     clock.move(hours=2)
     swept = await wallet.sweep()
@@ -388,7 +388,7 @@ async def test_a_sweep_asks_once_about_all_refunds_that_nobody_has_fetched(ledge
     wallet = Wallet(ledger, [mint], SEED, clock=clock, pause_s=0)
     refunds = []
     for number in range(5):
-        session_id = (await wallet.fund("alice", mint.issue(20))).session_id
+        session_id = (await wallet.fund("alice", mint.issue_token(20))).session_id
         await pay(wallet, session_id, f"k{number}", 3)
         refunds.append(await wallet.refund("alice", session_id))
     for refund in refunds[:3]:
@@ -416,7 +416,7 @@ async def test_a_session_that_is_used_again_while_others_are_swept_is_left_alone
     wallet = Wallet(ledger, [mint], SEED, clock=clock, pause_s=0)
     sessions = []
     for number in range(2):
-        sessions.append((await wallet.fund("alice", mint.issue(100))).session_id)
+        sessions.append((await wallet.fund("alice", mint.issue_token(100))).session_id)
         await pay(wallet, sessions[-1], f"k{number}", 10)
         clock.move(seconds=1)
     clock.move(hours=25)
@@ -428,7 +428,7 @@ async def test_a_session_that_is_used_again_while_others_are_swept_is_left_alone
 async def test_many_earnings_are_paid_out_in_tokens_that_can_be_fetched_again(wallet: Wallet, mint: MemoryMint):
     """A wallet takes no token of a thousand pieces, and neither do we."""
     for number in range(25):
-        session_id = (await wallet.fund("alice", mint.issue(63))).session_id
+        session_id = (await wallet.fund("alice", mint.issue_token(63))).session_id
         await pay(wallet, session_id, f"k{number}", 62)
         await wallet.refund("alice", session_id)
     earned = []
@@ -442,7 +442,7 @@ async def test_many_earnings_are_paid_out_in_tokens_that_can_be_fetched_again(wa
 
 
 async def test_a_clock_that_is_set_back_ends_nothing(wallet: Wallet, mint: MemoryMint, clock: SetClock):
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     await pay(wallet, session_id, "a", 10)
     clock.move(days=-365)
     await pay(wallet, session_id, "b", 10)
@@ -451,7 +451,7 @@ async def test_a_clock_that_is_set_back_ends_nothing(wallet: Wallet, mint: Memor
 
 
 async def test_a_mint_that_contradicts_itself_is_an_operators_matter(wallet: Wallet, mint: MemoryMint, ledger: MemoryLedger):
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     await pay(wallet, session_id, "a", 10)
     held = await ledger.session_proofs(session_id)
     mint.spend(encode_token(Token(mint.url, "sat", tuple(held))))
@@ -476,7 +476,7 @@ async def test_a_mint_that_lies_about_its_fee_gets_nothing(ledger: MemoryLedger)
     mint = LyingMint(fee_ppk=100)
     wallet = Wallet(ledger, [mint], SEED, pause_s=0)
     token = mint.issue(100)
-    session_id = (await wallet.fund("alice", token)).session_id
+    session_id = (await wallet.fund("alice", decode_token(token))).session_id
     with pytest.raises(MintRejectedError):
         await wallet.reserve("alice", session_id, "k", 1)
     assert (await wallet.session("alice", session_id)).state == "rejected"
@@ -503,7 +503,7 @@ class FeeRaisingMint(MemoryMint):
 async def test_a_fee_that_was_raised_since_is_paid_and_the_token_is_taken(ledger: MemoryLedger):
     mint = FeeRaisingMint()
     wallet = Wallet(ledger, [mint], SEED, pause_s=0)
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     mint.raise_fee(1000)
     await pay(wallet, session_id, "k", 1)
     session = await wallet.session("alice", session_id)
@@ -533,15 +533,28 @@ async def test_each_bad_token_has_its_code(wallet: Wallet, mint: MemoryMint):
         "keyset_unknown": encode_token(unknown),
     }
     for code, text in bad.items():
-        for ask in (lambda text=text: wallet.validate(text), lambda text=text: wallet.fund("alice", text)):
+        for ask in (
+            lambda text=text: wallet.validate(decode_token(text)),
+            lambda text=text: wallet.fund("alice", decode_token(text)),
+        ):
             with pytest.raises(PaymentError) as refused:
                 await ask()
             assert refused.value.code == code
     assert await wallet.ledger.sessions() == []
 
 
+async def test_a_token_sent_before_is_found_by_its_owner_and_refused_to_others(wallet: Wallet, mint: MemoryMint):
+    token = mint.issue_token(8)
+    assert await wallet.find_funding("alice", token) is None
+    funding = await wallet.fund("alice", token)
+    assert await wallet.find_funding("alice", token) == funding
+    for owner, session_id in (("bob", None), ("alice", "another")):
+        with pytest.raises(TokenInUseError, match="counts where it was sent first"):
+            await wallet.find_funding(owner, token, session_id)
+
+
 async def test_a_session_is_the_owners(wallet: Wallet, mint: MemoryMint):
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     await pay(wallet, session_id, "a", 10)
     refund = await wallet.refund("alice", session_id)
     for ask in (
@@ -549,19 +562,19 @@ async def test_a_session_is_the_owners(wallet: Wallet, mint: MemoryMint):
         lambda: wallet.reserve("bob", session_id, "k", 1),
         lambda: wallet.refund("bob", session_id),
         lambda: wallet.claim("bob", refund.token_id),
-        lambda: wallet.fund("bob", mint.issue(4), session_id=session_id),
+        lambda: wallet.fund("bob", mint.issue_token(4), session_id=session_id),
     ):
         with pytest.raises(Exception, match=r"No (payment session|refund)"):
             await ask()
 
 
 async def test_a_closed_session_takes_no_money(wallet: Wallet, mint: MemoryMint):
-    session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     await pay(wallet, session_id, "a", 10)
     await wallet.refund("alice", session_id)
     token = mint.issue(50)
     with pytest.raises(SessionClosedError):
-        await wallet.fund("alice", token, session_id=session_id)
+        await wallet.fund("alice", decode_token(token), session_id=session_id)
     assert mint.spend(token) == 50
 
 
@@ -571,7 +584,7 @@ async def test_no_money_is_in_a_log_an_error_or_a_repr(
     caplog.set_level(logging.DEBUG)
     text = mint.issue(100)
     secrets = [proof.secret for proof in decode_token(text).proofs]
-    funding = await wallet.fund("alice", text)
+    funding = await wallet.fund("alice", decode_token(text))
     await pay(wallet, funding.session_id, "a", 10)
     mint.faults = ["after"]
     refund = await wallet.refund("alice", funding.session_id)

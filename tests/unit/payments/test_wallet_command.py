@@ -88,9 +88,9 @@ def story(keep: Keep, mint: MemoryMint) -> Story:
     """Alice has paid and is still there, Bob has had his rest made ready, Carol's token is untouched."""
 
     async def live(wallet: Wallet) -> Story:
-        alice = (await wallet.fund("alice", mint.issue(100))).session_id
-        bob = (await wallet.fund("bob", mint.issue(64), ceiling_sats=50)).session_id
-        carol = (await wallet.fund("carol", mint.issue(32))).session_id
+        alice = (await wallet.fund("alice", mint.issue_token(100))).session_id
+        bob = (await wallet.fund("bob", mint.issue_token(64), ceiling_sats=50)).session_id
+        carol = (await wallet.fund("carol", mint.issue_token(32))).session_id
         for session_id in (alice, bob):
             await wallet.settle(await wallet.reserve(None, session_id, f"call of {session_id}", 10), 10)
         refund = await wallet.refund("bob", bob)
@@ -148,7 +148,7 @@ def test_a_session_is_shown_with_its_lines(run: Run, story: Story):
 
 def test_a_long_history_is_shown_whole(run: Run, keep: Keep, mint: MemoryMint):
     async def live(wallet: Wallet) -> str:
-        session_id = (await wallet.fund("alice", mint.issue(2048))).session_id
+        session_id = (await wallet.fund("alice", mint.issue_token(2048))).session_id
         await wallet.release(await wallet.reserve(None, session_id, "first", 1))
         held = await asyncio.gather(*(wallet.reserve(None, session_id, f"k{number}", 1) for number in range(1020)))
         await asyncio.gather(*(wallet.settle(reservation, 1) for reservation in held))
@@ -182,7 +182,7 @@ def test_nothing_owed_unknown_or_paid_out_is_said(run: Run, keep: Keep):
 
 def test_swaps_of_unknown_outcome_are_listed_with_the_reason(run: Run, keep: Keep, mint: MemoryMint):
     async def live(wallet: Wallet) -> str:
-        session_id = (await wallet.fund("alice", mint.issue(100))).session_id
+        session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
         mint.faults = ["before"] * 100  # more than it is asked
         with pytest.raises(Exception, match="nothing done"):
             await wallet.reserve("alice", session_id, "k", 5)

@@ -42,12 +42,12 @@ async def test_each_call_of_the_tutor_is_charged_and_a_short_balance_pauses_it(w
     }
     payment = CashuPaymentMiddleware(WalletMeter(wallet, FlatPrice(PRICE)), owner="alice")
     tutor = build_tutor(ScriptedModel.by_agent(script), payment=payment, checkpointer=InMemorySaver())
-    session_id = (await wallet.fund("alice", mint.issue(26))).session_id
+    session_id = (await wallet.fund("alice", mint.issue_token(26))).session_id
     config: Any = {"configurable": {"thread_id": "1", "funding_id": session_id}}
     paused = await tutor.ainvoke({"messages": [("user", "Summarise what my notes say about cars.")]}, config)
     (question,) = [each for each in paused["__interrupt__"] if each.value["type"] == "payment_exhausted"]
     assert (question.value["spent_sats"], question.value["balance_sats"]) == (PRICE * 2, 5)
-    await wallet.fund("alice", mint.issue(64), session_id=session_id)
+    await wallet.fund("alice", mint.issue_token(64), session_id=session_id)
     done = await tutor.ainvoke(Command(resume={question.id: {"funding_id": session_id}}), config)
     assert done["messages"][-1].text.startswith("That is all they say.")
     assert (await wallet.session("alice", session_id)).spent == PRICE * 3

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
 from stepwell.errors import NotFoundError, PaymentError
-from stepwell.payments.gate import Cashier
+from stepwell.payments.gate import Cashier, parse_token
 from stepwell.payments.http.wallet_schemas import (
     BalanceResponse,
     ClaimedRefund,
@@ -71,7 +71,7 @@ Till = Annotated[Cashier, Depends(cashier_of)]
 )
 async def validate(body: TokenValidate, principal: Reader, cashier: Till) -> Response:
     try:
-        worth = await cashier.wallet.validate(body.token)
+        worth = await cashier.wallet.validate(parse_token(body.token))
     except PaymentError as error:
         if error.retryable:
             raise
@@ -101,7 +101,7 @@ async def fund(body: TokenFund, principal: Payer, cashier: Till, services: Given
     try:
         funding = await cashier.wallet.fund(
             principal.owner,
-            body.token,
+            parse_token(body.token),
             session_id=body.funding_id,
             ceiling_sats=body.ceiling_sats,
             refund_pubkey=body.refund_pubkey,

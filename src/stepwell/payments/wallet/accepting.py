@@ -1,7 +1,7 @@
 """Whether we accept a token, and what it is worth here. Checking changes nothing, neither here nor at the mint.
 
 ```
-decode -> a mint on the list? -> sats? -> a keyset it has? -> not locked to a key? -> signed by the mint? -> not spent? -> worth its fee?
+a mint on the list? -> sats? -> a keyset it has? -> not locked to a key? -> signed by the mint? -> not spent? -> worth its fee?
 ```
 The payer can still spend a token that passes until we redeem it. Only the swap, before the first call, is final.
 """
@@ -16,7 +16,7 @@ from stepwell.payments.cashu.curve import proves_money
 from stepwell.payments.cashu.keysets import Keyset, full_id
 from stepwell.payments.cashu.locks import is_unlocked
 from stepwell.payments.cashu.money import Proof, swap_fee
-from stepwell.payments.cashu.tokens import Token, decode_token
+from stepwell.payments.cashu.tokens import Token
 from stepwell.payments.wallet.mint import Mint, normalize_url
 
 UNIT = "sat"
@@ -37,9 +37,8 @@ class Valuation:
         return self.amount_sats - self.fee_sats
 
 
-def read_token(text: str, mints: Mapping[str, Mint]) -> tuple[Token, Mint]:
-    """The token and its mint, if we accept that mint. Sends no request."""
-    token = decode_token(text)
+def find_mint(token: Token, mints: Mapping[str, Mint]) -> Mint:
+    """The mint of a token, if we accept it. Sends no request."""
     try:
         mint = mints.get(normalize_url(token.mint))
     except ValueError:  # the port isn't a number
@@ -51,13 +50,12 @@ def read_token(text: str, mints: Mapping[str, Mint]) -> tuple[Token, Mint]:
         )
     if token.unit != UNIT:
         raise TokenInvalidError(f"The token is in '{token.unit[:20]}'; only sats are taken.", "unit_unknown")
-    return replace(token, mint=mint.url), mint
+    return mint
 
 
-async def value_token(text: str, mints: Mapping[str, Mint], now: float) -> Valuation:
-    """What the token is worth. Raises a `PaymentError` that says why we refuse it."""
-    token, mint = read_token(text, mints)
-    token = await resolve_keysets(token, mint)
+async def value_token(token: Token, mint: Mint, now: float) -> Valuation:
+    """What a token of this mint is worth. Raises a `PaymentError` that says why we refuse it."""
+    token = await resolve_keysets(replace(token, mint=mint.url), mint)
     for proof in token.proofs:
         _check_proof(proof, await mint.keyset(proof.keyset_id), now)
     await _check_unspent(token, mint)

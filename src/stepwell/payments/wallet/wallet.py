@@ -7,7 +7,8 @@ confirm    the answers are checkpointed             refund    separate what was 
 claim      fetch the refund, as often as needed     payout    pay out the earnings
 sweep      end idle sessions, record what is spent  recover   finish what a crash left under way
 ```
-Amounts are sats. Everything a session shows is safe to show; tokens leave only through `claim` and `payout`.
+Amounts are sats. A payer's token is parsed where it arrives (`decode_token`); everything here takes a `Token`. Everything a session shows
+is safe to show; tokens leave only through `claim` and `payout`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from stepwell.payments.cashu.locks import require_key
 from stepwell.payments.cashu.money import total
 from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
 from stepwell.payments.ledger.ledger import Funding, HandedOut, Ledger, NewFunding, Reservation, Session
-from stepwell.payments.wallet.accepting import UNIT, Valuation, read_token, value_token
+from stepwell.payments.wallet.accepting import UNIT, Valuation, find_mint, value_token
 from stepwell.payments.wallet.auditing import Audit, audit_money
 from stepwell.payments.wallet.mint import Mint
 from stepwell.payments.wallet.swapping import Swapper
@@ -108,14 +109,14 @@ class Wallet:
     def accepted_mints(self) -> tuple[str, ...]:
         return tuple(sorted(self._mints))
 
-    async def validate(self, text: str) -> Valuation:
+    async def validate(self, token: Token) -> Valuation:
         """What a token is worth; a `PaymentError` if we refuse it. Changes nothing anywhere."""
-        return await value_token(text, self._mints, self._clock.now().timestamp())
+        return await value_token(token, find_mint(token, self._mints), self._clock.now().timestamp())
 
     async def fund(
         self,
         owner: str,
-        text: str,
+        token: Token,
         *,
         session_id: str | None = None,
         ceiling_sats: int | None = None,
@@ -126,14 +127,13 @@ class Wallet:
         key = require_key(refund_pubkey) if refund_pubkey else None
         if ceiling_sats is not None and ceiling_sats < 0:
             raise TokenInvalidError("The ceiling is below zero.", "ceiling")
-        token, _ = read_token(text, self._mints)
-        if known := await self._known(owner, token, session_id):
+        if known := await self.find_funding(owner, token, session_id):
             return known
         try:
-            value = await self.validate(text)
+            value = await self.validate(token)
         except (TokenSpentError, MintUnavailableError):
             # If the same token was sent twice at the same moment, we may be the ones who spend it.
-            if known := await self._known(owner, token, session_id):
+            if known := await self.find_funding(owner, token, session_id):
                 return known
             raise
         return await self._ledger.add_funding(
@@ -153,8 +153,13 @@ class Wallet:
             )
         )
 
-    async def _known(self, owner: str, token: Token, session_id: str | None) -> Funding | None:
-        """The funding of a token that was sent before, unless it was returned untouched."""
+    async def find_funding(self, owner: str, token: Token, session_id: str | None = None) -> Funding | None:
+        """The funding of a token that was sent before. A token that was returned untouched counts as new: `None`.
+
+        Raises:
+            TokenInUseError: Another owner sent it, or it is in another session than `session_id`.
+        """
+        find_mint(token, self._mints)
         known = await self._ledger.funding(token.fingerprint)
         if known is None or known.state == "returned":
             return None
@@ -162,14 +167,8 @@ class Wallet:
             raise TokenInUseError("This token was sent before. It counts where it was sent first.")
         return known
 
-    async def find_funding(self, owner: str, text: str) -> Funding | None:
-        """The funding of a token that this owner sent before. A token that was returned untouched counts as new: `None`."""
-        token, _ = read_token(text, self._mints)
-        known = await self._ledger.funding(token.fingerprint)
-        return known if known is not None and known.owner == owner and known.state != "returned" else None
-
-    def mint_of(self, text: str) -> str:
-        return read_token(text, self._mints)[0].mint
+    def mint_of(self, token: Token) -> str:
+        return find_mint(token, self._mints).url
 
     async def approve(self, owner: str, session_id: str) -> Session:
         await self._ledger.session(owner, session_id)

@@ -159,7 +159,7 @@ class DeepWeb:
         broken = await at_work.shown.check(url, rule)
         if broken is None:
             return
-        if rule == "ask" and is_yes(
+        if rule == "ask" and is_yes(  # asked once, without `answers.asking`: anything but a yes is a no, so every answer fits
             interrupt({"type": "address_approval", "url": url, "rule": broken.rule, "question": _may(url)})
         ):
             said = {"decision": "approve", "reason": f"the address {hide_secrets(url)}"}

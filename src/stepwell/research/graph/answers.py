@@ -10,13 +10,12 @@ an answer before accepting it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final, TypeVar
 
-from langgraph.types import interrupt
 from pydantic import ValidationError
 
-from stepwell.answers import FindFault, mark_schema
+from stepwell.answers import FindFault, ask_again
 from stepwell.research.graph.schemas import Approval
 from stepwell.validation import describe_first_fault
 
@@ -26,11 +25,12 @@ SEARCH_RETRY: Final = "search_retry"
 PLAN_TAKEN: Final = "Send {\"decision\": \"approve\"}, 'reject' with a 'reason', or 'edit' with the changed 'plan'."
 RETRY_FAULT: Final = 'Answer {"decision": "approve"} to try again, {"decision": "reject"} to stop.'
 REVIEW_FAULT: Final = 'Answer {"admit": [ids], "deny": [ids]} with ids of the list; what is not named is admitted.'
+Answer = TypeVar("Answer")
 
 
-def ask(asked: Mapping[str, Any]) -> Any:
-    """The raw answer to a question. The node that asks parses it, and asks again if it cannot."""
-    return interrupt(asked, response_schema=mark_schema(asked, {"description": _TAKEN[asked["type"]]}))
+def ask(question: Mapping[str, Any], read: Callable[[Any], Answer], describe: Callable[[ValueError], str] = str) -> Answer:
+    """Ask until the answer can be read: a mistyped one must not spoil the research."""
+    return ask_again(question, read, describe, {"description": _TAKEN[question["type"]]})
 
 
 def read_approval(answer: Any) -> Approval:
@@ -43,17 +43,17 @@ def read_approval(answer: Any) -> Approval:
     return approval
 
 
-def read_review(answer: Any, known: Collection[str]) -> list[str] | None:
-    """The denied sources; `None` for an invalid answer. `true` admits all; with only `admit`, all others are denied."""
+def read_review(answer: Any, known: Collection[str]) -> list[str]:
+    """The denied sources; `ValueError` for an invalid answer. `true` admits all; with only `admit`, all others are denied."""
     if answer is True:
         return []
     if not isinstance(answer, Mapping) or not ("admit" in answer or "deny" in answer):
-        return None
+        raise ValueError(REVIEW_FAULT)
     admit, deny = answer.get("admit"), answer.get("deny")
     if not all(isinstance(names, list | tuple | None) for names in (admit, deny)):
-        return None
+        raise ValueError(REVIEW_FAULT)
     if not all(isinstance(name, str) and name in known for name in (*(admit or ()), *(deny or ()))):
-        return None
+        raise ValueError(REVIEW_FAULT)
     if deny is None:
         return sorted(set(known) - set(admit or ()), key=lambda name: int(name[1:]))
     return [name for name in dict.fromkeys(deny) if name not in (admit or ())]
@@ -91,8 +91,11 @@ def _retry_fault(asked: Mapping[str, Any], answer: Any) -> str | None:
 
 
 def _review_fault(asked: Mapping[str, Any], answer: Any) -> str | None:
-    known = [source["id"] for source in asked["sources"]]
-    return None if read_review(answer, known) is not None else f"The answer names no sources from the list. {REVIEW_FAULT}"
+    try:
+        read_review(answer, [source["id"] for source in asked["sources"]])
+    except ValueError as error:
+        return f"The answer names no sources from the list. {error}"
+    return None
 
 
 _TAKEN: Final[Mapping[str, str]] = {

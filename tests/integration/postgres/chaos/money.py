@@ -33,7 +33,7 @@ async def fund_session(url: str, owner: str) -> str:
     mint = MemoryMint(MINT)
     async with PostgresPersistence(url) as persistence:
         wallet = Wallet(DatabaseLedger(persistence.database, persistence.clock), [mint], SEED)
-        session_id = (await wallet.fund(owner, mint.issue(_DEPOSIT))).session_id
+        session_id = (await wallet.fund(owner, mint.issue_token(_DEPOSIT))).session_id
         await wallet.release(await wallet.reserve(owner, session_id, "opening:0", PRICE))
     return session_id
 

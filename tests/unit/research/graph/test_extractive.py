@@ -17,7 +17,7 @@ from stepwell.research.audit.writing.report import QUOTES_NOTE, write_report
 from stepwell.research.evidence.extractive import TITLE, add_note, extractive_draft
 from stepwell.research.evidence.policy.file import default_policy
 from stepwell.research.evidence.selecting import select_quotes
-from stepwell.research.graph.planning_rules import plan_by_rules
+from stepwell.research.graph.nodes.thinker import plan_by_rules
 from stepwell.research.graph.schemas import MAX_STEPS
 
 EMBEDDER = LexicalEmbedder()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 from html import escape
+from importlib import import_module
 from io import BytesIO
 from typing import Any
 
@@ -24,6 +25,7 @@ from stepwell.research.audit.writing.references import address
 MISSING = "\N{WHITE SQUARE}"
 _SHAPED = range(0x0900, 0x0E00)
 """Indic scripts: their letters change with their neighbours, which nothing here supports."""
+_FONT_STYLES = {"FiraGO": "Regular", "FiraGO-Bold": "Bold", "FiraGO-Italic": "Italic", "FiraGO-BoldItalic": "BoldItalic"}
 _COLOURS = {"supported": "#0a5c2b", "partial": "#6b4300", "unsupported": "#8c1111", "contradicted": "#8c1111"}
 
 
@@ -32,9 +34,7 @@ def to_pdf(dossier: Dossier) -> bytes:
     with needs_extra("Export to PDF", "research"):
         from reportlab.platypus import SimpleDocTemplate  # type: ignore[import-untyped]  # it ships no types
 
-        from stepwell.research.audit.export.pdf_font import register_font
-
-        sheet = _Sheet(register_font())
+        sheet = _Sheet(_register_font())
     body = [part for section in (_report, _claims, _sources, _plan, _receipt) for part in section(dossier, sheet)]
     file = BytesIO()
     document = SimpleDocTemplate(
@@ -50,6 +50,19 @@ def to_pdf(dossier: Dossier) -> bytes:
     )
     document.build([*_opening(dossier, sheet), *body], onFirstPage=sheet.foot, onLaterPages=sheet.foot)
     return file.getvalue()
+
+
+def _register_font() -> frozenset[int]:
+    """Register the font with reportlab, which stores fonts by name for the process; returns the characters it covers."""
+    from reportlab.pdfbase import pdfmetrics  # type: ignore[import-untyped]  # it ships no types
+    from reportlab.pdfbase.ttfonts import TTFont  # type: ignore[import-untyped]  # it ships no types
+
+    for name, style in _FONT_STYLES.items():
+        if name not in pdfmetrics.getRegisteredFontNames():
+            pdfmetrics.registerFont(TTFont(name, BytesIO(import_module(f"pymupdf_fonts.FiraGO_{style}").fontbuffer)))
+    pdfmetrics.registerFontFamily("FiraGO", *_FONT_STYLES)
+    font: Any = pdfmetrics.getFont("FiraGO")
+    return frozenset(font.face.charToGlyph)
 
 
 class _Sheet:

@@ -53,7 +53,6 @@ async def _write_down(inquiry: Inquiry, number: int, plan: ResearchPlan, approva
 
 
 def _ask(equipment: Equipment, state: ResearchState, plan: ResearchPlan, sent: dict[str, Any]) -> Approval:
-    """Ask until the answer can be parsed: a mistyped one must not spoil the research."""
     audit = state.get("audit_result")
     asked = {
         "type": PLAN_APPROVAL,
@@ -63,12 +62,7 @@ def _ask(equipment: Equipment, state: ResearchState, plan: ResearchPlan, sent: d
         "rules": dict(equipment.policy.judged),
         "sent": sent,
     }
-    while True:
-        answer = ask(asked)
-        try:
-            return read_approval(answer)
-        except ValueError as error:
-            asked = {**asked, "problem": f"The answer could not be understood: {approval_fault(error)}"}
+    return ask(asked, read_approval, lambda error: f"The answer could not be understood: {approval_fault(error)}")
 
 
 def estimate(equipment: Equipment, plan: ResearchPlan) -> Estimate:

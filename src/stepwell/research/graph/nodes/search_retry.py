@@ -51,9 +51,4 @@ def outage(unreached: dict[str, Unreached], plan: ResearchPlan | None) -> tuple[
 
 def _ask(message: str, cause: Cause, steps: list[str]) -> Approval:
     asked: dict[str, Any] = {"type": SEARCH_RETRY, "message": message, "cause": cause, "steps": steps}
-    while True:
-        answer = ask(asked)
-        try:
-            return read_retry(answer)
-        except ValueError:
-            asked = {**asked, "problem": RETRY_FAULT}
+    return ask(asked, read_retry, lambda _: RETRY_FAULT)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from stepwell.research.audit.evidence import Source
 from stepwell.research.evidence.inquiry import Inquiry
-from stepwell.research.graph.answers import REVIEW_FAULT, SOURCE_REVIEW, ask, read_review
+from stepwell.research.graph.answers import SOURCE_REVIEW, ask, read_review
 from stepwell.research.graph.state import Done, ResearchState, read_sources
 
 
@@ -29,10 +27,4 @@ def _ask(sources: dict[str, Source]) -> list[str]:
     shown = [
         {"id": each.source_id, "title": each.title, "url": each.url, "sha256": each.bytes_sha256} for each in sources.values()
     ]
-    asked: dict[str, Any] = {"type": SOURCE_REVIEW, "sources": shown}
-    while True:
-        answer = ask(asked)
-        denied = read_review(answer, sources)
-        if denied is not None:
-            return denied
-        asked = {**asked, "problem": REVIEW_FAULT}
+    return ask({"type": SOURCE_REVIEW, "sources": shown}, lambda answer: read_review(answer, sources))
