@@ -22,7 +22,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Literal
 
 from stepwell.errors import ConfigurationError
 
@@ -88,6 +88,22 @@ def load_place(place: str) -> Any:
     """What a place names."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
+
+
+def load_part(product: Product, part: Literal["tables", "service", "routes", "commands"]) -> Any:
+    """What a product names as one of its parts; None if it has none.
+
+    Raises:
+        ConfigurationError: It cannot be loaded.
+    """
+    place = getattr(product, part)
+    try:
+        return None if place is None else load_place(place)
+    except Exception as error:
+        raise ConfigurationError(
+            f"The {part} of the product '{product.name}' cannot be loaded: {type(error).__name__}: {error}. Repair or uninstall "
+            "its package."
+        ) from error
 
 
 @cache

@@ -25,7 +25,7 @@ from stepwell.models import DEFAULT_LOCAL_MODEL, ModelChoice, choose_model
 from stepwell.models.embedding.minilm_files import MiniLMFiles
 from stepwell.models.providers import check_installed
 from stepwell.private_files import close_to_others
-from stepwell.products import installed_products, load_place, payable_graphs
+from stepwell.products import installed_products, load_part, payable_graphs
 from stepwell.research.evidence.policy.file import load_policy
 from stepwell.runs.engine import MOST_AT_ONCE
 from stepwell.runs.graphs.langgraph_json import read_langgraph_json
@@ -120,7 +120,7 @@ async def open_server(
             _make_model_loading(settings, graphs.ours),
             own_graphs=graphs.ours,
             payable=payable_graphs() if graphs.ours else (),
-            products=[load_place(product.service)(settings) for product in installed_products() if product.service],
+            products=[load_part(product, "service")(settings) for product in installed_products() if product.service],
             watchers=[telemetry],
             metrics=metrics,
             knowledge=_make_knowledge_aid(settings, persistence.clock),

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from stepwell.database.database import SqlDatabase
 from stepwell.errors import ConfigurationError
-from stepwell.products import Product, installed_products, load_place
+from stepwell.products import Product, installed_products, load_part
 from stepwell.sql import Connection
 
 
@@ -58,19 +58,13 @@ def installed_tables() -> tuple[ProductTables, ...]:
     Raises:
         ConfigurationError: Those of a product cannot be loaded.
     """
-    return tuple(_load(product, product.tables) for product in installed_products() if product.tables is not None)
+    return tuple(_load(product) for product in installed_products() if product.tables is not None)
 
 
-def _load(product: Product, place: str) -> ProductTables:
-    try:
-        tables = load_place(place)
-    except Exception as error:
-        raise ConfigurationError(
-            f"The tables of the product '{product.name}' cannot be loaded: {type(error).__name__}: {error}. Repair or uninstall "
-            "its package."
-        ) from error
+def _load(product: Product) -> ProductTables:
+    tables = load_part(product, "tables")
     if not isinstance(tables, ProductTables) or tables.product != product.name:
         raise ConfigurationError(
-            f"'{place}' must be a stepwell.database.tables.ProductTables of the product '{product.name}'. Repair or uninstall its package."
+            f"'{product.tables}' must be a stepwell.database.tables.ProductTables of the product '{product.name}'. Repair or uninstall its package."
         )
     return tables

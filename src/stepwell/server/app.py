@@ -14,12 +14,14 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, FastAPI
+from fastapi.routing import iter_route_contexts
 from starlette.middleware import Middleware
 
 from stepwell.clock import Clock
 from stepwell.database.access import AccessRecords
 from stepwell.database.shared_counts import ProcessCounts, SharedCounts
-from stepwell.products import installed_products, load_place
+from stepwell.errors import ConfigurationError
+from stepwell.products import installed_products, load_part
 from stepwell.server.limits.layers import limit_layers
 from stepwell.server.limits.streams import OpenStreams
 from stepwell.server.login.api_keys import KeyVerifier, RandomBytes
@@ -31,6 +33,7 @@ from stepwell.server.monitoring.request_log import RequestLog
 from stepwell.server.openapi import install_openapi
 from stepwell.server.page.serving import PageFiles, ServePage
 from stepwell.server.parts import Services
+from stepwell.server.policy import routes_without_policy
 from stepwell.server.problems import UnexpectedErrors, install_problems
 from stepwell.server.routes import (
     access,
@@ -79,7 +82,7 @@ ROUTERS = (
 
 def product_routers() -> list[APIRouter]:
     """The routes of all installed products. One that has nothing to serve answers 404."""
-    return [router for product in installed_products() if product.routes for router in load_place(product.routes)]
+    return [router for product in installed_products() for router in load_part(product, "routes") or ()]
 
 
 def create_app(
@@ -104,9 +107,27 @@ def create_app(
     install_sign_in(app, settings, services.persistence.access, services.clock, counts=services.persistence.counts)
     for router in (*ROUTERS, *product_routers()):
         app.include_router(router)
+    _check_routes(app)
     install_problems(app)
     install_openapi(app)
     return app
+
+
+def _check_routes(app: FastAPI) -> None:
+    """Refuse what a product may have got wrong: a route that is open to everybody, or that another one hides."""
+    if unguarded := routes_without_policy(app):
+        raise ConfigurationError(
+            f"The route '{unguarded[0]}' has no policy, so anybody could use it, signed in or not. Whoever wrote the product must give it "
+            "one (stepwell.server.policy). Until then, uninstall its package."
+        )
+    known: set[str] = set()
+    for route in iter_route_contexts(app.routes):
+        for method in route.methods or ():
+            if (name := f"{method} {route.path}") in known:
+                raise ConfigurationError(
+                    f"Two products bring the route '{name}'. Uninstall one of them; routes of a product belong below /api/NAME."
+                )
+            known.add(name)
 
 
 def install_sign_in(
