@@ -225,7 +225,7 @@ async def test_a_run_that_a_restart_cut_off_is_followed_to_its_end(tmp_path: Pat
     [
         ({}, "query"),
         ({"query": "  "}, "is empty"),
-        ({"query": "x" * 4001}, "at most 4000 are taken"),
+        ({"query": "x" * 4001}, "the limit is 4000"),
         ({"query": 3}, "query"),
         ({"query": "Why?", "retrievedContext": "x" * 200_001}, "retrievedContext"),
         ({"query": "Why?", "contextUrls": ["https://a.example/"] * 51}, "contextUrls"),
