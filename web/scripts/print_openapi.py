@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import sys
 from importlib.metadata import version
+from types import SimpleNamespace
 
 from fastapi import FastAPI
 
-from stepwell.server.app import ROUTERS
+from stepwell.payments.service import Payments
+from stepwell.server.app import ROUTERS, product_routers
 from stepwell.server.openapi import install_openapi
 
 
 def print_document() -> None:
     app = FastAPI(title="Stepwell", version=version("stepwell"))
-    for router in ROUTERS:
+    app.state.services = SimpleNamespace(products=[Payments(None)])  # the only product with a header for runs
+    for router in (*ROUTERS, *product_routers()):
         app.include_router(router)
     install_openapi(app)
     json.dump(app.openapi(), sys.stdout)

@@ -96,8 +96,8 @@ def refuse_older(form: int) -> None:
     """Raise `ConfigurationError` for a form from before the first release. 0 is an empty database."""
     if 0 < form < FIRST:
         raise ConfigurationError(
-            f"The database was made by a version of Stepwell before the first release (form {form}), and cannot be upgraded. Nothing in it "
-            "was changed. Use it with the version that made it, or name another, new database with --database-url."
+            f"The database was made by a version of Stepwell before the first release (schema version {form}), and cannot be upgraded. "
+            "Nothing in it was changed. Use it with the version that made it, or name another, new database with --database-url."
         )
 
 
@@ -106,7 +106,7 @@ def find_newer(engine: Engine, forms: Forms) -> str | None:
     for tables in installed_tables():
         form, newest = forms.products.get(tables.product, 0), product_migrations(tables, engine)[-1].number
         if form > newest:
-            return f"form {form} of the product '{tables.product}', and the version installed here knows forms up to {newest}"
+            return f"schema version {form} of the product '{tables.product}', and the one installed here knows versions up to {newest}"
     return None
 
 

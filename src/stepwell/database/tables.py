@@ -65,6 +65,7 @@ def _load(product: Product) -> ProductTables:
     tables = load_part(product, "tables")
     if not isinstance(tables, ProductTables) or tables.product != product.name:
         raise ConfigurationError(
-            f"'{product.tables}' must be a stepwell.database.tables.ProductTables of the product '{product.name}'. Repair or uninstall its package."
+            f"'{product.tables}' must be a stepwell.database.tables.ProductTables of the product '{product.name}'. "
+            "Repair or uninstall its package."
         )
     return tables

@@ -2,10 +2,10 @@
 
 | code | when |
 |---|---|
-| 400, 413, 415, 422 | where there is a body or a parameter: not JSON, too big, not even called JSON, a field that is wrong |
-| 401, 403, 429, 503 | everywhere but on public paths: who, whether, how many, not now |
-| 404, 409, 410 | where something is named, or not every server has it; where something is changed; where something may be over |
-| 408, 412, 507 | where files are sent: too slow, another version, no room |
+| 400, 413, 415, 422 | routes with a body or parameters: invalid JSON, too large, wrong content type, an invalid field |
+| 401, 403, 429, 503 | all but public paths: not signed in, not allowed, too many, temporarily unavailable |
+| 404, 409, 410 | routes that name something, or that not every server has; routes that change something; claiming an interrupt |
+| 408, 412, 507 | routes that receive files: too slow, another version, no space |
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _WORDS = {
     400: "The body is not JSON",
     401: "Not signed in",
     403: "Not allowed",
-    404: "There is no such thing",
-    408: "The body did not arrive",
-    409: "It conflicts with what is there",
-    410: "It waits no longer",
-    412: "The file is not at that version",
-    413: "The body is too big",
-    415: "The body does not say that it is JSON",
-    422: "A field is wrong, or the request cannot be carried out",
-    429: "As many as allowed",
-    503: "Not now; Retry-After says when",
+    404: "Not found",
+    408: "The body did not arrive in time",
+    409: "Conflict with the current state",
+    410: "The interrupt is no longer open",
+    412: "The file has another version",
+    413: "The body is too large",
+    415: "The Content-Type is not JSON",
+    422: "A field is invalid, or the request cannot be carried out",
+    429: "Limit reached; retry after Retry-After",
+    503: "Temporarily unavailable; retry after Retry-After",
     507: "The workspace is full",
 }
 
@@ -101,7 +101,7 @@ def _client_tools() -> dict[str, Any]:
         "properties": {"tool_call_id": {"type": "string"}, "content": {"anyOf": forms}, "error": error},
     }
     answer = {
-        "description": "The answer to an interrupt of type client_tool_execution: one result for each call, with content or error.",
+        "description": "The answer to an interrupt of type client_tool_execution: one result per call, with content or error.",
         "type": "object",
         "required": ["tool_results"],
         "properties": {"tool_results": {"type": "array", "items": result}, "claim_id": {"type": "string"}},

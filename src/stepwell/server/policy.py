@@ -65,7 +65,7 @@ USER_ACTIONS = frozenset(f"{noun}:{verb}" for noun in _NOUNS for verb in _VERBS)
 def authorize(principal: Principal, action: str) -> None:
     """Raise `AccessError` unless this principal may perform this kind of action at all."""
     if action in OPERATOR_ONLY and not principal.is_operator:
-        raise AccessError(f"'{action}' is for operators of this server. Ask one, or use a key made with --operator.")
+        raise AccessError(f"'{action}' is only for operators of this server. Ask one, or use a key created with --operator.")
     if action not in OPERATOR_ONLY and action not in USER_ACTIONS:
         raise AccessError(f"'{action}' is not an action of this server.")
 

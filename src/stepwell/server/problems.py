@@ -47,45 +47,45 @@ class ProblemKind:
 
 KINDS: Mapping[type[BaseException], ProblemKind] = {
     errors.AnswerShapeError: ProblemKind(422, "answer-shape", "The answer does not fit the interrupt"),
-    errors.RequestKeyError: ProblemKind(422, "idempotency-key", "The key was sent before, with another request"),
-    errors.InvalidRequestError: ProblemKind(422, "invalid-request", "The request cannot be carried out as it stands"),
-    errors.NotFoundError: ProblemKind(404, "not-found", "There is no such thing"),
-    errors.AlreadyExistsError: ProblemKind(409, "already-exists", "The id is taken"),
-    errors.ThreadBusyError: ProblemKind(409, "thread-busy", "Another run is at work on the thread"),
-    errors.InterruptAnsweredError: ProblemKind(409, "interrupt-answered", "The interrupt has an answer already"),
-    errors.InterruptGoneError: ProblemKind(410, "interrupt-gone", "The interrupt waits no longer"),
-    errors.InterruptClaimedError: ProblemKind(409, "interrupt-claimed", "Another device holds the interrupt"),
+    errors.RequestKeyError: ProblemKind(422, "idempotency-key", "The Idempotency-Key was already used with another request"),
+    errors.InvalidRequestError: ProblemKind(422, "invalid-request", "The request is invalid"),
+    errors.NotFoundError: ProblemKind(404, "not-found", "Not found"),
+    errors.AlreadyExistsError: ProblemKind(409, "already-exists", "The id already exists"),
+    errors.ThreadBusyError: ProblemKind(409, "thread-busy", "Another run is active on the thread"),
+    errors.InterruptAnsweredError: ProblemKind(409, "interrupt-answered", "The interrupt is already answered"),
+    errors.InterruptGoneError: ProblemKind(410, "interrupt-gone", "The interrupt is no longer open"),
+    errors.InterruptClaimedError: ProblemKind(409, "interrupt-claimed", "Another device has claimed the interrupt"),
     errors.ResumeError: ProblemKind(409, "resume", "The resume does not fit an open interrupt"),
-    errors.LimitReachedError: ProblemKind(429, "limit-reached", "As many as allowed"),
-    errors.LeaseLostError: ProblemKind(503, "thread-taken-over", "The thread was taken over meanwhile"),
+    errors.LimitReachedError: ProblemKind(429, "limit-reached", "Limit reached"),
+    errors.LeaseLostError: ProblemKind(503, "thread-taken-over", "Another worker took over the thread"),
     # Not 5xx: clients retry those automatically (LangGraph's JavaScript SDK retries all of them), and it would be stored twice.
     errors.OutcomeUnknownError: ProblemKind(409, "outcome-unknown", "It may have been stored"),
-    errors.StorageUnavailableError: ProblemKind(503, "storage-unavailable", "The database cannot be used now"),
-    errors.NotReadyError: ProblemKind(503, "not-ready", "The server cannot drive runs now"),
-    errors.VersionConflictError: ProblemKind(412, "version-conflict", "The file is not at that version"),
+    errors.StorageUnavailableError: ProblemKind(503, "storage-unavailable", "The database is unavailable"),
+    errors.NotReadyError: ProblemKind(503, "not-ready", "The server cannot execute runs now"),
+    errors.VersionConflictError: ProblemKind(412, "version-conflict", "The file has another version"),
     errors.SigningKeyError: ProblemKind(503, "signing-key", "The server cannot sign a bundle now"),
-    errors.BackendError: ProblemKind(503, "files-unavailable", "The files cannot be reached now"),
+    errors.BackendError: ProblemKind(503, "files-unavailable", "The files are unavailable"),
     errors.RunError: ProblemKind(422, "run", "The run cannot be started, resumed or found"),
-    errors.TokenInvalidError: ProblemKind(400, "token-invalid", "The token is not money that is taken here"),
-    errors.TokenSpentError: ProblemKind(400, "token-spent", "The token is spent"),
-    errors.TokenInUseError: ProblemKind(409, "token-in-use", "The token was handed in before"),
-    errors.MintUnavailableError: ProblemKind(503, "mint-unavailable", "The mint cannot be asked now"),
-    errors.MintRejectedError: ProblemKind(400, "mint-rejected", "The mint refuses"),
+    errors.TokenInvalidError: ProblemKind(400, "token-invalid", "The token is not accepted here"),
+    errors.TokenSpentError: ProblemKind(400, "token-spent", "The token is already spent"),
+    errors.TokenInUseError: ProblemKind(409, "token-in-use", "The token was already submitted"),
+    errors.MintUnavailableError: ProblemKind(503, "mint-unavailable", "The mint is unavailable"),
+    errors.MintRejectedError: ProblemKind(400, "mint-rejected", "The mint rejected the request"),
     errors.SessionClosedError: ProblemKind(409, "session-closed", "The payment session has ended"),
-    errors.RefundUnavailableError: ProblemKind(409, "refund-unavailable", "There is nothing to pay back now"),
-    errors.PaymentError: ProblemKind(402, "payment", "Money is missing or not acceptable"),
+    errors.RefundUnavailableError: ProblemKind(409, "refund-unavailable", "There is nothing to refund now"),
+    errors.PaymentError: ProblemKind(402, "payment", "Payment is missing or not accepted"),
     errors.NotSignedInError: ProblemKind(401, "not-signed-in", "Not signed in"),
-    errors.SignInUnavailableError: ProblemKind(503, "sign-in-unavailable", "The identity provider does not answer"),
+    errors.SignInUnavailableError: ProblemKind(503, "sign-in-unavailable", "The identity provider is not responding"),
     errors.AccessError: ProblemKind(403, "access", "Not allowed"),
     errors.FetchRefusedError: ProblemKind(422, "page-refused", "The page may not be fetched"),
-    errors.FetchFailedError: ProblemKind(422, "page-unavailable", "The page cannot be had"),
+    errors.FetchFailedError: ProblemKind(422, "page-unavailable", "The page could not be fetched"),
     errors.GraphBuildError: ProblemKind(503, "graph-unavailable", "The graph cannot be built"),
-    errors.MissingExtraError: ProblemKind(503, "not-installed", "A part that this needs is not installed"),
+    errors.MissingExtraError: ProblemKind(503, "not-installed", "A required package is not installed"),
     errors.ModelUnavailableError: ProblemKind(503, "model-unavailable", "No usable model"),
 }
 """The nearest class in an error's ancestry applies. Errors that are not listed are unexpected."""
 
-_UNEXPECTED = ProblemKind(500, "unexpected", "Something went wrong in the server")
+_UNEXPECTED = ProblemKind(500, "unexpected", "Internal server error")
 
 
 def problem(
@@ -131,8 +131,8 @@ def _for_http(request: Request, error: Exception) -> Response:
     error = cast("HTTPException", error)
     status = HTTPStatus(error.status_code)
     details = {
-        404: f"Nothing is served at '{request.url.path}'. /openapi.json lists what there is.",
-        405: f"'{request.url.path}' does not take {request.method}.",
+        404: f"Nothing is served at '{request.url.path}'. /openapi.json lists all routes.",
+        405: f"'{request.url.path}' does not accept {request.method}.",
     }
     plain = error.detail == status.phrase
     detail = details.get(error.status_code, error.detail) if plain else error.detail
@@ -153,10 +153,10 @@ def _for_validation(request: Request, error: Exception) -> Response:
     faults = cast("RequestValidationError", error).errors()
     if faults and faults[0]["type"] == "json_invalid":
         at = faults[0]["loc"][-1]
-        return problem(400, "not-json", "The body is not JSON", f"The body cannot be read as JSON, from character {at} on.")
+        return problem(400, "not-json", "The body is not JSON", f"The body is not valid JSON: the error is at character {at}.")
     fields = [{"field": name_place(fault["loc"], "body"), "message": reason_of(fault)} for fault in faults[:20]]
     first = fields[0] if fields else {"field": "request", "message": "invalid"}
-    return problem(422, "invalid-field", "A field is wrong", f"{first['field']}: {first['message']}.", errors=fields)
+    return problem(422, "invalid-field", "Invalid field", f"{first['field']}: {first['message']}.", errors=fields)
 
 
 def _for_namespace(request: Request, error: Exception) -> Response:
@@ -198,6 +198,6 @@ class UnexpectedErrors:
             _log.exception("unexpected error, reference %s: %s %s", reference, scope["method"], scope["path"])
             if begun:  # the response has started; a broken connection tells the client to retry
                 raise
-            detail = f"The server could not answer. The operator finds the cause in the log under '{reference}'."
+            detail = f"The server failed to answer. The operator can find the cause in the log under '{reference}'."
             response = problem(_UNEXPECTED.status, _UNEXPECTED.name, _UNEXPECTED.title, detail, reference=reference)
             await response(scope, receive, send)

@@ -35,7 +35,7 @@ async def _read_key(
     idempotency_key: Annotated[
         str | None,
         Header(
-            description="Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing"
+            description="A key you choose for this request, such as a UUID: a retry with the same key returns the first result"
         ),
     ] = None,
 ) -> SentKey:

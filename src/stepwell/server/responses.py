@@ -33,7 +33,7 @@ SSE: dict[int | str, dict[str, Any]] = {
 }
 RESULT: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "The graph's values at the end; a run that failed gives `{'__error__': {error, message}}`",
+        "description": "The graph's final values; a failed run returns `{'__error__': {error, message}}`",
         "content": {"application/json": {"schema": {}}},
     }
 }
@@ -70,7 +70,7 @@ def parse_last_event_id(text: str | None) -> int | None:
         return 0
     if not (text.isascii() and text.isdigit()) or len(text) > 18:
         raise InvalidRequestError(
-            "The header Last-Event-ID must be the 'id' of an event of this stream, a whole number; '0' begins at the start."
+            "The header Last-Event-ID must be the 'id' of an event of this stream, a whole number; '0' means from the start."
         )
     return int(text)
 

@@ -110,8 +110,8 @@ def test_migrate_shows_the_steps_and_keeps_the_file_as_it_was(place: Place) -> N
         connection.execute("CREATE TABLE of_an_older_time (x)")
     done = place.run("db", "migrate")
     assert done.returncode == 0, done.stderr
-    assert "form 17: initial" in done.stdout
-    assert "form 1: initial of research" in done.stdout
+    assert "schema version 17: initial" in done.stdout
+    assert "schema version 1: initial of research" in done.stdout
     [kept] = place.database.parent.glob("stepwell.db.form-0-*")
     assert count(kept, "of_an_older_time") == 0
     assert "Nothing to do" in place.run("db", "migrate").stdout
@@ -120,7 +120,7 @@ def test_migrate_shows_the_steps_and_keeps_the_file_as_it_was(place: Place) -> N
     for command in (("db", "prune", "--older-than", "1d"), ("db", "migrate"), ("db", "status")):
         newer = place.run(*command)
         assert newer.returncode == 2, newer.stdout
-        assert "form 99" in newer.stderr
+        assert "schema version 99" in newer.stderr
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_file_from_before_the_first_release_is_left_as_it_is(place: Place, com
     before = place.database.read_bytes()
     refused = place.run(*command)
     assert refused.returncode == 2, refused.stdout
-    assert "made by a version of Stepwell before the first release (form 16)" in refused.stderr
+    assert "made by a version of Stepwell before the first release (schema version 16)" in refused.stderr
     assert "Traceback" not in refused.stderr
     assert place.database.read_bytes() == before
 

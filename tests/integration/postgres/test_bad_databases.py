@@ -278,12 +278,13 @@ def test_an_older_form_is_upgraded_by_a_server_and_by_migrate_and_by_nothing_els
     refused = place.run("keys", "list", **variables)
     assert refused.returncode == 2
     assert (
-        "this version of Stepwell needs form 2 of the product 'notes'. Upgrade it with `stepwell db migrate`" in refused.stderr
+        "this version of Stepwell needs version 2 of the product 'notes'. Upgrade it with `stepwell db migrate`"
+        in refused.stderr
     )
     assert notes_of(empty) == (1, {"x"})
     done = place.run("db", "migrate", **variables)
     assert done.returncode == 0, done.stderr
-    assert "form 2: step of notes" in done.stdout
+    assert "schema version 2: step of notes" in done.stdout
     assert "Nothing to do" in place.run("db", "migrate", **variables).stdout
     assert place.run("keys", "list", **variables).returncode == 0
 
@@ -298,7 +299,7 @@ def test_a_newer_form_of_a_product_is_refused_and_left_alone(place: Place, empty
     ):
         refused = place.run(*command, STEPWELL_DATABASE_URL=empty, PYTHONPATH=str(older))
         assert refused.returncode == 2
-        assert "form 2 of the product 'notes', and the version installed here knows forms up to 1" in refused.stderr
+        assert "schema version 2 of the product 'notes', and the one installed here knows versions up to 1" in refused.stderr
     assert execute(empty, "SELECT COUNT(*) FROM api_keys") == [(0,)]
 
 
@@ -348,7 +349,7 @@ def test_a_form_from_before_the_first_release_is_refused_and_left_alone(place: P
         command, variables = [*command, "--from", empty], {}
     refused = place.run(*command, **variables)
     assert refused.returncode == 2
-    assert "made by a version of Stepwell before the first release (form 16)" in refused.stderr
+    assert "made by a version of Stepwell before the first release (schema version 16)" in refused.stderr
     assert tables_of(empty) == {"stepwell_form"}
 
 
@@ -363,11 +364,11 @@ def test_a_newer_form_is_refused_and_left_alone(place: Place, empty: str) -> Non
     ):
         refused = place.run(*command, STEPWELL_DATABASE_URL=empty)
         assert refused.returncode == 2
-        assert "form 9999" in refused.stderr
+        assert "schema version 9999" in refused.stderr
         assert "newer Stepwell that wrote it" in refused.stderr
     with serving(place, empty) as server:
         assert server.process.wait(PATIENCE_S) == 2
-        assert "form 9999" in server.said
+        assert "schema version 9999" in server.said
     assert execute(empty, "SELECT COUNT(*) FROM api_keys") == [(0,)]
 
 
@@ -394,12 +395,12 @@ def test_older_processes_stop_when_a_newer_one_upgrades_the_database(
         upgraded = PostgresDatabase(empty)
         try:
             refused = httpx.post(f"{address}/threads", json={}, timeout=PATIENCE_S)
-            assert (refused.status_code, "it has form 9999" in refused.text) == (503, True)
+            assert (refused.status_code, "it has schema version 9999" in refused.text) == (503, True)
         except httpx.TransportError:
             pass  # it has stopped by now
         for old in (server, working):
             assert old.process.wait(PATIENCE_S) == 1, old.said
-            assert "it has form 9999, and this version of Stepwell knows forms up to" in old.said
+            assert "it has schema version 9999, and this Stepwell knows versions up to" in old.said
             assert "Stopped." in old.said
         monkeypatch.undo()
         upgraded.close()

@@ -283,9 +283,9 @@ def test_text_with_the_character_zero_is_named_before_anything_is_written(full: 
 @pytest.mark.parametrize(
     ("statement", "sentence"),
     [
-        ("PRAGMA user_version = 16", "before the first release (form 16)"),
+        ("PRAGMA user_version = 16", "before the first release (schema version 16)"),
         ("UPDATE product_forms SET number = 0 WHERE product = 'research'", "Upgrade it first"),
-        ("PRAGMA user_version = 99", "knows forms up to"),
+        ("PRAGMA user_version = 99", "knows versions up to"),
         ("UPDATE threads SET owner = CAST(x'ff' AS TEXT)", "cannot be read"),
     ],
 )

@@ -135,7 +135,7 @@ async def test_nothing_to_approve_is_a_conflict(http: httpx.AsyncClient) -> None
     body = {"threadId": failed.state["threadId"], "decision": "approve"}
     assert "no question is open" in await refused(http, 409, "/api/research/approve", body)
     empty = (await http.post("/threads", json={})).json()["thread_id"]
-    assert "Nothing waits" in await refused(http, 409, "/api/research/approve", {**body, "threadId": empty})
+    assert "has no open interrupt" in await refused(http, 409, "/api/research/approve", {**body, "threadId": empty})
     assert "No thread" in await refused(http, 404, "/api/research/approve", {**body, "threadId": str(uuid.uuid4())})
 
 
@@ -225,7 +225,7 @@ async def test_a_run_that_a_restart_cut_off_is_followed_to_its_end(tmp_path: Pat
     [
         ({}, "query"),
         ({"query": "  "}, "is empty"),
-        ({"query": "x" * 4001}, "at most 4000 are taken"),
+        ({"query": "x" * 4001}, "the limit is 4000"),
         ({"query": 3}, "query"),
         ({"query": "Why?", "retrievedContext": "x" * 200_001}, "retrievedContext"),
         ({"query": "Why?", "contextUrls": ["https://a.example/"] * 51}, "contextUrls"),
@@ -256,9 +256,9 @@ async def test_an_answer_that_makes_no_sense_is_refused(http: httpx.AsyncClient,
 
 async def test_without_the_graph_the_routes_are_not_there(tmp_path: Path) -> None:
     async with serving(tmp_path, {"other": stand_in()}) as http:
-        assert "not served here" in await refused(http, 404, "/api/research", {"query": "Why?"})
+        assert "does not serve it" in await refused(http, 404, "/api/research", {"query": "Why?"})
         body = {"threadId": str(uuid.uuid4()), "decision": "approve"}
-        assert "not served here" in await refused(http, 404, "/api/research/approve", body)
+        assert "does not serve it" in await refused(http, 404, "/api/research/approve", body)
         response = await http.get(f"/api/research/{uuid.uuid4()}/stream")
         assert (response.status_code, response.headers["content-type"]) == (404, "application/problem+json")
 

@@ -451,7 +451,7 @@ async def test_a_research_on_a_server_is_approved_read_and_exported_here(
         with pytest.raises(RunError, match="No thread"):
             await asyncio.to_thread(export.run, ABSENT, form="md", out=None, url=url, settings=Settings())
         empty = (await http.post("/threads", json={})).json()["thread_id"]
-        with pytest.raises(RunError, match="Nothing was researched there"):
+        with pytest.raises(RunError, match="has no research"):
             await asyncio.to_thread(export.run, empty, form="md", out=None, url=url, settings=Settings())
     assert f"stepwell export {thread} --url {url}" in screen
     assert "stored on the server" in screen

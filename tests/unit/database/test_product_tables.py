@@ -94,7 +94,7 @@ def test_a_newer_form_of_a_product_is_refused_like_a_newer_form_of_ours(
         Database(path).close()
         back_up(path, tmp_path / "copy.db")
     before = path.read_bytes()
-    told = "form 2 of the product 'notes', and the version installed here knows forms up to 1"
+    told = "schema version 2 of the product 'notes', and the one installed here knows versions up to 1"
     with installed(first):
         for opening in (Database, inspect_database):
             with pytest.raises(ConfigurationError, match=f"{told}. Install the newer one that wrote it, or restore a backup"):

@@ -7,10 +7,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The thread's runs, newest first */
+        /** List the thread's runs, newest first */
         get: operations["list_runs"];
         put?: never;
-        /** Start a run and do not wait for it */
+        /** Start a run in the background */
         post: operations["create_run"];
         delete?: never;
         options?: never;
@@ -27,7 +27,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Start a run and follow what it says */
+        /** Start a run and stream its events */
         post: operations["stream_run"];
         delete?: never;
         options?: never;
@@ -44,7 +44,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Start a run and wait for its values */
+        /** Start a run and wait for its final values */
         post: operations["wait_run"];
         delete?: never;
         options?: never;
@@ -63,7 +63,7 @@ export interface paths {
         get: operations["get_run"];
         put?: never;
         post?: never;
-        /** Forget a run that has ended */
+        /** Delete a run that has ended */
         delete: operations["delete_run"];
         options?: never;
         head?: never;
@@ -77,7 +77,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Wait for a run's values */
+        /** Wait for a run's final values */
         get: operations["join_run"];
         put?: never;
         post?: never;
@@ -94,7 +94,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Follow a run, from the start or after Last-Event-ID; a run that has ended is told again */
+        /** Stream a run's events, from the start or after Last-Event-ID, even if it has ended */
         get: operations["join_run_stream"];
         put?: never;
         post?: never;
@@ -113,7 +113,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop a run; 'rollback' also forgets what it did */
+        /** Cancel a run; 'rollback' also deletes what it did */
         post: operations["cancel_run"];
         delete?: never;
         options?: never;
@@ -147,7 +147,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Find threads, those last used first; the header X-Pagination-Next tells where the next page begins */
+        /** Search threads, most recently used first; the header X-Pagination-Next has the offset of the next page */
         post: operations["search_threads"];
         delete?: never;
         options?: never;
@@ -181,7 +181,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Delete threads, or all of their checkpoints but the latest */
+        /** Delete threads, or all their checkpoints except the latest */
         post: operations["prune_threads"];
         delete?: never;
         options?: never;
@@ -200,11 +200,11 @@ export interface paths {
         get: operations["get_thread"];
         put?: never;
         post?: never;
-        /** Erase a thread and all that hangs on it */
+        /** Delete a thread and everything that belongs to it */
         delete: operations["delete_thread"];
         options?: never;
         head?: never;
-        /** Merge into a thread's metadata; 'Prefer: return=minimal' answers with nothing */
+        /** Merge into a thread's metadata; with 'Prefer: return=minimal' the response has no body */
         patch: operations["update_thread"];
         trace?: never;
     };
@@ -217,7 +217,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** A new thread with the same history */
+        /** Copy a thread with its history */
         post: operations["copy_thread"];
         delete?: never;
         options?: never;
@@ -232,15 +232,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The thread's state now */
+        /** Get the thread's current state */
         get: operations["get_thread_state"];
         put?: never;
-        /** Write to the thread's state, as if a node had */
+        /** Update the thread's state, as if a node had written it */
         post: operations["update_thread_state"];
         delete?: never;
         options?: never;
         head?: never;
-        /** Merge into the thread's metadata (an older form of PATCH /threads/{thread_id}) */
+        /** Merge into the thread's metadata (older equivalent of PATCH /threads/{thread_id}) */
         patch: operations["patch_thread_state"];
         trace?: never;
     };
@@ -253,7 +253,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The thread's state at a checkpoint, also of a subgraph */
+        /** Get the thread's state at a checkpoint, which may be a subgraph's */
         post: operations["get_thread_state_at"];
         delete?: never;
         options?: never;
@@ -268,7 +268,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The thread's state at a checkpoint of the root graph */
+        /** Get the thread's state at a checkpoint of the root graph */
         get: operations["get_thread_state_at_id"];
         put?: never;
         post?: never;
@@ -285,10 +285,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The thread's checkpoints, newest first */
+        /** List the thread's checkpoints, newest first */
         get: operations["get_thread_history"];
         put?: never;
-        /** The thread's checkpoints that fit, newest first */
+        /** Search the thread's checkpoints, newest first */
         post: operations["search_thread_history"];
         delete?: never;
         options?: never;
@@ -303,7 +303,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What all runs of the thread say, as they say it; Last-Event-ID goes back */
+        /** Stream the events of all the thread's runs, live or after Last-Event-ID */
         get: operations["stream_thread"];
         put?: never;
         post?: never;
@@ -320,7 +320,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The thread's messages, newest first, page by page; now, or at a checkpoint */
+        /** List the thread's messages, newest first, now or at a checkpoint */
         get: operations["get_thread_messages"];
         put?: never;
         post?: never;
@@ -337,7 +337,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The thread's turns and how they follow one another, newest first: where to fork, and the branches there are */
+        /** List the thread's turns, newest first, with its branches and where to fork */
         get: operations["get_thread_turns"];
         put?: never;
         post?: never;
@@ -354,7 +354,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What ran on the thread: models, tools, subagents and nodes, with times, tokens and cost */
+        /** List the models, tools, subagents and nodes that ran on the thread, with times, tokens and cost */
         get: operations["get_thread_steps"];
         put?: never;
         post?: never;
@@ -371,7 +371,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the thread's runs used of models so far, and how full the context is */
+        /** The thread's model usage so far, and how full the context is */
         get: operations["get_thread_usage"];
         put?: never;
         post?: never;
@@ -388,7 +388,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What waits for an answer on the thread, oldest first */
+        /** List the thread's open interrupts, oldest first */
         get: operations["get_thread_interrupts"];
         put?: never;
         post?: never;
@@ -405,7 +405,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What waits for an answer on any of your threads, oldest first */
+        /** List the open interrupts on all your threads, oldest first */
         get: operations["get_interrupts"];
         put?: never;
         post?: never;
@@ -424,9 +424,9 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Claim what a device carries out (client_tool_execution), or renew a claim */
+        /** Claim an interrupt for a device to carry out (client_tool_execution), or renew the claim */
         post: operations["claim_interrupt"];
-        /** Give a claim back */
+        /** Release a claim */
         delete: operations["release_interrupt"];
         options?: never;
         head?: never;
@@ -442,7 +442,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tell a thread what to do: start a run, answer an interrupt, read or branch its state */
+        /** Send a command to a thread: start a run, answer an interrupt, read or fork its state */
         post: operations["send_thread_command"];
         delete?: never;
         options?: never;
@@ -457,10 +457,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where SDKs would open a websocket, which this server does not offer */
+        /** Not supported: SDKs would open a websocket here */
         get: operations["stream_thread_events_by_websocket"];
         put?: never;
-        /** What the runs of a thread say, filtered; from the newest run on, or after 'since' */
+        /** Stream the events of a thread's runs, filtered, from the newest run or after 'since' */
         post: operations["stream_thread_events"];
         delete?: never;
         options?: never;
@@ -477,7 +477,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Start a run on a thread of its own */
+        /** Start a run on a new thread */
         post: operations["create_stateless_run"];
         delete?: never;
         options?: never;
@@ -494,7 +494,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The same, and follow what it says */
+        /** Start a run on a new thread and stream its events */
         post: operations["stream_stateless_run"];
         delete?: never;
         options?: never;
@@ -511,7 +511,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The same, and wait for its values */
+        /** Start a run on a new thread and wait for its final values */
         post: operations["wait_stateless_run"];
         delete?: never;
         options?: never;
@@ -528,7 +528,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Start several runs at once: all of them or none */
+        /** Start several runs: all of them or none */
         post: operations["create_run_batch"];
         delete?: never;
         options?: never;
@@ -545,7 +545,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop several runs: those named, or all of a status */
+        /** Cancel several runs: by id, or all with a given status */
         post: operations["cancel_runs"];
         delete?: never;
         options?: never;
@@ -579,7 +579,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Find assistants; the header X-Pagination-Next tells where the next page begins */
+        /** Search assistants; the header X-Pagination-Next has the offset of the next page */
         post: operations["search_assistants"];
         delete?: never;
         options?: never;
@@ -611,7 +611,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The graphs that are served, and what each lacks that cannot be run here */
+        /** List the served graphs, and what is missing for those that cannot run here */
         get: operations["list_graphs"];
         put?: never;
         post?: never;
@@ -628,7 +628,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get an assistant by its id or the name of its graph */
+        /** Get an assistant by its id or its graph's name */
         get: operations["get_assistant"];
         put?: never;
         post?: never;
@@ -636,7 +636,7 @@ export interface paths {
         delete: operations["delete_assistant"];
         options?: never;
         head?: never;
-        /** Change an assistant; the result is a new version */
+        /** Update an assistant, which creates a new version */
         patch: operations["update_assistant"];
         trace?: never;
     };
@@ -749,12 +749,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get an item; null if there is none */
+        /** Get an item; null if it does not exist */
         get: operations["get_item"];
-        /** Keep an item, in place of what was there */
+        /** Store an item, replacing any earlier one */
         put: operations["put_item"];
         post?: never;
-        /** Forget an item */
+        /** Delete an item */
         delete: operations["delete_item"];
         options?: never;
         head?: never;
@@ -770,7 +770,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Find items under a namespace */
+        /** Search items under a namespace */
         post: operations["search_items"];
         delete?: never;
         options?: never;
@@ -787,7 +787,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Namespaces that hold something */
+        /** List namespaces that contain items */
         post: operations["list_namespaces"];
         delete?: never;
         options?: never;
@@ -802,7 +802,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Which model runs here and what it can do, and those that could be loaded */
+        /** The model that runs here, what it can do, and the models that can be loaded */
         get: operations["get_models"];
         put?: never;
         post?: never;
@@ -819,10 +819,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How far the embedded model is, followed until it is ready; starts nothing */
+        /** Follow the loading of the embedded model; starts nothing */
         get: operations["follow_model"];
         put?: never;
-        /** Load the embedded model and follow it */
+        /** Load the embedded model and follow its progress */
         post: operations["load_model"];
         delete?: never;
         options?: never;
@@ -854,7 +854,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One of the embedder's files, by its hash */
+        /** Get one of the embedder's files by its hash */
         get: operations["get_embedder_file"];
         put?: never;
         post?: never;
@@ -873,195 +873,8 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Fetch a page of the public web and give its text back; nothing is kept */
+        /** Fetch a public web page and return its text; nothing is stored */
         post: operations["read_page"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/research/verify": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Check a bundle: send the file as application/zip, up to 64 MB; the answer says after 30 s at most what holds */
-        post: operations["verify_bundle"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/research/{threadId}/verify": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Check what a thread's research rests on, as anybody could with its bundle */
-        get: operations["verify_research"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/research/{threadId}/report": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The newest report of a thread with its claims, quotes and sources */
-        get: operations["get_research_report"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/research/{threadId}/sources/{sourceId}/text": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The text of a source as it was stored, into which quotes point */
-        get: operations["get_source_text"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/research/{threadId}/export": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The research as a document: Markdown, HTML, PDF, DOCX, or its bundle */
-        get: operations["export_research"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/research": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Research a question and follow it */
-        post: operations["research"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/research/approve": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Answer what a research waits for, and follow it */
-        post: operations["approve_research"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/research/{threadId}/stream": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Follow a thread's newest question, from its start or after Last-Event-ID; one that has ended is told again */
-        get: operations["join_research"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/research/{threadId}/bundle": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Everything a thread's research rests on, as one file for `stepwell verify` */
-        get: operations["research_bundle"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/tutor/{threadId}/argument": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The argument of a tutor's thread: Markdown, JSON, Argdown or Mermaid */
-        get: operations["export_argument"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/agent": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Ask the workspace's agent and follow it */
-        post: operations["ask_agent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1075,7 +888,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whom the server takes you for, and how to sign in */
+        /** Who you are signed in as, and how to sign in */
         get: operations["get_me"];
         put?: never;
         post?: never;
@@ -1092,10 +905,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** API keys without their secrets, for operators */
+        /** List API keys without their secrets, for operators */
         get: operations["list_keys"];
         put?: never;
-        /** Make an API key; it is shown only now */
+        /** Create an API key; only this response shows it */
         post: operations["create_key"];
         delete?: never;
         options?: never;
@@ -1113,7 +926,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Take a key back, with the sessions it opened */
+        /** Revoke a key and the sessions it opened */
         delete: operations["revoke_key"];
         options?: never;
         head?: never;
@@ -1127,7 +940,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What your runs used of models, and what that cost */
+        /** Model usage of your runs, and its cost */
         get: operations["get_usage"];
         put?: never;
         post?: never;
@@ -1144,7 +957,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The same over all users, for operators */
+        /** Model usage of all users, and its cost, for operators */
         get: operations["get_usage_of_all"];
         put?: never;
         post?: never;
@@ -1161,7 +974,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Everything that belongs to you, as JSON lines */
+        /** Export all your data as JSON lines */
         get: operations["export_data"];
         put?: never;
         post?: never;
@@ -1178,7 +991,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What tools began on your threads, and nobody knows whether it happened */
+        /** List tool calls on your threads whose outcome is unknown */
         get: operations["list_effects"];
         put?: never;
         post?: never;
@@ -1195,7 +1008,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The same over all users and deleted threads, for operators */
+        /** List those of all users and of deleted threads, for operators */
         get: operations["list_effects_of_all"];
         put?: never;
         post?: never;
@@ -1214,7 +1027,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say whether it happened; the model is told when the thread goes on, if the call is still in its conversation */
+        /** Record whether a call happened; the model learns it when the thread resumes, if the call is still in its conversation */
         post: operations["settle_effect"];
         delete?: never;
         options?: never;
@@ -1231,8 +1044,93 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The same for anybody's, for operators */
+        /** Record whether any user's call happened, for operators */
         post: operations["settle_effect_of_all"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ok": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the server is healthy; check_db=1 also checks the database */
+        get: operations["get_ok"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ready": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether to send requests here: not while the database cannot be written, runs are not executed, or the server is stopping */
+        get: operations["get_ready"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Versions and supported features */
+        get: operations["get_info"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Metrics in Prometheus text format */
+        get: operations["get_metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Runs, streams, database size, background duties and problems, for operators */
+        get: operations["get_health"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1248,7 +1146,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What a token is worth; nothing happens to it */
+        /** Check what a token is worth, without redeeming it */
         post: operations["validate_token"];
         delete?: never;
         options?: never;
@@ -1265,7 +1163,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Hand a token in for a session, a new one or one to top up; nothing is taken before the first call */
+        /** Submit a token for a new session or to top one up; nothing is redeemed before the first call */
         post: operations["fund_session"];
         delete?: never;
         options?: never;
@@ -1280,7 +1178,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How a session stands */
+        /** Get a session's balance */
         get: operations["get_balance"];
         put?: never;
         post?: never;
@@ -1297,7 +1195,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Your sessions, newest first */
+        /** List your sessions, newest first */
         get: operations["list_sessions"];
         put?: never;
         post?: never;
@@ -1316,7 +1214,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End a session and make its rest ready; asking again gives the same refund */
+        /** End a session and prepare its refund; repeating the request returns the same refund */
         post: operations["refund_session"];
         delete?: never;
         options?: never;
@@ -1333,7 +1231,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Fetch a refund; the same token every time, until the mint says that it is spent */
+        /** Claim a refund; returns the same token every time, until the mint reports it as spent */
         post: operations["claim_refund"];
         delete?: never;
         options?: never;
@@ -1348,7 +1246,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What model calls cost, for which graphs, and in whose money */
+        /** What model calls cost, for which graphs, and which mints are accepted */
         get: operations["get_pricing"];
         put?: never;
         post?: never;
@@ -1365,7 +1263,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The lines of the ledger about a session, oldest first */
+        /** List a session's ledger entries, oldest first */
         get: operations["get_history"];
         put?: never;
         post?: never;
@@ -1382,7 +1280,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Payment sessions of all users, those touched last first, for operators */
+        /** List payment sessions of all users, most recently used first, for operators */
         get: operations["list_sessions_of_all"];
         put?: never;
         post?: never;
@@ -1399,7 +1297,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Anybody's session with its tokens, its refund and its lines, without bearer data, for operators */
+        /** Get any user's session with its tokens, refund and ledger entries, without bearer data, for operators */
         get: operations["get_session_of_all"];
         put?: never;
         post?: never;
@@ -1416,7 +1314,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What payers are owed, by mint, for operators */
+        /** How much payers are owed, by mint, for operators */
         get: operations["get_owed"];
         put?: never;
         post?: never;
@@ -1433,7 +1331,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Swaps of which nobody knows whether the mint did them, for operators */
+        /** List swaps whose outcome at the mint is unknown, for operators */
         get: operations["list_payment_operations"];
         put?: never;
         post?: never;
@@ -1452,7 +1350,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Have a swap of unknown outcome tried again, and see what came of it, for operators */
+        /** Retry a swap with an unknown outcome and return the result, for operators */
         post: operations["reopen_payment_operation"];
         delete?: never;
         options?: never;
@@ -1467,7 +1365,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the books add up and the mints agree, for operators */
+        /** Check that the ledger adds up and the mints agree, for operators */
         get: operations["audit_wallet"];
         put?: never;
         post?: never;
@@ -1486,7 +1384,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take earnings out as a token, or see an earlier payout again until it is spent, for operators */
+        /** Pay earnings out as a token, or show an earlier payout that is not spent, for operators */
         post: operations["pay_out"];
         delete?: never;
         options?: never;
@@ -1501,7 +1399,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Earlier payouts that are not known to be spent yet, for operators */
+        /** List earlier payouts not known to be spent, for operators */
         get: operations["list_payouts"];
         put?: never;
         post?: never;
@@ -1520,7 +1418,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Finish the swaps that are under way, now, for operators */
+        /** Finish swaps in progress now, for operators */
         post: operations["recover_payments"];
         delete?: never;
         options?: never;
@@ -1537,8 +1435,195 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Pay idle sessions back and notice what was spent, now, for operators */
+        /** Refund idle sessions and detect spent tokens now, for operators */
         post: operations["sweep_payments"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Verify a bundle: send the file as application/zip, at most 64 MB; the result comes within 30 s */
+        post: operations["verify_bundle"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/{threadId}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Verify the evidence of a thread's research, as anyone can with its bundle */
+        get: operations["verify_research"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/{threadId}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a thread's newest report with its claims, quotes and sources */
+        get: operations["get_research_report"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/{threadId}/sources/{sourceId}/text": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the stored text of a source, into which quotes point */
+        get: operations["get_source_text"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/{threadId}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Export the research as Markdown, HTML, PDF or DOCX, its sources as BibTeX or CSL-JSON, or its bundle */
+        get: operations["export_research"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Research a question and stream its events */
+        post: operations["research"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answer a research's open interrupt and stream its events */
+        post: operations["approve_research"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/{threadId}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Stream the events of a thread's newest question, from the start or after Last-Event-ID, even if it has ended */
+        get: operations["join_research"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/research/{threadId}/bundle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All the evidence of a thread's research, as one file for `stepwell verify` */
+        get: operations["research_bundle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tutor/{threadId}/argument": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Export the argument of a tutor's thread as Markdown, JSON, Argdown or Mermaid */
+        get: operations["export_argument"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask the workspace's agent and stream its events */
+        post: operations["ask_agent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1552,7 +1637,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The files below a folder of the workspace, a page at a time */
+        /** List the files below a folder of the workspace, page by page */
         get: operations["list_workspace_files"];
         put?: never;
         post?: never;
@@ -1569,7 +1654,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A file's bytes, all or a range */
+        /** Download a file, or a range of its bytes */
         get: operations["get_workspace_file"];
         /** Store a file */
         put: operations["put_workspace_file"];
@@ -1606,7 +1691,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Send a part; the same number again replaces it */
+        /** Upload a part; sending the same number again replaces it */
         put: operations["put_upload_part"];
         post?: never;
         delete?: never;
@@ -1632,98 +1717,13 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/ok": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Is the server well? check_db=1 asks the database too */
-        get: operations["get_ok"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/ready": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** May requests be sent here? Not while the database cannot be written, runs are not driven, or the server is being stopped */
-        get: operations["get_ready"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/info": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Versions, and what clients may count on */
-        get: operations["get_info"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/metrics": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Counters in the text format of Prometheus */
-        get: operations["get_metrics"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/health": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** What runs, what fails and how much is kept, for operators */
-        get: operations["get_health"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
          * AgentQuestion
-         * @description What a person says to the agent, or, with `command`, what they decide about something that waits on `thread_id`.
+         * @description A user's messages to the agent, or, with `command`, the answer to an interrupt on `thread_id`.
          */
         AgentQuestion: {
             /** Messages */
@@ -1858,7 +1858,7 @@ export interface components {
         };
         /**
          * AuditResponse
-         * @description Whether the money is all there.
+         * @description Whether all the money is accounted for.
          */
         AuditResponse: {
             /** Adds Up */
@@ -1871,7 +1871,7 @@ export interface components {
         };
         /**
          * AuditTotals
-         * @description Sums over everything, in sats.
+         * @description Totals over all sessions, in sats.
          */
         AuditTotals: {
             /** Credits */
@@ -1893,7 +1893,7 @@ export interface components {
         };
         /**
          * BalanceResponse
-         * @description How a session stands. `funded` is what was redeemed; `waiting` are tokens that nothing was taken of yet.
+         * @description A session's balance. `funded` has been redeemed; `waiting` are tokens that have not been redeemed yet.
          */
         BalanceResponse: {
             /** Funding Id */
@@ -1942,7 +1942,7 @@ export interface components {
         };
         /**
          * BatchRun
-         * @description One of several runs; without a thread it is a stateless one.
+         * @description One of several runs; without `thread_id` it is stateless.
          */
         BatchRun: {
             /** Assistant Id */
@@ -1998,7 +1998,7 @@ export interface components {
         };
         /**
          * Before
-         * @description A checkpoint, also in the form of a LangGraph config, as older clients send it.
+         * @description A checkpoint, or a LangGraph config that names one, as older clients send it.
          */
         Before: {
             /** Thread Id */
@@ -2015,7 +2015,7 @@ export interface components {
         };
         /**
          * CancelMany
-         * @description Which runs to stop: by id, or all of a status.
+         * @description Which runs to cancel: by id, or all with a given status.
          */
         CancelMany: {
             /** Thread Id */
@@ -2034,14 +2034,14 @@ export interface components {
             part: "file" | "bytes" | "trail" | "manifest" | "signature" | "head" | "members" | "quotes" | "claims" | "checks" | "report" | "story" | "plans" | "requests" | "origins" | "strict";
             /**
              * Title
-             * @description What was checked, as a sentence that is true where it holds
+             * @description What was checked, as a sentence that is true if `ok`
              */
             title: string;
             /** Ok */
             ok: boolean;
             /**
              * Checked
-             * @description How many things were looked at
+             * @description How many items were checked
              */
             checked: number;
             /** Problems */
@@ -2049,7 +2049,7 @@ export interface components {
         };
         /**
          * CheckpointRef
-         * @description A moment of a thread. A missing `checkpoint_id` means the newest of the namespace.
+         * @description A checkpoint of a thread. Without `checkpoint_id`, the newest one of the namespace.
          */
         CheckpointRef: {
             /** Thread Id */
@@ -2086,7 +2086,7 @@ export interface components {
         };
         /**
          * ClaimedRefund
-         * @description The refund itself. Asking again gives the same token, until the mint says that it is spent.
+         * @description The refund itself. Repeating the request returns the same token, until the mint reports it as spent.
          */
         ClaimedRefund: {
             /** Token */
@@ -2096,7 +2096,7 @@ export interface components {
         };
         /**
          * CommandResponse
-         * @description What became of a command: `success` with a result, or `error` with a code and a sentence.
+         * @description The outcome of a command: `success` with a result, or `error` with a code and a message.
          */
         CommandResponse: {
             /**
@@ -2125,7 +2125,7 @@ export interface components {
             tokens: number;
             /**
              * Window
-             * @description The most the model takes; null: not known
+             * @description The model's context limit in tokens; null: unknown
              */
             window: number | null;
             /** Model */
@@ -2149,17 +2149,17 @@ export interface components {
             embedded: boolean;
             /**
              * Tools
-             * @description Whether it can be trusted with tools
+             * @description Whether it can use tools reliably
              */
             tools: boolean;
             /**
              * Writes
-             * @description Whether what it writes can be shown as an answer
+             * @description Whether its text is good enough to show as an answer
              */
             writes: boolean;
             /**
              * Context
-             * @description Tokens it takes in one call; of a provider's model an assumption where nothing is known
+             * @description Context limit in tokens; for a provider's model that we do not know, an assumption
              */
             context: number;
             /** Size Bytes */
@@ -2175,14 +2175,14 @@ export interface components {
             status: "idle" | "downloading" | "loading" | "ready" | "error";
             /**
              * Progress
-             * @description Per cent, while it is fetched
+             * @description Per cent, while it is being downloaded
              */
             progress: number | null;
             /** Message */
             message: string | null;
             /**
              * Reason
-             * @description Why this one
+             * @description Why this model was chosen
              */
             reason: string;
         };
@@ -2193,7 +2193,7 @@ export interface components {
         };
         /**
          * DebtResponse
-         * @description What payers could ask for at one mint: how many there are of each, and their sats.
+         * @description What payers could claim at one mint: counts and sats of sessions, tokens and refunds.
          */
         DebtResponse: {
             /** Mint */
@@ -2222,7 +2222,7 @@ export interface components {
         };
         /**
          * DevicePassage
-         * @description Where a source stands on the device that sent it, in that device's own words.
+         * @description Where the text of a source is on the device that sent it, as that device reported it.
          */
         DevicePassage: {
             /** Snippet Id */
@@ -2236,7 +2236,7 @@ export interface components {
         };
         /**
          * DutyResponse
-         * @description Something that goes on for as long as the server does.
+         * @description A background task that runs as long as the server does.
          */
         DutyResponse: {
             /** Name */
@@ -2247,13 +2247,13 @@ export interface components {
             ok: boolean;
             /**
              * Failures
-             * @description Since the start
+             * @description Since the server started
              */
             failures: number;
         };
         /**
          * EffectResponse
-         * @description One effect. `thread_id`, `run_id` and `owner` are null when its thread was deleted.
+         * @description One effect. `thread_id`, `run_id` and `owner` are null if its thread was deleted.
          */
         EffectResponse: {
             /** Key */
@@ -2275,7 +2275,7 @@ export interface components {
             owner: string | null;
             /**
              * Taken Back
-             * @description Its run was rolled back with everything it said: no thread tells of it
+             * @description Its run was rolled back with all its output, so no thread shows the effect
              */
             taken_back: boolean;
             /** Note */
@@ -2287,7 +2287,7 @@ export interface components {
         };
         /**
          * EffectSettle
-         * @description What somebody has found out about an effect whose outcome is unknown.
+         * @description What a user or operator found out about an effect whose outcome is unknown.
          */
         EffectSettle: {
             /** Key */
@@ -2299,7 +2299,7 @@ export interface components {
             outcome: "done" | "not_done";
             /**
              * Note
-             * @description The model is told: a receipt's number, a result
+             * @description Passed on to the model, such as a receipt number or a result
              * @default
              */
             note: string;
@@ -2308,7 +2308,7 @@ export interface components {
         EmbedderFile: {
             /**
              * Path
-             * @description Where it is had; the content behind a path never changes
+             * @description Where to download it; the content of a path never changes
              */
             path: string;
             /** Sha256 */
@@ -2320,7 +2320,7 @@ export interface components {
         EmbedderFiles: {
             /**
              * Id
-             * @description Names the numbers: vectors are comparable only under the same id
+             * @description Vectors are comparable only if they have the same id
              */
             id: string;
             /** Dimensions */
@@ -2332,14 +2332,14 @@ export interface components {
         };
         /** EmbedderResponse */
         EmbedderResponse: {
-            /** @description Null: its files are not on this server; compare by words */
+            /** @description Null: its files are not on this server; compare texts by words instead */
             embedder: components["schemas"]["EmbedderFiles"] | null;
             /** Sentence */
             sentence: string;
         };
         /**
          * EntryResponse
-         * @description A line of the ledger. A `void` takes a charge back whose answer was lost.
+         * @description An entry of the ledger. A `void` reverses a charge whose answer was lost.
          */
         EntryResponse: {
             /** Seq */
@@ -2361,7 +2361,7 @@ export interface components {
         };
         /**
          * EventsQuery
-         * @description Which events are wanted, and after which place.
+         * @description Which events to send, and after which position.
          */
         EventsQuery: {
             /** Channels */
@@ -2375,7 +2375,7 @@ export interface components {
         };
         /**
          * FundResponse
-         * @description The session that a token is in now. Nothing is taken before the first call.
+         * @description The session that now has the token. Nothing is redeemed before the first call.
          */
         FundResponse: {
             /** Funding Id */
@@ -2390,7 +2390,7 @@ export interface components {
         };
         /**
          * FundedToken
-         * @description A token that was handed in for a session, by its hash.
+         * @description A token that was submitted for a session, by its hash.
          */
         FundedToken: {
             /** Fingerprint */
@@ -2418,13 +2418,13 @@ export interface components {
             ready: boolean;
             /**
              * Problem
-             * @description What is missing, and how to get it, in a sentence
+             * @description A sentence that says what is missing and how to get it; null if ready
              */
             problem: string | null;
         };
         /**
          * GraphSchemas
-         * @description JSON Schemas of a graph; `null` where none can be made.
+         * @description JSON Schemas of a graph; `null` if one cannot be generated.
          */
         GraphSchemas: {
             /** Graph Id */
@@ -2464,7 +2464,7 @@ export interface components {
             runs: components["schemas"]["RunFigures"];
             /**
              * Streams
-             * @description Event streams that are open now
+             * @description Open event streams
              */
             streams: number;
             database: components["schemas"]["DatabaseFigures"];
@@ -2509,18 +2509,18 @@ export interface components {
         InterruptClaimCreate: {
             /**
              * Device Id
-             * @description Your own name for the device or tab; others see it
+             * @description A name you choose for the device or tab; other devices see it
              */
             device_id: string;
             /**
              * Ttl S
-             * @description How long the claim lasts unless it is renewed
+             * @description How many seconds the claim lasts unless it is renewed
              * @default 60
              */
             ttl_s: number;
             /**
              * Claim Id
-             * @description Of a claim that you hold: it is renewed
+             * @description To renew a claim that you hold: its id
              */
             claim_id?: string | null;
         };
@@ -2543,7 +2543,7 @@ export interface components {
         InterruptClaimResponse: {
             /**
              * Claim Id
-             * @description Send it with the answer, to renew the claim and to give it back
+             * @description Send it with the answer, and to renew or release the claim
              */
             claim_id: string;
             /**
@@ -2576,7 +2576,7 @@ export interface components {
         };
         /**
          * ItemResponse
-         * @description Something kept under a namespace and a key.
+         * @description A value stored under a namespace and a key.
          */
         ItemResponse: {
             /** Namespace */
@@ -2619,7 +2619,7 @@ export interface components {
         };
         /**
          * ItemsResponse
-         * @description What a search found.
+         * @description The items that a search found.
          */
         ItemsResponse: {
             /** Items */
@@ -2664,25 +2664,25 @@ export interface components {
             revoked_at: string | null;
             /**
              * Roots
-             * @description The workspaces that it opens
+             * @description The workspaces that the key gives access to
              */
             roots: string[];
             /**
              * Read Roots
-             * @description Those that it opens to read only
+             * @description The workspaces that the key may only read
              */
             read_roots: string[];
         };
         /**
          * Me
-         * @description Whom the server takes the caller for. `user` and `via` are null where it does not know yet.
+         * @description Who the caller is. `user` and `via` are null if the caller is not signed in.
          */
         Me: {
             /** Signed In */
             signed_in: boolean;
             /**
              * Asks Who
-             * @description Whether requests must say whose they are
+             * @description Whether the server requires sign-in
              */
             asks_who: boolean;
             /** User */
@@ -2693,17 +2693,17 @@ export interface components {
             via: ("local" | "api_key" | "jwt" | "session") | null;
             /**
              * Roots
-             * @description The workspaces that are open to the caller; empty where nobody is asked, and all are
+             * @description The workspaces that the caller may use; empty if the server requires no sign-in, as all are open then
              */
             roots: string[];
             /**
              * Read Roots
-             * @description Those that they may read only
+             * @description The workspaces that the caller may only read
              */
             read_roots: string[];
             /**
              * Sign In
-             * @description How a browser can sign in; empty where nobody is asked
+             * @description How a browser can sign in; empty if the server requires no sign-in
              */
             sign_in: ("key" | "provider")[];
             server: components["schemas"]["ServerAbout"];
@@ -2721,18 +2721,18 @@ export interface components {
             total: number;
             /**
              * Next
-             * @description Send it as `before` for older ones; null: these were the oldest
+             * @description Send it as `before` to get older messages; null: there are none
              */
             next: string | null;
             /**
              * Checkpoint Id
-             * @description Where the thread stood; send it along, so that pages fit together
+             * @description The checkpoint that was read; send it with the next request, so that pages fit together
              */
             checkpoint_id: string | null;
         };
         /**
          * MintAuditResponse
-         * @description One mint's money. `spent_elsewhere_sats` is null where it could not be asked, and `trouble` says why.
+         * @description The money at one mint. `spent_elsewhere_sats` is null if the mint could not be reached; `trouble` says why.
          */
         MintAuditResponse: {
             /** Mint */
@@ -2764,17 +2764,17 @@ export interface components {
             embedded: boolean;
             /**
              * Tools
-             * @description Whether it can be trusted with tools
+             * @description Whether it can use tools reliably
              */
             tools: boolean;
             /**
              * Writes
-             * @description Whether what it writes can be shown as an answer
+             * @description Whether its text is good enough to show as an answer
              */
             writes: boolean;
             /**
              * Context
-             * @description Tokens it takes in one call; of a provider's model an assumption where nothing is known
+             * @description Context limit in tokens; for a provider's model that we do not know, an assumption
              */
             context: number;
             /** Size Bytes */
@@ -2790,7 +2790,7 @@ export interface components {
             status: "idle" | "downloading" | "loading" | "ready" | "error";
             /**
              * Progress
-             * @description Per cent, while it is fetched
+             * @description Per cent, while it is being downloaded
              */
             progress: number | null;
             /** Message */
@@ -2801,17 +2801,17 @@ export interface components {
             current: components["schemas"]["CurrentModel"] | null;
             /**
              * Problem
-             * @description Why there is none
+             * @description Why no model can be used; null if one can
              */
             problem: string | null;
             /**
              * Sentence
-             * @description What runs now, and how to do better
+             * @description A sentence that says which model runs now, and how to get a better one
              */
             sentence: string;
             /**
              * Embedded
-             * @description Those that can be loaded here
+             * @description The embedded models that can be loaded here
              */
             embedded: components["schemas"]["ModelResponse"][];
         };
@@ -2830,7 +2830,7 @@ export interface components {
         };
         /**
          * NamespacesResponse
-         * @description Namespaces that hold something.
+         * @description Namespaces that contain items.
          */
         NamespacesResponse: {
             /** Namespaces */
@@ -2857,17 +2857,17 @@ export interface components {
             revoked_at: string | null;
             /**
              * Roots
-             * @description The workspaces that it opens
+             * @description The workspaces that the key gives access to
              */
             roots: string[];
             /**
              * Read Roots
-             * @description Those that it opens to read only
+             * @description The workspaces that the key may only read
              */
             read_roots: string[];
             /**
              * Key
-             * @description The whole key. It is shown only now, and kept nowhere
+             * @description The complete key. Only this response shows it; the server does not store it
              */
             key: string;
         };
@@ -2913,7 +2913,7 @@ export interface components {
         };
         /**
          * OwedResponse
-         * @description What payers are owed, and the refunds that wait to be fetched.
+         * @description What payers are owed, and the refunds not claimed yet.
          */
         OwedResponse: {
             /** Total Sats */
@@ -2927,7 +2927,7 @@ export interface components {
         PageRequest: {
             /**
              * Url
-             * @description http or https, on the public web
+             * @description An http or https address on the public web
              */
             url: string;
         };
@@ -2947,29 +2947,29 @@ export interface components {
             fetched_at: string;
             /**
              * Note
-             * @description What was left out, in a sentence; empty if nothing was
+             * @description A sentence that says what was left out; empty if nothing was
              */
             note: string;
         };
         /**
          * PayoutAsk
-         * @description Earnings to take out, or an earlier payout to see again. With neither, those of the only mint that is accepted.
+         * @description Which earnings to pay out, or which earlier payout to show. With neither field, the earnings at the only accepted mint.
          */
         PayoutAsk: {
             /**
              * Mint
-             * @description The mint whose earnings are taken out
+             * @description The mint whose earnings to pay out
              */
             mint?: string | null;
             /**
              * Payout Id
-             * @description An earlier payout that is not spent yet; without a mint
+             * @description An earlier payout that is not spent yet; send no mint with it
              */
             payout_id?: string | null;
         };
         /**
          * PayoutLine
-         * @description Earnings that were taken out, without their token.
+         * @description Earnings that were paid out, without their token.
          */
         PayoutLine: {
             /** Payout Id */
@@ -3011,12 +3011,12 @@ export interface components {
         };
         /**
          * PricingResponse
-         * @description What model calls cost, where, and in whose money.
+         * @description What model calls cost, for which graphs, and which mints are accepted.
          */
         PricingResponse: {
             /**
              * Charged
-             * @description False: everything here is free
+             * @description False: this server is free
              */
             charged: boolean;
             /**
@@ -3057,7 +3057,7 @@ export interface components {
             source_id: string;
             /**
              * Start
-             * @description In characters (code points) of the stored text
+             * @description Position in the stored text, in characters (code points)
              */
             start: number;
             /** End */
@@ -3066,7 +3066,7 @@ export interface components {
             text: string;
             /**
              * Page
-             * @description The page of a document that it stands on, counted from 1
+             * @description The page of the document, counted from 1
              */
             page: number | null;
         };
@@ -3090,7 +3090,7 @@ export interface components {
         };
         /**
          * RefundClaim
-         * @description A refund to fetch.
+         * @description A refund to claim.
          */
         RefundClaim: {
             /** Refund Id */
@@ -3098,7 +3098,7 @@ export interface components {
         };
         /**
          * RefundOfAll
-         * @description A payer's refund, without its token. `spent`: its mint says so.
+         * @description A payer's refund, without its token. `spent`: according to its mint.
          */
         RefundOfAll: {
             /** Refund Id */
@@ -3121,7 +3121,7 @@ export interface components {
         };
         /**
          * RefundResponse
-         * @description What is left of a session, ready to be fetched.
+         * @description What is left of a session, ready to be claimed.
          */
         RefundResponse: {
             /** Refund Id */
@@ -3136,14 +3136,14 @@ export interface components {
         };
         /**
          * ReportResponse
-         * @description The newest report of a thread and what it rests on.
+         * @description The newest report of a thread and its evidence.
          */
         ReportResponse: {
             /** Question */
             question: string;
             /**
              * Mode
-             * @description `extractive`: no model wrote it, its sentences are quotes
+             * @description `extractive`: the report consists of quotes; no model wrote it
              */
             mode: string;
             /** Asked At */
@@ -3155,12 +3155,12 @@ export interface components {
             report: string;
             /**
              * References
-             * @description Ids of sources, in the order of [1], [2] ...
+             * @description Ids of the sources [1], [2] ..., in that order
              */
             references: string[];
             /**
              * Head
-             * @description The hash that stands for the whole trail
+             * @description The hash of the whole trail
              */
             head: string;
             /** Plan */
@@ -3171,7 +3171,7 @@ export interface components {
             approvals: components["schemas"]["ApprovalResponse"][];
             /**
              * Elsewhere
-             * @description Entries of other branches of the thread; the report does not rest on them
+             * @description Number of entries on other branches of the thread, which the report does not use
              */
             elsewhere: number;
             /** Claims */
@@ -3182,7 +3182,7 @@ export interface components {
             sources: components["schemas"]["SourceResponse"][];
             /**
              * Egress
-             * @description What left the machine, and what was refused
+             * @description What was sent to other hosts, and what was refused
              */
             egress: {
                 [key: string]: unknown;
@@ -3190,9 +3190,9 @@ export interface components {
         };
         /**
          * ResearchAnswer
-         * @description What a person says: `decision` about a plan (`approved` is the older form), `admit` and `deny` about sources.
+         * @description A person's answer: `decision` on a plan (`approved` is the older name), `admit` and `deny` for sources.
          *
-         *     `interruptId` says which interrupt is meant; without it, the one that is open.
+         *     `interruptId` names the interrupt; by default, the open one.
          */
         ResearchAnswer: {
             /**
@@ -3221,7 +3221,7 @@ export interface components {
         };
         /**
          * ResearchQuestion
-         * @description A question, with what the caller knows already. A newer question on a thread stops the one under way there.
+         * @description A question, with what the caller already knows. A new question on a thread stops the current one there.
          */
         ResearchQuestion: {
             /** Query */
@@ -3241,7 +3241,7 @@ export interface components {
         };
         /**
          * RunCommand
-         * @description LangGraph's command: answer interrupts, write to the state, go somewhere.
+         * @description LangGraph's command: answer interrupts, update the state, go to a node.
          */
         RunCommand: {
             /** Resume */
@@ -3255,7 +3255,7 @@ export interface components {
         };
         /**
          * RunConfig
-         * @description LangGraph's config. What is not named here is kept with an assistant, and means nothing to a run.
+         * @description LangGraph's config. Other fields are stored with an assistant, and have no effect on a run.
          */
         RunConfig: {
             /** Tags */
@@ -3279,7 +3279,7 @@ export interface components {
         };
         /**
          * RunCreate
-         * @description A run that is asked for. `null` means the same as leaving a field out.
+         * @description A request for a run. `null` means the same as leaving a field out.
          */
         RunCreate: {
             /** Assistant Id */
@@ -3339,13 +3339,13 @@ export interface components {
             pending: number;
             /**
              * Oldest Pending S
-             * @description How long the first of those that could run now has waited
+             * @description How many seconds the oldest run that could start now has waited
              */
             oldest_pending_s: number;
         };
         /**
          * RunResponse
-         * @description One drive through a graph.
+         * @description One execution of a graph.
          */
         RunResponse: {
             /** Run Id */
@@ -3387,7 +3387,7 @@ export interface components {
         };
         /**
          * SendTo
-         * @description A node to go to, with an input of its own.
+         * @description A node to go to, with its own input.
          */
         SendTo: {
             /** Node */
@@ -3401,13 +3401,13 @@ export interface components {
             version: string;
             /**
              * Demo
-             * @description Whether graphs are served that need no model and no network, for a first look
+             * @description Whether demo graphs are served, which need no model and no network
              */
             demo: boolean;
         };
         /**
          * SessionOfAll
-         * @description A payer's session. Amounts are sats.
+         * @description A payer's session. Amounts are in sats.
          */
         SessionOfAll: {
             /** Funding Id */
@@ -3439,7 +3439,7 @@ export interface components {
             lost_answers: number;
             /**
              * Ending
-             * @description Its last thread is gone: the next sweep pays it back
+             * @description Its last thread was deleted: the next sweep refunds it
              */
             ending: boolean;
             /** Reason */
@@ -3457,7 +3457,7 @@ export interface components {
         };
         /**
          * Snippet
-         * @description An excerpt of a document that stays on the caller's device, and where it stands there.
+         * @description An excerpt of a document that stays on the caller's device, and its position in that document.
          */
         Snippet: {
             /** Id */
@@ -3507,10 +3507,10 @@ export interface components {
             robots: "allowed" | "disallowed" | "none" | "unreachable" | "n/a";
             /**
              * Pages
-             * @description Where each page of a document begins in its text; empty where it has none
+             * @description Where each page of the document begins in its text; empty if it has no pages
              */
             pages: number[];
-            /** @description Of an excerpt from a device: where it stands there */
+            /** @description For an excerpt from a device: where it is there */
             passage: components["schemas"]["DevicePassage"] | null;
         };
         /** SourceTextResponse */
@@ -3601,7 +3601,7 @@ export interface components {
         };
         /**
          * StateWritten
-         * @description The checkpoint that a write made.
+         * @description The checkpoint that an update created.
          */
         StateWritten: {
             /** Checkpoint */
@@ -3611,7 +3611,7 @@ export interface components {
         };
         /**
          * StatementEntry
-         * @description A line of the ledger. `key` names the call or the swap that it is about.
+         * @description An entry of the ledger. `key` names its call or swap.
          */
         StatementEntry: {
             /** Seq */
@@ -3633,7 +3633,7 @@ export interface components {
         };
         /**
          * StatementResponse
-         * @description A session with its tokens, its refund and its lines; `next` is the `after` of the next page.
+         * @description A session with its tokens, refund and ledger entries; `next` is the `after` of the next page.
          */
         StatementResponse: {
             /** Funding Id */
@@ -3665,7 +3665,7 @@ export interface components {
             lost_answers: number;
             /**
              * Ending
-             * @description Its last thread is gone: the next sweep pays it back
+             * @description Its last thread was deleted: the next sweep refunds it
              */
             ending: boolean;
             /** Reason */
@@ -3690,7 +3690,7 @@ export interface components {
         };
         /**
          * StepResponse
-         * @description Something that ran, from its start to its end.
+         * @description A node, model call, tool call or subagent that ran and has ended.
          */
         StepResponse: {
             /** Number */
@@ -3704,7 +3704,7 @@ export interface components {
             kind: "node" | "model" | "tool" | "agent";
             /**
              * Name
-             * @description Of the node, the model, the tool or the subagent
+             * @description Name of the node, model, tool or subagent
              */
             name: string;
             /**
@@ -3721,7 +3721,7 @@ export interface components {
             namespace: string[];
             /**
              * Call Id
-             * @description Of a tool's or a subagent's call
+             * @description Id of the call of a tool or subagent
              */
             call_id: string | null;
             /**
@@ -3744,7 +3744,7 @@ export interface components {
             output_tokens: number | null;
             /**
              * Cost Usd
-             * @description Of a model call; null: its price is not known
+             * @description Cost of a model call; null: the price is unknown
              */
             cost_usd: number | null;
         };
@@ -3752,12 +3752,12 @@ export interface components {
         StepsResponse: {
             /**
              * Steps
-             * @description In the order in which they ended
+             * @description In the order they ended
              */
             steps: components["schemas"]["StepResponse"][];
             /**
              * Next
-             * @description Send it as `after` for more; null: there are none now
+             * @description Send it as `after` to get more; null: there are no more yet
              */
             next: number | null;
         };
@@ -3768,7 +3768,7 @@ export interface components {
         };
         /**
          * SweepResponse
-         * @description What a sweep did: sessions ended, calls released that never came back, tokens found to be spent, and what could not be done now.
+         * @description What a sweep did: sessions refunded, reservations of lost calls released, refunds found to be claimed, and failures.
          */
         SweepResponse: {
             /** Refunded */
@@ -3782,7 +3782,7 @@ export interface components {
         };
         /**
          * ThreadCommand
-         * @description Something to do with a thread. What `params` must hold depends on the method.
+         * @description A command to a thread. The fields of `params` depend on the method.
          */
         ThreadCommand: {
             /** Id */
@@ -3838,7 +3838,7 @@ export interface components {
         };
         /**
          * ThreadResponse
-         * @description A conversation; `interrupts` are the open ones, by the task that asks.
+         * @description A conversation; `interrupts` are the open ones, by the task that raised them.
          */
         ThreadResponse: {
             /** Thread Id */
@@ -3918,10 +3918,10 @@ export interface components {
         };
         /**
          * ThreadUsageResponse
-         * @description What all runs of a thread used, the one under way included.
+         * @description Model usage of all runs of a thread, including the active one.
          */
         ThreadUsageResponse: {
-            /** @description What the last model call of the agent itself read and wrote */
+            /** @description Of the last model call of the agent itself, not of a subagent */
             context: components["schemas"]["ContextResponse"] | null;
             /** Calls */
             calls: number;
@@ -3936,7 +3936,7 @@ export interface components {
         };
         /**
          * TokenFund
-         * @description A token to keep for a session, a new one or one to top up.
+         * @description A token for a new session, or to top one up.
          */
         TokenFund: {
             /**
@@ -3948,18 +3948,18 @@ export interface components {
             funding_id?: string | null;
             /**
              * Ceiling Sats
-             * @description The most that may ever be spent, over all top-ups
+             * @description The most the session may spend, over all top-ups
              */
             ceiling_sats?: number | null;
             /**
              * Refund Pubkey
-             * @description The rest is locked to this key (NUT-11)
+             * @description The refund is locked to this key (NUT-11)
              */
             refund_pubkey?: string | null;
         };
         /**
          * TokenValidate
-         * @description A token to look at.
+         * @description A token to check.
          */
         TokenValidate: {
             /**
@@ -3970,7 +3970,7 @@ export interface components {
         };
         /**
          * TurnResponse
-         * @description A run that brought an input, with those that went on after an answer. Turns with the same `previous` are versions of one message.
+         * @description A run with an input, and the runs that resumed it after an answer. Turns with the same `previous` are versions of one message.
          */
         TurnResponse: {
             /** Turn Id */
@@ -3991,22 +3991,22 @@ export interface components {
             created_at: string;
             /**
              * Checkpoint Id
-             * @description That took the input
+             * @description The checkpoint that received the input
              */
             checkpoint_id: string | null;
             /**
              * Last Checkpoint Id
-             * @description Where the turn ended
+             * @description The checkpoint at which the turn ended
              */
             last_checkpoint_id: string | null;
             /**
              * Fork From
-             * @description The checkpoint to start another version of the turn from; null: it was pruned
+             * @description The checkpoint from which to start another version of the turn; null: it was pruned
              */
             fork_from: string | null;
             /**
              * Message Ids
-             * @description Of the messages of the input, where it named ids
+             * @description Ids of the input's messages, if it had any
              */
             message_ids: string[];
         };
@@ -4019,18 +4019,18 @@ export interface components {
             turns: components["schemas"]["TurnResponse"][];
             /**
              * Next
-             * @description Send it as `before` for older ones
+             * @description Send it as `before` to get older turns; null: there are none
              */
             next: string | null;
             /**
              * Head
-             * @description The turn whose branch the thread stands on
+             * @description The newest turn of the thread's current branch
              */
             head: string | null;
         };
         /**
          * UploadBegin
-         * @description A file that will be sent in parts. `if_match` is the version that it replaces; `if_none_match: "*"` says that there is none yet.
+         * @description A file to upload in parts. `if_match` is the version to replace; `if_none_match: "*"` means that the file must not exist yet.
          */
         UploadBegin: {
             /** Path */
@@ -4065,7 +4065,7 @@ export interface components {
         };
         /**
          * UsageResponse
-         * @description A sum of usage of one model; `key` is what it was grouped by. `cost_usd` is null where no price is known.
+         * @description Total usage of one model; `key` is the group. `cost_usd` is null if no price is known.
          */
         UsageResponse: {
             /** Key */
@@ -4084,13 +4084,13 @@ export interface components {
             cost_usd: number | null;
             /**
              * Unpriced Runs
-             * @description Runs whose price nobody knows: the cost is that of the others
+             * @description Runs whose price is unknown; `cost_usd` does not include them
              */
             unpriced_runs: number;
         };
         /**
          * ValuationResponse
-         * @description What a token is worth. `code` and `detail` say why it would not be taken.
+         * @description What a token is worth. `code` and `detail` say why it would not be accepted.
          */
         ValuationResponse: {
             /** Ok */
@@ -4132,35 +4132,35 @@ export interface components {
             counts: components["schemas"]["VerificationCounts"];
             /**
              * Format
-             * @description The bundle's format, `stepwell-bundle-4` being the newest
+             * @description The bundle's format; the newest is `stepwell-bundle-4`
              * @default
              */
             format: string;
             /**
              * Signed By
-             * @description The public key whose signature it bears, if one fits
+             * @description The public key of its signature, if that is valid
              */
             signed_by?: string | null;
             /**
              * Vouched
-             * @description Whether that is the `key` that was named; null if none was
+             * @description Whether that is the given `key`; null if none was given
              */
             vouched?: boolean | null;
             /**
              * Lacks
-             * @description What nothing in the bundle shows, in sentences; with `strict`, these are problems
+             * @description What the bundle does not prove, as sentences; with `strict`, these are problems
              * @default []
              */
             lacks: string[];
             /**
              * Notes
-             * @description What a reader should know of it besides, such as what it is built on
+             * @description Other things a reader should know, such as which bundle it builds on
              * @default []
              */
             notes: string[];
             /**
              * Marked Today
-             * @description Claims that passed older checks, and that today's judge otherwise
+             * @description Claims that passed older checks and do not pass today's
              * @default []
              */
             marked_today: components["schemas"]["DefectResponse"][];
@@ -4185,12 +4185,12 @@ export interface components {
         WaitingPage: {
             /**
              * Interrupts
-             * @description Those that have waited longest first
+             * @description Oldest first
              */
             interrupts: components["schemas"]["WaitingResponse"][];
             /**
              * Next
-             * @description Send it as `after` for more
+             * @description Send it as `after` to get more; null: there are no more
              */
             next: string | null;
             /** Total */
@@ -4198,7 +4198,7 @@ export interface components {
         };
         /**
          * WaitingResponse
-         * @description A question that waits for an answer. Answer it with `command: {resume: {interrupt_id: answer}}`.
+         * @description An open interrupt. Answer it with `command: {resume: {interrupt_id: answer}}`.
          */
         WaitingResponse: {
             /** Interrupt Id */
@@ -4216,7 +4216,7 @@ export interface components {
             assistant_id: string;
             /**
              * Type
-             * @description `type` of the payload; tool_approval for LangChain's action requests; else unknown
+             * @description `type` of the payload; tool_approval for LangChain's action requests; otherwise unknown
              */
             type: string;
             /**
@@ -4236,10 +4236,10 @@ export interface components {
             created_at: string | null;
             /**
              * Deadline At
-             * @description When what a device carries out is late; it can still be answered then
+             * @description When the device counts as late; it can still answer after that
              */
             deadline_at: string | null;
-            /** @description The device that is about to carry it out; null: nobody's */
+            /** @description The device that has claimed it; null: none */
             claim: components["schemas"]["InterruptClaimHolder"] | null;
         };
         /**
@@ -4258,7 +4258,7 @@ export interface components {
             modified_at: string;
             /**
              * Etag
-             * @description The version, as If-Match takes it; not in listings
+             * @description The version, for If-Match; not in listings
              */
             etag?: string | null;
         };
@@ -4268,18 +4268,18 @@ export interface components {
             files: components["schemas"]["WorkspaceFile"][];
             /**
              * Cursor
-             * @description Send it for the next page; null at the end
+             * @description Send it to get the next page; null: there are no more
              */
             cursor: string | null;
         };
         /**
          * Problem
-         * @description RFC 9457: what is wrong, in `detail`, with the way out.
+         * @description An RFC 9457 problem: `detail` says what is wrong and what to do.
          */
         Problem: {
             /**
              * Type
-             * @description Names the sort of problem; a URN
+             * @description The kind of problem, as a URN
              */
             type: string;
             /** Title */
@@ -4295,7 +4295,7 @@ export interface components {
             instance: string | null;
             /**
              * Errors
-             * @description Fields that are wrong: `{field, message}`
+             * @description The invalid fields: `{field, message}`
              * @default null
              */
             errors: {
@@ -4303,13 +4303,13 @@ export interface components {
             }[] | null;
             /**
              * Interrupt Ids
-             * @description The interrupts that are concerned
+             * @description The interrupts concerned
              * @default null
              */
             interrupt_ids: string[] | null;
             /**
              * Reference
-             * @description Under which the operator finds the cause in the log
+             * @description The operator can find the cause in the log under this reference
              * @default null
              */
             reference: string | null;
@@ -4393,7 +4393,7 @@ export interface components {
             /** @default  */
             message: string;
         };
-        /** @description The answer to an interrupt of type client_tool_execution: one result for each call, with content or error. */
+        /** @description The answer to an interrupt of type client_tool_execution: one result per call, with content or error. */
         ClientToolResults: {
             tool_results: {
                 tool_call_id: string;
@@ -4431,7 +4431,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description There is no such thing */
+        /** @description Not found */
         Problem404: {
             headers: {
                 [name: string]: unknown;
@@ -4440,7 +4440,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body did not arrive */
+        /** @description The body did not arrive in time */
         Problem408: {
             headers: {
                 [name: string]: unknown;
@@ -4449,7 +4449,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description It conflicts with what is there */
+        /** @description Conflict with the current state */
         Problem409: {
             headers: {
                 [name: string]: unknown;
@@ -4458,7 +4458,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description It waits no longer */
+        /** @description The interrupt is no longer open */
         Problem410: {
             headers: {
                 [name: string]: unknown;
@@ -4467,7 +4467,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The file is not at that version */
+        /** @description The file has another version */
         Problem412: {
             headers: {
                 [name: string]: unknown;
@@ -4476,7 +4476,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body is too big */
+        /** @description The body is too large */
         Problem413: {
             headers: {
                 [name: string]: unknown;
@@ -4485,7 +4485,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body does not say that it is JSON */
+        /** @description The Content-Type is not JSON */
         Problem415: {
             headers: {
                 [name: string]: unknown;
@@ -4494,7 +4494,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description A field is wrong, or the request cannot be carried out */
+        /** @description A field is invalid, or the request cannot be carried out */
         Problem422: {
             headers: {
                 [name: string]: unknown;
@@ -4503,7 +4503,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description As many as allowed */
+        /** @description Limit reached; retry after Retry-After */
         Problem429: {
             headers: {
                 [name: string]: unknown;
@@ -4512,7 +4512,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Not now; Retry-After says when */
+        /** @description Temporarily unavailable; retry after Retry-After */
         Problem503: {
             headers: {
                 [name: string]: unknown;
@@ -4575,7 +4575,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                /** @description A key you choose for this request, such as a UUID: a retry with the same key returns the first result */
                 "idempotency-key"?: string | null;
             };
             path: {
@@ -4614,10 +4614,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description A key you choose for this request, such as a UUID: a retry with the same key returns the first result */
+                "idempotency-key"?: string | null;
                 /** @description A Cashu token that pays for the run */
                 "x-cashu"?: string | null;
-                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
-                "idempotency-key"?: string | null;
             };
             path: {
                 thread_id: string;
@@ -4656,10 +4656,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description A key you choose for this request, such as a UUID: a retry with the same key returns the first result */
+                "idempotency-key"?: string | null;
                 /** @description A Cashu token that pays for the run */
                 "x-cashu"?: string | null;
-                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
-                "idempotency-key"?: string | null;
             };
             path: {
                 thread_id: string;
@@ -4672,7 +4672,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The graph's values at the end; a run that failed gives `{'__error__': {error, message}}` */
+            /** @description The graph's final values; a failed run returns `{'__error__': {error, message}}` */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4764,7 +4764,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The graph's values at the end; a run that failed gives `{'__error__': {error, message}}` */
+            /** @description The graph's final values; a failed run returns `{'__error__': {error, message}}` */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4831,7 +4831,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The run is told to stop */
+            /** @description The run has been asked to stop */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -4858,7 +4858,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                /** @description A key you choose for this request, such as a UUID: a retry with the same key returns the first result */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -5074,7 +5074,7 @@ export interface operations {
                     "application/json": components["schemas"]["ThreadResponse"];
                 };
             };
-            /** @description Done; nothing was asked for */
+            /** @description Done; the client asked for no body */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5097,7 +5097,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                /** @description A key you choose for this request, such as a UUID: a retry with the same key returns the first result */
                 "idempotency-key"?: string | null;
             };
             path: {
@@ -5655,7 +5655,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                /** @description A key you choose for this request, such as a UUID: a retry with the same key returns the first result */
                 "idempotency-key"?: string | null;
             };
             path: {
@@ -5701,7 +5701,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Not offered */
+            /** @description Websockets are not supported */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5759,7 +5759,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                /** @description A key you choose for this request, such as a UUID: a retry with the same key returns the first result */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -5796,10 +5796,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description A key you choose for this request, such as a UUID: a retry with the same key returns the first result */
+                "idempotency-key"?: string | null;
                 /** @description A Cashu token that pays for the run */
                 "x-cashu"?: string | null;
-                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
-                "idempotency-key"?: string | null;
             };
             path?: never;
             cookie?: never;
@@ -5836,10 +5836,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description A key you choose for this request, such as a UUID: a retry with the same key returns the first result */
+                "idempotency-key"?: string | null;
                 /** @description A Cashu token that pays for the run */
                 "x-cashu"?: string | null;
-                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
-                "idempotency-key"?: string | null;
             };
             path?: never;
             cookie?: never;
@@ -5850,7 +5850,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The graph's values at the end; a run that failed gives `{'__error__': {error, message}}` */
+            /** @description The graph's final values; a failed run returns `{'__error__': {error, message}}` */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5875,7 +5875,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                /** @description A key you choose for this request, such as a UUID: a retry with the same key returns the first result */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -6549,7 +6549,7 @@ export interface operations {
     follow_model: {
         parameters: {
             query?: {
-                /** @description An embedded model by id, for operators */
+                /** @description The id of an embedded model; operators only */
                 model?: string | null;
             };
             header?: never;
@@ -6578,7 +6578,7 @@ export interface operations {
     load_model: {
         parameters: {
             query?: {
-                /** @description An embedded model by id, for operators */
+                /** @description The id of an embedded model; operators only */
                 model?: string | null;
             };
             header?: never;
@@ -6679,382 +6679,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PageText"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            409: components["responses"]["Problem409"];
-            413: components["responses"]["Problem413"];
-            415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    verify_bundle: {
-        parameters: {
-            query?: {
-                /** @description The head that was noted, or its first 16 digits and more */
-                head?: string | null;
-                /** @description The public key of who should have made it, `ed25519:...` */
-                key?: string | null;
-                /** @description What nothing in the bundle shows is a problem too: who signed it, where its pages came from */
-                strict?: boolean;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/zip": string;
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["VerificationResponse"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            409: components["responses"]["Problem409"];
-            413: components["responses"]["Problem413"];
-            415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    verify_research: {
-        parameters: {
-            query?: {
-                /** @description The head that was noted, or its first 16 digits and more */
-                head?: string | null;
-                /** @description The public key of who should have made it, `ed25519:...` */
-                key?: string | null;
-                /** @description What nothing in the bundle shows is a problem too: who signed it, where its pages came from */
-                strict?: boolean;
-            };
-            header?: never;
-            path: {
-                threadId: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["VerificationResponse"];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    get_research_report: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                threadId: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ReportResponse"];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    get_source_text: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                threadId: string;
-                sourceId: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SourceTextResponse"];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    export_research: {
-        parameters: {
-            query?: {
-                format?: "md" | "html" | "pdf" | "docx" | "bib" | "json" | "zip";
-            };
-            header?: never;
-            path: {
-                threadId: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The document */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": unknown;
-                    "text/markdown; charset=utf-8": string;
-                    "text/html; charset=utf-8": string;
-                    "application/pdf": string;
-                    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": string;
-                    "application/x-bibtex; charset=utf-8": string;
-                    "application/vnd.citationstyles.csl+json": string;
-                    "application/zip": string;
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    research: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
-                "idempotency-key"?: string | null;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ResearchQuestion"];
-            };
-        };
-        responses: {
-            /** @description Server-sent events */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": unknown;
-                    "text/event-stream": unknown;
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            409: components["responses"]["Problem409"];
-            413: components["responses"]["Problem413"];
-            415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    approve_research: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
-                "idempotency-key"?: string | null;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ResearchAnswer"];
-            };
-        };
-        responses: {
-            /** @description Server-sent events */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": unknown;
-                    "text/event-stream": unknown;
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            409: components["responses"]["Problem409"];
-            413: components["responses"]["Problem413"];
-            415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    join_research: {
-        parameters: {
-            query?: never;
-            header?: {
-                "last-event-id"?: string | null;
-            };
-            path: {
-                threadId: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Server-sent events */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": unknown;
-                    "text/event-stream": unknown;
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    research_bundle: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                threadId: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The bundle */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": unknown;
-                    "application/zip": string;
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    export_argument: {
-        parameters: {
-            query?: {
-                form?: "md" | "json" | "argdown" | "mermaid";
-            };
-            header?: never;
-            path: {
-                threadId: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The argument */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": string;
-                    "text/markdown": string;
-                    "text/plain": string;
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    ask_agent: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
-                "idempotency-key"?: string | null;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["AgentQuestion"];
-            };
-        };
-        responses: {
-            /** @description Server-sent events */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": unknown;
-                    "text/event-stream": unknown;
                 };
             };
             400: components["responses"]["Problem400"];
@@ -7266,7 +6890,7 @@ export interface operations {
         parameters: {
             query?: {
                 thread_id?: string | null;
-                /** @description Also those whose outcome is known, or that are under way */
+                /** @description Include effects whose outcome is known or that are still running */
                 known?: boolean;
                 limit?: number;
                 offset?: number;
@@ -7297,7 +6921,7 @@ export interface operations {
         parameters: {
             query?: {
                 thread_id?: string | null;
-                /** @description Also those whose outcome is known, or that are under way */
+                /** @description Include effects whose outcome is known or that are still running */
                 known?: boolean;
                 limit?: number;
                 offset?: number;
@@ -7392,6 +7016,125 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    get_ok: {
+        parameters: {
+            query?: {
+                check_db?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ok"];
+                };
+            };
+            422: components["responses"]["Problem422"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_ready: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ok"];
+                };
+            };
+            422: components["responses"]["Problem422"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_info: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Info"];
+                };
+            };
+            422: components["responses"]["Problem422"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Counters */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/plain": string;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HealthResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     validate_token: {
         parameters: {
             query?: never;
@@ -7430,7 +7173,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your own name for this request, such as a UUID: sent again with it, the request gives the same and starts nothing */
+                /** @description A key you choose for this request, such as a UUID: a retry with the same key returns the first result */
                 "idempotency-key"?: string | null;
             };
             path?: never;
@@ -7619,7 +7362,7 @@ export interface operations {
         parameters: {
             query: {
                 funding_id: string;
-                /** @description The seq of the last line that was seen */
+                /** @description The seq of the last entry you have seen */
                 after?: number;
                 limit?: number;
             };
@@ -7679,7 +7422,7 @@ export interface operations {
     get_session_of_all: {
         parameters: {
             query?: {
-                /** @description The seq of the last line that was seen */
+                /** @description The seq of the last entry you have seen */
                 after?: number;
                 limit?: number;
             };
@@ -7737,7 +7480,7 @@ export interface operations {
     list_payment_operations: {
         parameters: {
             query?: {
-                /** @description Also those that are under way or wait for their mint */
+                /** @description Include swaps that are in progress or wait for their mint */
                 pending?: boolean;
             };
             header?: never;
@@ -7932,6 +7675,382 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    verify_bundle: {
+        parameters: {
+            query?: {
+                /** @description The expected head, or at least its first 16 digits */
+                head?: string | null;
+                /** @description The expected signer's public key, `ed25519:...` */
+                key?: string | null;
+                /** @description Report what the bundle does not prove as a problem, such as who signed it or where its pages came from */
+                strict?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/zip": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerificationResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    verify_research: {
+        parameters: {
+            query?: {
+                /** @description The expected head, or at least its first 16 digits */
+                head?: string | null;
+                /** @description The expected signer's public key, `ed25519:...` */
+                key?: string | null;
+                /** @description Report what the bundle does not prove as a problem, such as who signed it or where its pages came from */
+                strict?: boolean;
+            };
+            header?: never;
+            path: {
+                threadId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerificationResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_research_report: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                threadId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_source_text: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                threadId: string;
+                sourceId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SourceTextResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    export_research: {
+        parameters: {
+            query?: {
+                format?: "md" | "html" | "pdf" | "docx" | "bib" | "json" | "zip";
+            };
+            header?: never;
+            path: {
+                threadId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/markdown; charset=utf-8": string;
+                    "text/html; charset=utf-8": string;
+                    "application/pdf": string;
+                    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": string;
+                    "application/x-bibtex; charset=utf-8": string;
+                    "application/vnd.citationstyles.csl+json": string;
+                    "application/zip": string;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    research: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key you choose for this request, such as a UUID: a retry with the same key returns the first result */
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResearchQuestion"];
+            };
+        };
+        responses: {
+            /** @description Server-sent events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/event-stream": unknown;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    approve_research: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key you choose for this request, such as a UUID: a retry with the same key returns the first result */
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResearchAnswer"];
+            };
+        };
+        responses: {
+            /** @description Server-sent events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/event-stream": unknown;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    join_research: {
+        parameters: {
+            query?: never;
+            header?: {
+                "last-event-id"?: string | null;
+            };
+            path: {
+                threadId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/event-stream": unknown;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    research_bundle: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                threadId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The bundle */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "application/zip": string;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    export_argument: {
+        parameters: {
+            query?: {
+                form?: "md" | "json" | "argdown" | "mermaid";
+            };
+            header?: never;
+            path: {
+                threadId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The argument */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string;
+                    "text/markdown": string;
+                    "text/plain": string;
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    ask_agent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key you choose for this request, such as a UUID: a retry with the same key returns the first result */
+                "idempotency-key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentQuestion"];
+            };
+        };
+        responses: {
+            /** @description Server-sent events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "text/event-stream": unknown;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     list_workspace_files: {
         parameters: {
             query?: {
@@ -8000,7 +8119,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description Not changed */
+            /** @description Not modified */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -8010,7 +8129,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
-            /** @description No such range */
+            /** @description The range is outside the file */
             416: {
                 headers: {
                     [name: string]: unknown;
@@ -8209,125 +8328,6 @@ export interface operations {
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];
             507: components["responses"]["Problem507"];
-        };
-    };
-    get_ok: {
-        parameters: {
-            query?: {
-                check_db?: boolean;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Ok"];
-                };
-            };
-            422: components["responses"]["Problem422"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    get_ready: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Ok"];
-                };
-            };
-            422: components["responses"]["Problem422"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    get_info: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Info"];
-                };
-            };
-            422: components["responses"]["Problem422"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    get_metrics: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Counters */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": unknown;
-                    "text/plain": string;
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    get_health: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HealthResponse"];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
         };
     };
 }

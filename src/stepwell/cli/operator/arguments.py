@@ -75,7 +75,7 @@ def _run_keys(arguments: argparse.Namespace) -> int:
 def _add_db(commands: Commands) -> None:
     db = commands.add_parser("db", help="maintain the server's database", description="Maintain the server's database.")
     actions = db.add_subparsers(dest="action", metavar="ACTION", required=True)
-    status = actions.add_parser("status", help="show its schema version (form), size and contents")
+    status = actions.add_parser("status", help="show its schema version, size and contents")
     migrate = actions.add_parser("migrate", help="upgrade its schema to this version; backs up a SQLite file first")
     backup = actions.add_parser("backup", help="back up a SQLite file, even while a server uses it; for Postgres use pg_dump")
     backup.add_argument("file", metavar="FILE", type=Path, help="the file to write")

@@ -44,7 +44,7 @@ def status(*, database_url: str | None) -> int:
     free = "" if found.free_bytes is None else f", of which free {_bytes(found.free_bytes)}"
     print(f"database     {database}")
     print(f"in use       {found.in_use}")
-    print(f"form         {found.form}{_behind(len(found.missing))}")
+    print(f"schema       version {found.form}{_behind(len(found.missing))}")
     print(f"size         {_bytes(found.size_bytes)}{free}")
     for table, rows in contents.rows.items():
         print(f"{table:12} {rows}")
@@ -71,19 +71,19 @@ def _inspect(database: Path | PostgresPlace) -> Condition:
 
 
 def migrate(*, database_url: str | None) -> int:
-    """Upgrade the schema to the newest version (form). A SQLite file is backed up next to it first."""
+    """Upgrade the database to the newest schema version. A SQLite file is backed up next to it first."""
     database = require_database(database_url, Settings.load())
     before = _inspect(database)
     if not before.missing:
-        print(f"Nothing to do: the database already has the newest form, {before.form}.")
+        print(f"Nothing to do: the database already has the newest schema version, {before.form}.")
         return 0
     for step in before.missing:
-        print(f"form {step.number}: {step.name.replace('_', ' ')}")
+        print(f"schema version {step.number}: {step.name.replace('_', ' ')}")
     if isinstance(database, PostgresPlace):
         _migrate_postgres(database)
     else:
         _migrate_file(database, before.form)
-    print(f"The database now has form {_inspect(database).form}.")
+    print(f"The database now has schema version {_inspect(database).form}.")
     return 0
 
 
@@ -108,7 +108,7 @@ def backup(*, file: Path, force: bool, database_url: str | None) -> int:
     """Copy the database, even while it is in use."""
     database = require_file(database_url, Settings.load(), _DUMP)
     made = copies.back_up(database, file, force=force, progress=_progress(sys.stderr))
-    print(f"Backup '{file}': {_bytes(made.size_bytes)}, form {made.form}, checked.")
+    print(f"Backup '{file}': {_bytes(made.size_bytes)}, schema version {made.form}, checked.")
     return 0
 
 

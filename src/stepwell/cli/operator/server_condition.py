@@ -71,7 +71,7 @@ def _describe_place(place: Path | PostgresPlace) -> str:
         if not place.is_file():
             return "none yet; the first start of the server creates it"
         name, found = place.name, inspect_database(place)
-    form = f"form {found.form}" + (
+    form = f"schema version {found.form}" + (
         f" ({len(found.missing)} steps behind: {spell_command('db migrate')})" if found.missing else ""
     )
     rows = found.contents.rows

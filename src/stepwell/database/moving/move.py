@@ -208,14 +208,14 @@ def _require_newest(forms: Forms) -> None:
     refuse_older(form)
     if form > newest:
         raise ConfigurationError(
-            f"The database to be moved has form {form}, and this version of Stepwell knows forms up to {newest}. "
+            f"The database to be moved has schema version {form}, and this Stepwell knows versions up to {newest}. "
             "Move it with the newer Stepwell that wrote it."
         )
     if newer := find_newer("sqlite", forms):
         raise ConfigurationError(f"The database to be moved has {newer}. Move it with the newer one that wrote it.")
     if form < newest or missing_of_products("sqlite", forms):
         raise ConfigurationError(
-            f"The database to be moved has form {form} or tables of products in an older form, and only the newest is moved: {newest}. "
+            f"The database to be moved has schema version {form}, or older tables of products. Only the newest can be moved: {newest}. "
             "Upgrade it first: stepwell db migrate."
         )
     if others := find_uninstalled(forms):

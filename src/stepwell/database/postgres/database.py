@@ -166,8 +166,8 @@ class PostgresDatabase(SqlDatabase):
             )
         if form != (known := migrations()[-1].number):
             raise StorageUnavailableError(
-                f"The database now has form {form}, and this server was made for form {known}. Start the same version of Stepwell here "
-                "as on the other servers."
+                f"The database now has schema version {form}, and this server needs {known}. Start the same version of Stepwell here as on "
+                "the other servers."
             )
 
     def _prepare(

@@ -75,8 +75,8 @@ def require_known(connection: PostgresConnection) -> Forms:
     forms, newest = forms_of(connection), migrations()[-1].number
     if forms.platform > newest:
         raise NewerFormError(
-            f"it has form {forms.platform}, and this version of Stepwell knows forms up to {newest}; use the newer Stepwell that wrote it, "
-            "or restore a backup made before the upgrade"
+            f"it has schema version {forms.platform}, and this Stepwell knows versions up to {newest}; use the newer Stepwell that wrote "
+            "it, or restore a backup made before the upgrade"
         )
     if newer := find_newer("postgres", forms):
         raise NewerFormError(
@@ -114,9 +114,9 @@ def migrate(connection: PostgresConnection, *, upgrade: bool = True, is_meant: b
 
 def _refuse_to_upgrade(form: int, missing: list[Migration]) -> None:
     last = missing[-1]
-    has, needs = f"form {form}", f"form {last.number}"
+    has, needs = f"schema version {form}", f"version {last.number}"
     if last.product is not None:
-        has, needs = "an older form, or none,", f"form {last.number} of the product '{last.product}'"
+        has, needs = "an older schema version, or none,", f"version {last.number} of the product '{last.product}'"
     raise ConfigurationError(
         f"The database has {has}, and this version of Stepwell needs {needs}. Upgrade it with `stepwell db migrate`, or "
         "start a server or worker of this version; older ones stop then."

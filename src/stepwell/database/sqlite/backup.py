@@ -106,7 +106,7 @@ def check_copy(file: Path) -> int:
     if found != "ok":
         raise ConfigurationError(f"'{file.name}' is damaged: {found}. Use another backup.")
     if form > newest:
-        raise ConfigurationError(f"'{file.name}' has form {form}, and this version of Stepwell knows forms up to {newest}.")
+        raise ConfigurationError(f"'{file.name}' has schema version {form}, and this Stepwell knows versions up to {newest}.")
     if newer is not None:
         raise ConfigurationError(f"'{file.name}' has {newer}.")
     if form and not ours:

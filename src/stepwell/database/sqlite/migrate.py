@@ -45,7 +45,7 @@ def refuse_newer(form: int) -> None:
     newest = migrations()[-1].number
     if form > newest:
         raise ConfigurationError(
-            f"The database has form {form}, this version of Stepwell knows forms up to {newest}. "
+            f"The database has schema version {form}, and this Stepwell knows versions up to {newest}. "
             f"Use the newer Stepwell that wrote it, {_BACK}"
         )
 

@@ -1,6 +1,6 @@
-"""Money for operators: all sessions, what is owed, what nobody knows, whether it adds up, and the earnings.
+"""Money for operators: all sessions, debts, swaps with an unknown outcome, the audit, and the earnings.
 
-`stepwell wallet --url` asks here.
+`stepwell wallet --url` uses these routes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Operator = Annotated[Principal, Depends(policy("wallet:all"))]
 @router.get(
     "/sessions",
     operation_id="list_sessions_of_all",
-    summary="Payment sessions of all users, those touched last first, for operators",
+    summary="List payment sessions of all users, most recently used first, for operators",
     responses={200: {"model": list[SessionOfAll]}},
 )
 async def list_sessions(
@@ -58,14 +58,14 @@ async def list_sessions(
 @router.get(
     "/sessions/{funding_id}",
     operation_id="get_session_of_all",
-    summary="Anybody's session with its tokens, its refund and its lines, without bearer data, for operators",
+    summary="Get any user's session with its tokens, refund and ledger entries, without bearer data, for operators",
     responses={200: {"model": StatementResponse}},
 )
 async def get_session(
     funding_id: Annotated[FundingId, Path()],
     principal: Operator,
     cashier: Till,
-    after: Annotated[int, Query(ge=0, le=2**53 - 1, description="The seq of the last line that was seen")] = 0,
+    after: Annotated[int, Query(ge=0, le=2**53 - 1, description="The seq of the last entry you have seen")] = 0,
     limit: Annotated[Limit, Query()] = bookkeeping.MOST_LINES,
 ) -> Response:
     return json_response(await bookkeeping.read_statement(cashier.wallet.ledger, funding_id, after=after, limit=limit))
@@ -74,7 +74,7 @@ async def get_session(
 @router.get(
     "/owed",
     operation_id="get_owed",
-    summary="What payers are owed, by mint, for operators",
+    summary="How much payers are owed, by mint, for operators",
     responses={200: {"model": OwedResponse}},
 )
 async def get_owed(principal: Operator, cashier: Till) -> Response:
@@ -84,13 +84,13 @@ async def get_owed(principal: Operator, cashier: Till) -> Response:
 @router.get(
     "/operations",
     operation_id="list_payment_operations",
-    summary="Swaps of which nobody knows whether the mint did them, for operators",
+    summary="List swaps whose outcome at the mint is unknown, for operators",
     responses={200: {"model": list[OperationResponse]}},
 )
 async def list_operations(
     principal: Operator,
     cashier: Till,
-    pending: Annotated[bool, Query(description="Also those that are under way or wait for their mint")] = False,
+    pending: Annotated[bool, Query(description="Include swaps that are in progress or wait for their mint")] = False,
 ) -> Response:
     return json_response(await bookkeeping.list_operations(cashier.wallet.ledger, pending=pending))
 
@@ -98,7 +98,7 @@ async def list_operations(
 @router.post(
     "/operations/{operation_id}/reopen",
     operation_id="reopen_payment_operation",
-    summary="Have a swap of unknown outcome tried again, and see what came of it, for operators",
+    summary="Retry a swap with an unknown outcome and return the result, for operators",
     responses={200: {"model": OperationResponse}},
 )
 async def reopen_operation(operation_id: Annotated[FundingId, Path()], principal: Operator, cashier: Till) -> Response:
@@ -108,7 +108,7 @@ async def reopen_operation(operation_id: Annotated[FundingId, Path()], principal
 @router.get(
     "/audit",
     operation_id="audit_wallet",
-    summary="Whether the books add up and the mints agree, for operators",
+    summary="Check that the ledger adds up and the mints agree, for operators",
     responses={200: {"model": AuditResponse}},
 )
 async def audit(principal: Operator, cashier: Till) -> Response:
@@ -118,12 +118,12 @@ async def audit(principal: Operator, cashier: Till) -> Response:
 @router.post(
     "/payout",
     operation_id="pay_out",
-    summary="Take earnings out as a token, or see an earlier payout again until it is spent, for operators",
+    summary="Pay earnings out as a token, or show an earlier payout that is not spent, for operators",
     responses={200: {"model": PayoutResponse}},
 )
 async def pay_out(body: PayoutAsk, principal: Operator, cashier: Till) -> Response:
     if body.mint is not None and body.payout_id is not None:
-        raise InvalidRequestError("Name a mint to take new earnings out, or a payout_id for an earlier payout; not both.")
+        raise InvalidRequestError("Send 'mint' to pay out new earnings, or 'payout_id' for an earlier payout, but not both.")
     if body.payout_id is not None:
         payout = await bookkeeping.pay_out_again(cashier.wallet, body.payout_id)
     else:
@@ -134,7 +134,7 @@ async def pay_out(body: PayoutAsk, principal: Operator, cashier: Till) -> Respon
 @router.get(
     "/payouts",
     operation_id="list_payouts",
-    summary="Earlier payouts that are not known to be spent yet, for operators",
+    summary="List earlier payouts not known to be spent, for operators",
     responses={200: {"model": list[PayoutLine]}},
 )
 async def list_payouts(principal: Operator, cashier: Till) -> Response:
@@ -144,7 +144,7 @@ async def list_payouts(principal: Operator, cashier: Till) -> Response:
 @router.post(
     "/recover",
     operation_id="recover_payments",
-    summary="Finish the swaps that are under way, now, for operators",
+    summary="Finish swaps in progress now, for operators",
     responses={200: {"model": RecoveryResponse}},
 )
 async def recover(principal: Operator, cashier: Till) -> Response:
@@ -154,7 +154,7 @@ async def recover(principal: Operator, cashier: Till) -> Response:
 @router.post(
     "/sweep",
     operation_id="sweep_payments",
-    summary="Pay idle sessions back and notice what was spent, now, for operators",
+    summary="Refund idle sessions and detect spent tokens now, for operators",
     responses={200: {"model": SweepResponse}},
 )
 async def sweep(principal: Operator, cashier: Till) -> Response:

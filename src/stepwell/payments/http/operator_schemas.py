@@ -1,4 +1,4 @@
-"""Money as an operator sees it on the wire. No token is in it, except that of a payout."""
+"""An operator's view of the money as JSON. It contains no tokens, except that of a payout."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from stepwell.server.schemas.fields import Body
 
 
 class PayoutAsk(Body):
-    """Earnings to take out, or an earlier payout to see again. With neither, those of the only mint that is accepted."""
+    """Which earnings to pay out, or which earlier payout to show. With neither field, the earnings at the only accepted mint."""
 
-    mint: Annotated[str | None, Field(max_length=2048, description="The mint whose earnings are taken out")] = None
-    payout_id: Annotated[FundingId | None, Field(description="An earlier payout that is not spent yet; without a mint")] = None
+    mint: Annotated[str | None, Field(max_length=2048, description="The mint whose earnings to pay out")] = None
+    payout_id: Annotated[
+        FundingId | None, Field(description="An earlier payout that is not spent yet; send no mint with it")
+    ] = None
 
 
 class SessionOfAll(BaseModel):
-    """A payer's session. Amounts are sats."""
+    """A payer's session. Amounts are in sats."""
 
     funding_id: str
     owner: str
@@ -34,14 +36,14 @@ class SessionOfAll(BaseModel):
     fees: int
     ceiling: int | None
     lost_answers: int
-    ending: bool = Field(description="Its last thread is gone: the next sweep pays it back")
+    ending: bool = Field(description="Its last thread was deleted: the next sweep refunds it")
     reason: str | None
     created_at: datetime
     touched_at: datetime
 
 
 class FundedToken(BaseModel):
-    """A token that was handed in for a session, by its hash."""
+    """A token that was submitted for a session, by its hash."""
 
     fingerprint: str
     state: FundingState
@@ -51,7 +53,7 @@ class FundedToken(BaseModel):
 
 
 class RefundOfAll(BaseModel):
-    """A payer's refund, without its token. `spent`: its mint says so."""
+    """A payer's refund, without its token. `spent`: according to its mint."""
 
     refund_id: str
     funding_id: str
@@ -63,7 +65,7 @@ class RefundOfAll(BaseModel):
 
 
 class StatementEntry(BaseModel):
-    """A line of the ledger. `key` names the call or the swap that it is about."""
+    """An entry of the ledger. `key` names its call or swap."""
 
     seq: int
     kind: EntryKind
@@ -73,7 +75,7 @@ class StatementEntry(BaseModel):
 
 
 class StatementResponse(SessionOfAll):
-    """A session with its tokens, its refund and its lines; `next` is the `after` of the next page."""
+    """A session with its tokens, refund and ledger entries; `next` is the `after` of the next page."""
 
     tokens: list[FundedToken]
     refund: RefundOfAll | None
@@ -82,7 +84,7 @@ class StatementResponse(SessionOfAll):
 
 
 class DebtResponse(BaseModel):
-    """What payers could ask for at one mint: how many there are of each, and their sats."""
+    """What payers could claim at one mint: counts and sats of sessions, tokens and refunds."""
 
     mint: str
     sessions: int
@@ -95,7 +97,7 @@ class DebtResponse(BaseModel):
 
 
 class OwedResponse(BaseModel):
-    """What payers are owed, and the refunds that wait to be fetched."""
+    """What payers are owed, and the refunds not claimed yet."""
 
     total_sats: int
     mints: list[DebtResponse]
@@ -118,7 +120,7 @@ class OperationResponse(BaseModel):
 
 
 class AuditTotals(BaseModel):
-    """Sums over everything, in sats."""
+    """Totals over all sessions, in sats."""
 
     credits: int
     charges: int
@@ -131,7 +133,7 @@ class AuditTotals(BaseModel):
 
 
 class MintAuditResponse(BaseModel):
-    """One mint's money. `spent_elsewhere_sats` is null where it could not be asked, and `trouble` says why."""
+    """The money at one mint. `spent_elsewhere_sats` is null if the mint could not be reached; `trouble` says why."""
 
     mint: str
     for_payers_sats: int
@@ -141,7 +143,7 @@ class MintAuditResponse(BaseModel):
 
 
 class AuditResponse(BaseModel):
-    """Whether the money is all there."""
+    """Whether all the money is accounted for."""
 
     adds_up: bool
     spent_elsewhere_sats: int
@@ -150,7 +152,7 @@ class AuditResponse(BaseModel):
 
 
 class PayoutLine(BaseModel):
-    """Earnings that were taken out, without their token."""
+    """Earnings that were paid out, without their token."""
 
     payout_id: str
     mint: str
@@ -174,7 +176,7 @@ class RecoveryResponse(BaseModel):
 
 
 class SweepResponse(BaseModel):
-    """What a sweep did: sessions ended, calls released that never came back, tokens found to be spent, and what could not be done now."""
+    """What a sweep did: sessions refunded, reservations of lost calls released, refunds found to be claimed, and failures."""
 
     refunded: int
     released: int

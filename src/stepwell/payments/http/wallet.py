@@ -56,7 +56,7 @@ def _find_cashier(services: Services) -> Cashier | None:
 
 async def cashier_of(services: Given) -> Cashier:
     if (cashier := _find_cashier(services)) is None:
-        raise NotFoundError("wallet", "payments", "Nothing is charged on this server, so it takes no money.")
+        raise NotFoundError("wallet", "payments", "This server is free and accepts no payments.")
     return cashier
 
 
@@ -66,7 +66,7 @@ Till = Annotated[Cashier, Depends(cashier_of)]
 @router.post(
     "/api/wallet/validate",
     operation_id="validate_token",
-    summary="What a token is worth; nothing happens to it",
+    summary="Check what a token is worth, without redeeming it",
     responses={200: {"model": ValuationResponse}},
 )
 async def validate(body: TokenValidate, principal: Reader, cashier: Till) -> Response:
@@ -91,7 +91,7 @@ async def validate(body: TokenValidate, principal: Reader, cashier: Till) -> Res
 @router.post(
     "/api/wallet/fund",
     operation_id="fund_session",
-    summary="Hand a token in for a session, a new one or one to top up; nothing is taken before the first call",
+    summary="Submit a token for a new session or to top one up; nothing is redeemed before the first call",
     responses={200: {"model": FundResponse}},
 )
 async def fund(body: TokenFund, principal: Payer, cashier: Till, services: Given, key: OnceKey) -> Response:
@@ -117,7 +117,7 @@ async def fund(body: TokenFund, principal: Payer, cashier: Till, services: Given
 @router.get(
     "/api/wallet/balance",
     operation_id="get_balance",
-    summary="How a session stands",
+    summary="Get a session's balance",
     responses={200: {"model": BalanceResponse}},
 )
 async def balance(funding_id: Annotated[FundingId, Query()], principal: Reader, cashier: Till) -> Response:
@@ -127,7 +127,7 @@ async def balance(funding_id: Annotated[FundingId, Query()], principal: Reader, 
 @router.get(
     "/api/wallet/sessions",
     operation_id="list_sessions",
-    summary="Your sessions, newest first",
+    summary="List your sessions, newest first",
     responses={200: {"model": list[BalanceResponse]}},
 )
 async def list_sessions(
@@ -140,7 +140,7 @@ async def list_sessions(
 @router.post(
     "/api/wallet/refund",
     operation_id="refund_session",
-    summary="End a session and make its rest ready; asking again gives the same refund",
+    summary="End a session and prepare its refund; repeating the request returns the same refund",
     responses={200: {"model": RefundResponse}},
 )
 async def refund(body: RefundAsk, principal: Payer, cashier: Till) -> Response:
@@ -152,7 +152,7 @@ async def refund(body: RefundAsk, principal: Payer, cashier: Till) -> Response:
 @router.post(
     "/api/wallet/claim",
     operation_id="claim_refund",
-    summary="Fetch a refund; the same token every time, until the mint says that it is spent",
+    summary="Claim a refund; returns the same token every time, until the mint reports it as spent",
     responses={200: {"model": ClaimedRefund}},
 )
 async def claim(body: RefundClaim, principal: Payer, cashier: Till) -> Response:
@@ -164,7 +164,7 @@ async def claim(body: RefundClaim, principal: Payer, cashier: Till) -> Response:
 @router.get(
     "/api/wallet/pricing",
     operation_id="get_pricing",
-    summary="What model calls cost, for which graphs, and in whose money",
+    summary="What model calls cost, for which graphs, and which mints are accepted",
     responses={200: {"model": PricingResponse}},
 )
 async def pricing(principal: Reader, services: Given) -> Response:
@@ -186,14 +186,14 @@ async def pricing(principal: Reader, services: Given) -> Response:
 @router.get(
     "/api/wallet/history",
     operation_id="get_history",
-    summary="The lines of the ledger about a session, oldest first",
+    summary="List a session's ledger entries, oldest first",
     responses={200: {"model": list[EntryResponse]}},
 )
 async def history(
     funding_id: Annotated[FundingId, Query()],
     principal: Reader,
     cashier: Till,
-    after: Annotated[int, Query(ge=0, le=2**53 - 1, description="The seq of the last line that was seen")] = 0,
+    after: Annotated[int, Query(ge=0, le=2**53 - 1, description="The seq of the last entry you have seen")] = 0,
     limit: Annotated[Limit, Query()] = 100,
 ) -> Response:
     entries = await cashier.wallet.ledger.entries(principal.owner, funding_id, after, limit)

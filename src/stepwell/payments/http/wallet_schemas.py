@@ -1,4 +1,4 @@
-"""Money on the wire. Amounts are whole sats. Tokens come in by `validate` and `fund`, and leave by `claim` only."""
+"""Money as JSON. Amounts are whole sats. Tokens arrive only by `validate` and `fund`, and leave only by `claim`."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Sats = Annotated[int, Field(ge=0, le=2**53 - 1)]
 
 
 class TokenValidate(Body):
-    """A token to look at."""
+    """A token to check."""
 
     token: Token
 
 
 class TokenFund(Body):
-    """A token to keep for a session, a new one or one to top up."""
+    """A token for a new session, or to top one up."""
 
     token: Token
     funding_id: FundingId | None = None
-    ceiling_sats: Annotated[Sats | None, Field(description="The most that may ever be spent, over all top-ups")] = None
-    refund_pubkey: Annotated[str | None, Field(max_length=130, description="The rest is locked to this key (NUT-11)")] = None
+    ceiling_sats: Annotated[Sats | None, Field(description="The most the session may spend, over all top-ups")] = None
+    refund_pubkey: Annotated[str | None, Field(max_length=130, description="The refund is locked to this key (NUT-11)")] = None
 
 
 class RefundAsk(Body):
@@ -40,13 +40,13 @@ class RefundAsk(Body):
 
 
 class RefundClaim(Body):
-    """A refund to fetch."""
+    """A refund to claim."""
 
     refund_id: FundingId
 
 
 class ValuationResponse(BaseModel):
-    """What a token is worth. `code` and `detail` say why it would not be taken."""
+    """What a token is worth. `code` and `detail` say why it would not be accepted."""
 
     ok: bool
     amount_sats: int | None = None
@@ -59,7 +59,7 @@ class ValuationResponse(BaseModel):
 
 
 class FundResponse(BaseModel):
-    """The session that a token is in now. Nothing is taken before the first call."""
+    """The session that now has the token. Nothing is redeemed before the first call."""
 
     funding_id: str
     net_sats: int
@@ -67,7 +67,7 @@ class FundResponse(BaseModel):
 
 
 class BalanceResponse(BaseModel):
-    """How a session stands. `funded` is what was redeemed; `waiting` are tokens that nothing was taken of yet."""
+    """A session's balance. `funded` has been redeemed; `waiting` are tokens that have not been redeemed yet."""
 
     funding_id: str
     funded: int
@@ -88,7 +88,7 @@ class BalanceResponse(BaseModel):
 
 
 class RefundResponse(BaseModel):
-    """What is left of a session, ready to be fetched."""
+    """What is left of a session, ready to be claimed."""
 
     refund_id: str
     amount_sats: int
@@ -96,16 +96,16 @@ class RefundResponse(BaseModel):
 
 
 class ClaimedRefund(BaseModel):
-    """The refund itself. Asking again gives the same token, until the mint says that it is spent."""
+    """The refund itself. Repeating the request returns the same token, until the mint reports it as spent."""
 
     token: str
     amount_sats: int
 
 
 class PricingResponse(BaseModel):
-    """What model calls cost, where, and in whose money."""
+    """What model calls cost, for which graphs, and which mints are accepted."""
 
-    charged: bool = Field(description="False: everything here is free")
+    charged: bool = Field(description="False: this server is free")
     unit: str = "sat"
     price: dict[str, Any] | None = None
     graphs: list[str] = []
@@ -114,7 +114,7 @@ class PricingResponse(BaseModel):
 
 
 class EntryResponse(BaseModel):
-    """A line of the ledger. A `void` takes a charge back whose answer was lost."""
+    """An entry of the ledger. A `void` reverses a charge whose answer was lost."""
 
     seq: int
     funding_id: str

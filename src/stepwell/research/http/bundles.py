@@ -1,6 +1,6 @@
-"""The evidence of a thread as one file that anybody can check (`stepwell verify`): a research's, or a deep research's.
+"""A thread's research evidence as one file that anyone can check with `stepwell verify`.
 
-The file is packed beside the database, sent, and removed. It belongs to the thread's owner: for anybody else the thread is not found.
+The file is written to a temporary folder, sent and deleted. Only the thread's owner gets it: for others the thread is not found.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _ZIP = {200: {"description": "The bundle", "content": {"application/zip": {"sche
 @router.get(
     "/api/research/{threadId}/bundle",
     operation_id="research_bundle",
-    summary="Everything a thread's research rests on, as one file for `stepwell verify`",
-    responses=_ZIP,  # type: ignore[arg-type]  # FastAPI names the value's type more widely than a dictionary of dictionaries
+    summary="All the evidence of a thread's research, as one file for `stepwell verify`",
+    responses=_ZIP,  # type: ignore[arg-type]  # FastAPI declares a wider value type
 )
 async def research_bundle(
     thread_id: Annotated[ThreadId, Path(alias="threadId")], principal: Exporter, services: Given
@@ -41,7 +41,9 @@ async def research_bundle(
     await services.threads.get(principal.owner, thread_id, with_values=False)
     vault = SqlVault(services.persistence.database, thread_id)
     if not await vault.entries():
-        raise NotFoundError("evidence of thread", thread_id, "Nothing was researched there. Ask with POST /api/research.")
+        raise NotFoundError(
+            "evidence of thread", thread_id, "The thread has no research. Ask a question with POST /api/research."
+        )
     folder = FilePath(await asyncio.to_thread(tempfile.mkdtemp, prefix="stepwell-bundle-"))
     packed = _Packed(folder, f"{thread_id}.zip")
     try:
@@ -53,7 +55,7 @@ async def research_bundle(
 
 
 class _Packed(FileResponse):
-    """A file in a folder of its own, both of which go when it has been sent, or when the client has gone."""
+    """A file in its own folder; both are deleted once it is sent or the client disconnects."""
 
     def __init__(self, folder: FilePath, name: str) -> None:
         self.file = folder / name

@@ -1,8 +1,8 @@
-"""A research's report with what it rests on, sentence by sentence; as a document; and checked, a thread's own or a bundle from anywhere.
+"""A research report with the evidence for each sentence; the report as a document; and verification of a thread or an uploaded bundle.
 
-What a thread holds is its owner's: a stranger's is not found. A bundle that is sent is looked at and forgotten. Reading, checking and
-setting documents takes a processor: it happens beside the event loop, and counts as an open stream of the caller's. A bundle is checked in
-a process of its own (`audit/apart.py`), which ends when its time is over.
+Other users' threads are not found. An uploaded bundle is checked and deleted. Reading, checking and typesetting are CPU-bound: they run
+outside the event loop, and count as an open stream of the caller. A bundle is checked in its own process (`audit/apart.py`), which has a
+time limit.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _FILE: dict[int | str, dict[str, Any]] = {
 @router.post(
     "/api/research/verify",
     operation_id="verify_bundle",
-    summary="Check a bundle: send the file as application/zip, up to 64 MB; the answer says after 30 s at most what holds",
+    summary="Verify a bundle: send the file as application/zip, at most 64 MB; the result comes within 30 s",
     responses={200: {"model": VerificationResponse}},
     openapi_extra=_UPLOAD,
 )
@@ -83,10 +83,15 @@ async def verify_upload(request: Request, principal: Worker, services: Given, ex
             async with asyncio.timeout(_UPLOAD_S):
                 whole = await _receive(request, bundle)
         except TimeoutError:
-            return problem(408, "too-slow", "The body did not arrive", f"The bundle was not there after {_UPLOAD_S:.0f} s.")
+            return problem(
+                408, "too-slow", "The body did not arrive in time", f"The bundle did not arrive within {_UPLOAD_S:.0f} s."
+            )
         except ClientDisconnect:
             return problem(
-                400, "cut-off", "The body did not arrive", "The connection ended before the bundle did. Send it again."
+                400,
+                "cut-off",
+                "The body did not arrive",
+                "The connection closed before the whole bundle arrived. Send it again.",
             )
         if not whole:
             most = f"The bundle is larger than {MAX_BUNDLE_BYTES} bytes. Check it with `stepwell verify` instead."
@@ -97,7 +102,7 @@ async def verify_upload(request: Request, principal: Worker, services: Given, ex
 @router.get(
     "/api/research/{threadId}/verify",
     operation_id="verify_research",
-    summary="Check what a thread's research rests on, as anybody could with its bundle",
+    summary="Verify the evidence of a thread's research, as anyone can with its bundle",
     responses={200: {"model": VerificationResponse}},
 )
 async def verify_research(thread_id: OfThread, principal: Worker, services: Given, expected: Expected) -> Response:
@@ -127,7 +132,7 @@ async def _verify(checker: BundleChecker, bundle: FilePath, expected: VerifyQuer
 @router.get(
     "/api/research/{threadId}/report",
     operation_id="get_research_report",
-    summary="The newest report of a thread with its claims, quotes and sources",
+    summary="Get a thread's newest report with its claims, quotes and sources",
     responses={200: {"model": ReportResponse}},
 )
 async def get_report(thread_id: OfThread, principal: Reader, services: Given) -> Response:
@@ -135,7 +140,7 @@ async def get_report(thread_id: OfThread, principal: Reader, services: Given) ->
     story = story_of(entries)
     evidence = evidence_of(entries, story)
     if evidence.report_sha256 is None:
-        raise NotFoundError("report of thread", thread_id, "The research has not ended. Follow the thread's run.")
+        raise NotFoundError("report of thread", thread_id, "The research has not finished yet. Follow the thread's run.")
     report = (await vault.get(evidence.report_sha256)).decode()
     return json_response(await asyncio.to_thread(report_wire, entries, story, evidence, report))
 
@@ -143,7 +148,7 @@ async def get_report(thread_id: OfThread, principal: Reader, services: Given) ->
 @router.get(
     "/api/research/{threadId}/sources/{sourceId}/text",
     operation_id="get_source_text",
-    summary="The text of a source as it was stored, into which quotes point",
+    summary="Get the stored text of a source, into which quotes point",
     responses={200: {"model": SourceTextResponse}},
 )
 async def get_source_text(thread_id: OfThread, source_id: SourceId, principal: Reader, services: Given) -> Response:
@@ -158,7 +163,7 @@ async def get_source_text(thread_id: OfThread, source_id: SourceId, principal: R
 @router.get(
     "/api/research/{threadId}/export",
     operation_id="export_research",
-    summary="The research as a document: Markdown, HTML, PDF, DOCX, or its bundle",
+    summary="Export the research as Markdown, HTML, PDF or DOCX, its sources as BibTeX or CSL-JSON, or its bundle",
     responses=_FILE,
 )
 async def export_research(thread_id: OfThread, principal: Exporter, services: Given, format: ExportFormat = "md") -> Response:
@@ -178,7 +183,9 @@ async def _evidence(services: Services, principal: Principal, thread_id: str) ->
     vault = SqlVault(services.persistence.database, thread_id)
     entries = await vault.entries()
     if not entries:
-        raise NotFoundError("evidence of thread", thread_id, "Nothing was researched there. Ask with POST /api/research.")
+        raise NotFoundError(
+            "evidence of thread", thread_id, "The thread has no research. Ask a question with POST /api/research."
+        )
     return vault, entries
 
 

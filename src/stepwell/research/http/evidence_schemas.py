@@ -1,4 +1,4 @@
-"""What a research rests on, on the wire: the report with its claims, quotes and sources, and what checking gave."""
+"""Research evidence as JSON: the report with its claims, quotes and sources, and the result of a verification."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ MEDIA_TYPES: dict[ExportFormat, str] = {
 TITLES: dict[Part, str] = {
     "file": "The file is a bundle that can be opened.",
     "bytes": "Every stored page, text and exchange has the hash in its name.",
-    "trail": "Each entry of the trail is sealed by the one before, and has every field of its kind.",
+    "trail": "Each entry of the trail has the hash of the one before, and every field of its kind.",
     "manifest": "The format is known, and the manifest lists every member with its size and hash.",
-    "members": "Everything the trail speaks of is there, unchanged, and nothing else.",
-    "quotes": "Every quote stands word for word at its place in the stored text.",
-    "claims": "Every supported sentence cites quotes that are there.",
-    "checks": "Every sentence has the verdict that the checks, run again, and its judge give.",
+    "members": "The bundle contains everything that the trail mentions, unchanged, and nothing else.",
+    "quotes": "Every quote appears word for word at its position in the stored text.",
+    "claims": "Every supported sentence cites existing quotes.",
+    "checks": "Every sentence has the verdict that follows from running the checks again and from its judge.",
     "report": "The report says what its claims say, and every reference leads to a stored source.",
     "story": "The report answers a question of its branch with a plan that was approved there.",
     "plans": "Every plan is the one that was made and approved, and models were asked about the question.",
     "requests": "Every answer belongs to a request, every page to an answer, every request to an approved step.",
-    "origins": "Sources of another bundle are those of that bundle, which is here and holds by itself.",
-    "signature": "The signature is of this bundle, and of the key that was named, if one was.",
-    "head": "The trail is the one whose head was noted.",
-    "strict": "Who signed it, and everything else that a bundle can show, is shown.",
+    "origins": "Sources taken from another bundle match that bundle, which is included and passes its own checks.",
+    "signature": "The signature matches this bundle, and the given key, if any.",
+    "head": "The trail has the given head.",
+    "strict": "The bundle proves who signed it and everything else that a bundle can prove.",
 }
-"""What each part of the check says where it holds."""
+"""What is true if a part of the check passes."""
 
 
 class ClaimResponse(BaseModel):
@@ -59,14 +59,14 @@ class ClaimResponse(BaseModel):
 class QuoteResponse(BaseModel):
     quote_id: str
     source_id: str
-    start: int = Field(description="In characters (code points) of the stored text")
+    start: int = Field(description="Position in the stored text, in characters (code points)")
     end: int
     text: str
-    page: int | None = Field(description="The page of a document that it stands on, counted from 1")
+    page: int | None = Field(description="The page of the document, counted from 1")
 
 
 class DevicePassage(BaseModel):
-    """Where a source stands on the device that sent it, in that device's own words."""
+    """Where the text of a source is on the device that sent it, as that device reported it."""
 
     snippet_id: str
     document_id: str
@@ -87,8 +87,8 @@ class SourceResponse(BaseModel):
     text_sha256: str
     engine: str | None
     robots: Robots
-    pages: list[int] = Field(description="Where each page of a document begins in its text; empty where it has none")
-    passage: DevicePassage | None = Field(description="Of an excerpt from a device: where it stands there")
+    pages: list[int] = Field(description="Where each page of the document begins in its text; empty if it has no pages")
+    passage: DevicePassage | None = Field(description="For an excerpt from a device: where it is there")
 
 
 class ApprovalResponse(BaseModel):
@@ -97,21 +97,21 @@ class ApprovalResponse(BaseModel):
 
 
 class ReportResponse(BaseModel):
-    """The newest report of a thread and what it rests on."""
+    """The newest report of a thread and its evidence."""
 
     question: str
-    mode: str = Field(description="`extractive`: no model wrote it, its sentences are quotes")
+    mode: str = Field(description="`extractive`: the report consists of quotes; no model wrote it")
     asked_at: str | None
     report: str = Field(description="Markdown")
-    references: list[str] = Field(description="Ids of sources, in the order of [1], [2] ...")
-    head: str = Field(description="The hash that stands for the whole trail")
+    references: list[str] = Field(description="Ids of the sources [1], [2] ..., in that order")
+    head: str = Field(description="The hash of the whole trail")
     plan: JsonObject
     approvals: list[ApprovalResponse]
-    elsewhere: int = Field(description="Entries of other branches of the thread; the report does not rest on them")
+    elsewhere: int = Field(description="Number of entries on other branches of the thread, which the report does not use")
     claims: list[ClaimResponse]
     quotes: list[QuoteResponse]
     sources: list[SourceResponse]
-    egress: JsonObject = Field(description="What left the machine, and what was refused")
+    egress: JsonObject = Field(description="What was sent to other hosts, and what was refused")
 
 
 class SourceTextResponse(BaseModel):
@@ -127,9 +127,9 @@ class DefectResponse(BaseModel):
 
 class CheckedPartResponse(BaseModel):
     part: Part
-    title: str = Field(description="What was checked, as a sentence that is true where it holds")
+    title: str = Field(description="What was checked, as a sentence that is true if `ok`")
     ok: bool
-    checked: int = Field(description="How many things were looked at")
+    checked: int = Field(description="How many items were checked")
     problems: list[DefectResponse]
 
 
@@ -145,34 +145,31 @@ class VerificationResponse(BaseModel):
     head: str
     parts: list[CheckedPartResponse]
     counts: VerificationCounts
-    format: str = Field(default="", description="The bundle's format, `stepwell-bundle-4` being the newest")
-    signed_by: str | None = Field(default=None, description="The public key whose signature it bears, if one fits")
-    vouched: bool | None = Field(default=None, description="Whether that is the `key` that was named; null if none was")
+    format: str = Field(default="", description="The bundle's format; the newest is `stepwell-bundle-4`")
+    signed_by: str | None = Field(default=None, description="The public key of its signature, if that is valid")
+    vouched: bool | None = Field(default=None, description="Whether that is the given `key`; null if none was given")
     lacks: list[str] = Field(
-        default=[], description="What nothing in the bundle shows, in sentences; with `strict`, these are problems"
+        default=[], description="What the bundle does not prove, as sentences; with `strict`, these are problems"
     )
-    notes: list[str] = Field(default=[], description="What a reader should know of it besides, such as what it is built on")
+    notes: list[str] = Field(default=[], description="Other things a reader should know, such as which bundle it builds on")
     marked_today: list[DefectResponse] = Field(
-        default=[], description="Claims that passed older checks, and that today's judge otherwise"
+        default=[], description="Claims that passed older checks and do not pass today's"
     )
 
 
 class VerifyQuery(BaseModel):
-    """What a reader knows from elsewhere; the same as the options of `stepwell verify`."""
+    """What the reader already knows; the same as the options of `stepwell verify`."""
 
-    head: str | None = Field(
-        default=None, max_length=200, description="The head that was noted, or its first 16 digits and more"
-    )
-    key: str | None = Field(
-        default=None, max_length=2000, description="The public key of who should have made it, `ed25519:...`"
-    )
+    head: str | None = Field(default=None, max_length=200, description="The expected head, or at least its first 16 digits")
+    key: str | None = Field(default=None, max_length=2000, description="The expected signer's public key, `ed25519:...`")
     strict: bool = Field(
-        default=False, description="What nothing in the bundle shows is a problem too: who signed it, where its pages came from"
+        default=False,
+        description="Report what the bundle does not prove as a problem, such as who signed it or where its pages came from",
     )
 
 
 def report_wire(entries: list[Entry], story: Story, evidence: Evidence, report: str) -> dict[str, Any]:
-    """The report of a story, with what it rests on."""
+    """The report of a story, with its evidence."""
     asked = story.last("question")
     told = evidence.plan or {}
     passages = _find_passages(story)
@@ -199,7 +196,7 @@ def report_wire(entries: list[Entry], story: Story, evidence: Evidence, report: 
 
 
 def _find_passages(story: Story) -> dict[str, dict[str, Any]]:
-    """What the questions of a story brought from a device, by the hash of the text: the source has the same one."""
+    """The excerpts from a device that came with the story's questions, by the hash of their text, which is also the source's."""
     found = {}
     for question in (entry for entry in story.entries if entry.kind == "question"):
         for each in question.data.get("snippets") or ():
@@ -248,7 +245,7 @@ def _page(quote: Quote, evidence: Evidence) -> int | None:
 
 
 def _references(report: str, evidence: Evidence) -> list[str]:
-    """The sources of the list at the report's end, whichever of its two forms it has."""
+    """The ids of the sources listed at the report's end, in either of its two formats."""
     listed = report.rpartition(f"\n{SOURCES_HEADING}\n")[2].splitlines() if SOURCES_HEADING in report else []
     known = {reference_line(1, source).removeprefix("1. "): source.source_id for source in evidence.sources.values()}
     known |= {named_line(source): source.source_id for source in evidence.sources.values()}
@@ -258,5 +255,5 @@ def _references(report: str, evidence: Evidence) -> list[str]:
 
 
 def _stands_in(claim: Claim, report: str) -> bool:
-    """The report puts its references before a sentence's last mark."""
+    """Whether the claim is in the report, which puts references before a sentence's final punctuation."""
     return claim.text.rstrip(".!?…") in report

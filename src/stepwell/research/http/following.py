@@ -26,7 +26,7 @@ async def require_research(services: Services) -> None:
     """404 if the research graph is not served."""
     if GRAPH not in services.registry.names:
         served = ", ".join(sorted(services.registry.names)) or "none"
-        raise NotFoundError("graph", GRAPH, f"It is not served here, and these routes need it. Served are: {served}.")
+        raise NotFoundError("graph", GRAPH, f"This server does not serve it, and these routes need it. Served: {served}.")
 
 
 async def messages(
@@ -63,14 +63,16 @@ async def runs_of_question(services: Services, principal: Principal, thread_id: 
         if run.resumes is None:
             break
     if not chain:
-        raise NotFoundError("research on thread", thread_id, "Its newest run is not one. Ask with POST /api/research.")
+        raise NotFoundError(
+            "research on thread", thread_id, "Its newest run is not a research. Ask a question with POST /api/research."
+        )
     return chain
 
 
 async def events_of(services: Services, principal: Principal, runs: Sequence[Run]) -> AsyncGenerator[Sequence[RunEvent], None]:
     """The past and live events of the runs, one run after the other."""
     for run in runs:
-        # Without the values that another client asked for: as a rule they tell where a later attempt begins.
+        # Leave out the values that another client requested: usually they mark where a retry begins.
         modes = ["updates"] if "values" in run.request.stream_modes else None
         batches = services.engine.events(principal.owner, run.thread_id, run.run_id, after=0, modes=modes)
         async with aclosing(batches):  # type: ignore[type-var]  # an async generator, declared as an iterator

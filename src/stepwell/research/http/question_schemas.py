@@ -1,6 +1,6 @@
-"""`/api/research` on the wire: camelCase, as its clients send it. Snake_case is taken too.
+"""The JSON of `/api/research`: camelCase, as its clients send it. Snake_case is accepted too.
 
-The limits are of the wire; what a plan or an answer must be is the application's to say.
+Only the limits of requests are here; the application validates plans and answers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _check_question(text: str) -> str:
         raise ValueError("is empty. Send the question to research")
     if len(text) > MAX_QUERY_CHARS:
         raise ValueError(
-            f"has {len(text)} characters, at most {MAX_QUERY_CHARS} are taken. Ask in fewer words, and send background as retrievedContext"
+            f"has {len(text)} characters; the limit is {MAX_QUERY_CHARS}. Shorten the question, and send background as retrievedContext"
         )
     return text
 
@@ -55,7 +55,7 @@ class _Camel(Body):
 
 
 class Snippet(_Camel):
-    """An excerpt of a document that stays on the caller's device, and where it stands there."""
+    """An excerpt of a document that stays on the caller's device, and its position in that document."""
 
     id: Annotated[str, Field(min_length=1, max_length=100)]
     document_id: Annotated[str, Field(min_length=1, max_length=100)]
@@ -66,7 +66,7 @@ class Snippet(_Camel):
 
 
 class ResearchQuestion(_Camel):
-    """A question, with what the caller knows already. A newer question on a thread stops the one under way there."""
+    """A question, with what the caller already knows. A new question on a thread stops the current one there."""
 
     query: Question
     retrieved_context: Annotated[str, Field(max_length=MAX_CONTEXT_CHARS)] | None = None
@@ -81,9 +81,9 @@ class ResearchQuestion(_Camel):
 
 
 class ResearchAnswer(_Camel):
-    """What a person says: `decision` about a plan (`approved` is the older form), `admit` and `deny` about sources.
+    """A person's answer: `decision` on a plan (`approved` is the older name), `admit` and `deny` for sources.
 
-    `interruptId` says which interrupt is meant; without it, the one that is open.
+    `interruptId` names the interrupt; by default, the open one.
     """
 
     thread_id: Uuid

@@ -48,7 +48,7 @@ _PAUSING_S = 5.0
 """A run reports an interrupt shortly before it ends; an answer that names no interrupt is held back at most this long."""
 
 
-@router.post("/api/research", operation_id="research", summary="Research a question and follow it", responses=SSE)
+@router.post("/api/research", operation_id="research", summary="Research a question and stream its events", responses=SSE)
 async def research(body: ResearchQuestion, principal: Creator, services: Served, sent: OnceKey) -> Response:
     key = sent.of(principal)
     if before := await services.engine.started_by(key):
@@ -70,7 +70,7 @@ async def research(body: ResearchQuestion, principal: Creator, services: Served,
 @router.post(
     "/api/research/approve",
     operation_id="approve_research",
-    summary="Answer what a research waits for, and follow it",
+    summary="Answer a research's open interrupt and stream its events",
     responses=SSE,
 )
 async def approve_research(body: ResearchAnswer, principal: Creator, services: Served, sent: OnceKey) -> Response:
@@ -86,7 +86,7 @@ async def approve_research(body: ResearchAnswer, principal: Creator, services: S
 @router.get(
     "/api/research/{threadId}/stream",
     operation_id="join_research",
-    summary="Follow a thread's newest question, from its start or after Last-Event-ID; one that has ended is told again",
+    summary="Stream the events of a thread's newest question, from the start or after Last-Event-ID, even if it has ended",
     responses=SSE,
 )
 async def join_research(
@@ -120,13 +120,15 @@ async def _require_fitting_thread(services: Services, principal: Principal, thre
     except NotFoundError:
         return
     if (graph_id := thread.metadata.get("graph_id", GRAPH)) != GRAPH:
-        raise InvalidRequestError(f"The thread '{thread_id}' is of the graph '{graph_id}'. Leave threadId out for a new one.")
+        raise InvalidRequestError(
+            f"The thread '{thread_id}' belongs to the graph '{graph_id}'. Leave threadId out for a new thread."
+        )
 
 
 async def _answer(services: Services, principal: Principal, body: ResearchAnswer, key: RequestKey | None) -> Admitted:
     thread = await services.threads.get(principal.owner, body.thread_id, with_values=False)
     if thread.metadata.get("graph_id") != GRAPH:
-        raise ResumeError(f"Nothing waits on the thread '{body.thread_id}'. Ask a question with POST /api/research.")
+        raise ResumeError(f"The thread '{body.thread_id}' has no open interrupt. Ask a question with POST /api/research.")
     try:
         return await _resume(services, principal, body, thread, key)
     except ResumeError as error:
@@ -155,7 +157,7 @@ async def _resume(
 
 
 def _find_interrupt(thread: Thread, interrupt_id: str | None) -> PendingInterrupt | None:
-    """What the answer is for, where that is sure."""
+    """The interrupt that the answer is for, or `None` if that is not certain."""
     waiting = () if thread.status == "busy" else thread.interrupts
     named = [each for each in waiting if interrupt_id in (None, each.interrupt_id)]
     return named[0] if len(named) == 1 else None

@@ -114,13 +114,13 @@ class BodyLimits:
             # A page can send any other type across sites without the browser asking us first.
             raise Refused(415, "not-json", "The body is not JSON", "Send JSON, with 'Content-Type: application/json'.")
         if b"\0" in body:
-            raise Refused(400, "not-json", "The body is not JSON", "The body holds a zero byte. JSON is sent as UTF-8.")
+            raise Refused(400, "not-json", "The body is not JSON", "The body contains a zero byte. Send JSON as UTF-8.")
         most_depth, most_items = self._settings.json_depth_limit, self._settings.json_items_limit
         if may_be_over(body, most_depth, most_items):
             depth, items = await _off_the_loop(measure_json, body)
             if depth > most_depth:
-                detail = f"The body nests lists and objects more than {most_depth} deep. Send it flatter, or as text."
-                raise Refused(422, "too-deep", "The body is nested too deep", detail)
+                detail = f"The body nests lists and objects more than {most_depth} levels deep. Flatten it, or send it as text."
+                raise Refused(422, "too-deep", "The body is nested too deeply", detail)
             if items > most_items:
                 raise _too_many_values(most_items)
         await self._check_values(body)
@@ -128,11 +128,11 @@ class BodyLimits:
     async def _check_values(self, body: bytes) -> None:
         most = self._settings.json_messages_limit
         if body.count(b",") >= most and (place := await _off_the_loop(place_of_many_messages, body, most)):
-            detail = f"'{place}' holds more than {most} messages. Send fewer, or ask for a higher STEPWELL_JSON_MESSAGES_LIMIT."
-            raise Refused(413, "too-many-messages", "Too many messages at once", detail)
+            detail = f"'{place}' has more than {most} messages. Send fewer, or ask the operator for a higher STEPWELL_JSON_MESSAGES_LIMIT."
+            raise Refused(413, "too-many-messages", "Too many messages", detail)
         if may_hold_long_integer(body) and (place := await _off_the_loop(place_of_long_integer, body)):
             detail = f"The integer at '{place}' does not fit into 64 bits. Send it as text."
-            raise Refused(422, "too-long-integer", "An integer is too long", detail)
+            raise Refused(422, "too-long-integer", "An integer is too large", detail)
 
 
 async def _sender_of(scope: Scope) -> str:
@@ -149,8 +149,8 @@ async def _off_the_loop(work: Callable[..., T], body: bytes, *more: int) -> T:
 
 
 def _too_many_values(most: int) -> Refused:
-    detail = f"The body holds more than {most} values. Send fewer, or ask the operator for a higher STEPWELL_JSON_ITEMS_LIMIT."
-    return Refused(413, "too-many-values", "The body holds too many values", detail)
+    detail = f"The body has more than {most} values. Send fewer, or ask the operator for a higher STEPWELL_JSON_ITEMS_LIMIT."
+    return Refused(413, "too-many-values", "The body has too many values", detail)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

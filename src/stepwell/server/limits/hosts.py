@@ -20,7 +20,7 @@ class HostCheck:
         if scope["type"] == "lifespan" or "*" in self._allowed or self._is_allowed(Headers(scope=scope)):
             await self._app(scope, receive, send)
             return
-        detail = "This server does not answer to that host name. An operator can add it to STEPWELL_ALLOWED_HOSTS."
+        detail = "This server does not accept that host name. An operator can add it to STEPWELL_ALLOWED_HOSTS."
         await problem(400, "wrong-host", "Wrong host", detail)(scope, receive, send)
 
     def _is_allowed(self, headers: Headers) -> bool:

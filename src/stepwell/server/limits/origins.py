@@ -72,8 +72,10 @@ class ForeignOrigins:
         if scope["type"] == "lifespan" or self._is_welcome(scope):
             await self._app(scope, receive, send)
             return
-        detail = "A page of another origin asked for this. An operator can allow the page with STEPWELL_CORS_ORIGINS."
-        await problem(403, "foreign-origin", "Not from that page", detail)(scope, receive, send)
+        detail = (
+            "This request came from a page of another origin. An operator can allow that origin with STEPWELL_CORS_ORIGINS."
+        )
+        await problem(403, "foreign-origin", "Origin not allowed", detail)(scope, receive, send)
 
     def _is_welcome(self, scope: Scope) -> bool:
         headers = Headers(scope=scope)

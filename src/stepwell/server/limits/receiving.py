@@ -119,10 +119,8 @@ class Receiving:
             if self._by_sender[UNKNOWN] + more > UNKNOWN_AT_ONCE:
                 raise _busy()
         elif self._by_sender[sender] + more > self._share:
-            detail = (
-                f"You are sending more than {self._share} bytes at once. Let the requests under way finish, then send the next."
-            )
-            raise Refused(429, "limit-reached", "As many as allowed", detail, retry_after_s=1)
+            detail = f"You are sending more than {self._share} bytes at once. Wait for your current requests to finish, then send the next."
+            raise Refused(429, "limit-reached", "Limit reached", detail, retry_after_s=1)
         elif self._known + more > self._most_at_once:
             raise _busy()
 
@@ -139,8 +137,8 @@ async def _next(receive: Receive, pace: Pace, received: int) -> Message:
         async with asyncio.timeout(min(left_s, _START_S)):
             message = await receive()
     except TimeoutError:
-        detail = f"The body comes too slowly: {received} bytes so far. Send it faster, or less at once."
-        raise Refused(408, "too-slow", "The body did not arrive", detail) from None
+        detail = f"The body arrives too slowly: {received} bytes so far. Send it faster, or send less at once."
+        raise Refused(408, "too-slow", "The body did not arrive in time", detail) from None
     if message["type"] == "http.disconnect":
         raise Gone
     return message
@@ -152,5 +150,5 @@ def _too_large(most: int) -> Refused:
 
 
 def _busy() -> Refused:
-    detail = "The server is receiving as much as it can hold at this moment. Send the request again in a second."
-    return Refused(503, "busy", "Too much is being sent at once", detail, retry_after_s=1)
+    detail = "The server is receiving too much data right now. Retry in a second."
+    return Refused(503, "busy", "The server is busy", detail, retry_after_s=1)

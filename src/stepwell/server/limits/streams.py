@@ -22,7 +22,7 @@ class OpenStreams:
         """Count one more, or raise `LimitReachedError`. Call the returned function when the stream has ended; calling it again is fine."""
         give_back_shared = None if self._most is None else await self._counts.take(owner, self._most)
         if give_back_shared is None and self._most is not None:
-            raise LimitReachedError(f"You have {self._most} streams open, as many as allowed. Close one first.", 1)
+            raise LimitReachedError(f"You have {self._most} streams open, which is the limit. Close one first.", 1)
         self._open[owner] += 1
         taken = [give_back_shared]
 

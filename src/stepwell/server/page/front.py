@@ -14,11 +14,11 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto
 pre { overflow-x: auto }
 """
 _NOT_BUILT = (
-    "<p>The web page is not built here. In a clone of the project <code>make page</code> builds it, and this address shows it from "
-    "then on; an installed package brings it along.</p>"
+    "<p>The web page is not built here. In a clone of the project, build it with <code>make page</code>; this address then shows "
+    "it. An installed package includes it.</p>"
 )
 _ASKS_WHO = (
-    "<p>This server asks who you are. Programs send a key: put yours into <code>STEPWELL_API_KEY</code> for the first line, and "
+    "<p>You need to sign in to this server. Programs send an API key: put yours into <code>STEPWELL_API_KEY</code> for the first line, and "
     "into <code>api_key=</code> for the second. A browser <a href=/login>signs in</a>.</p>"
 )
 
@@ -27,7 +27,7 @@ def describe_front() -> dict[str, Any]:
     return {
         "name": "Stepwell",
         "version": version("stepwell"),
-        "about": "A server of durable agents. It speaks the API of LangGraph's SDKs.",
+        "about": "A server for durable agents, with the API of LangGraph's SDKs.",
         "docs": "/docs",
         "openapi": "/openapi.json",
         "health": "/ok",

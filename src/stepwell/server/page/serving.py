@@ -1,10 +1,10 @@
 """Serves the built web page. A plain ASGI layer before the routes, so that no route has to know the page's files.
 
 ```
-GET a file of `static/`                            the file; below /assets/ for good (their names hold a hash), else asked for again
+GET a file of `static/`                            the file; cached forever below /assets/ (hash in the name), otherwise revalidated
     /service-worker.js                             at the root, because it may only serve what lies below it; under the page's policy
 GET /, /t/..., /inbox ... by a browser             the page itself, which reads its address
-the same where the page is not built               a sentence that says so
+the same where the page is not built               a substitute (`front`)
 anything else                                      the routes
 ```
 

@@ -41,7 +41,7 @@ def sign_in_page(go_to: str, fault: str, *, with_provider: bool) -> str:
 def signed_in_page(go_to: str) -> str:
     """Shown after the identity provider: redirects automatically, with a link for browsers that block that."""
     head = f'<meta http-equiv="refresh" content="0; url={escape(go_to)}">'
-    return _page("Signed in", f'<p>You are signed in. <a href="{escape(go_to)}">Go on</a></p>', head)
+    return _page("Signed in", f'<p>You are signed in. <a href="{escape(go_to)}">Continue</a></p>', head)
 
 
 def _page(title: str, body: str, head: str = "") -> str:

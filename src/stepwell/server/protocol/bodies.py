@@ -1,4 +1,4 @@
-"""Thread streams on the wire: commands, their parameters, and subscriptions."""
+"""Thread streams as JSON: commands, their parameters, and subscriptions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CHANNEL = f"^({'|'.join(CHANNELS)}|{NAMED_CUSTOM}.+)$"
 
 
 class EventsQuery(Body):
-    """Which events are wanted, and after which place."""
+    """Which events to send, and after which position."""
 
     channels: Annotated[
         list[Annotated[str, Field(max_length=1024, pattern=_CHANNEL)]], Field(min_length=1, max_length=MAX_PAGE)
@@ -49,7 +49,7 @@ class EventsQuery(Body):
 
 
 class ThreadCommand(Body):
-    """Something to do with a thread. What `params` must hold depends on the method."""
+    """A command to a thread. The fields of `params` depend on the method."""
 
     id: Number
     method: Annotated[str, Field(min_length=1, max_length=100)]
@@ -57,7 +57,7 @@ class ThreadCommand(Body):
 
 
 class CommandResponse(ResponseBody):
-    """What became of a command: `success` with a result, or `error` with a code and a sentence."""
+    """The outcome of a command: `success` with a result, or `error` with a code and a message."""
 
     type: Literal["success", "error"]
     id: int
@@ -68,7 +68,7 @@ class CommandResponse(ResponseBody):
 
 
 class RunStart(Body):
-    """`run.start`. The strategy has a name that each SDK writes in its own way."""
+    """`run.start`. The SDKs spell `multitask_strategy` differently."""
 
     assistant_id: AssistantRef
     input: Any = None
@@ -80,7 +80,7 @@ class RunStart(Body):
 
 
 class InterruptAnswer(Body):
-    """An answer to one interrupt. Its id says all; a namespace may come along and is not needed."""
+    """An answer to one interrupt. The id is enough; a namespace is ignored."""
 
     interrupt_id: InterruptId
     response: Any = None

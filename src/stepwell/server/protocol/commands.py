@@ -45,11 +45,11 @@ STREAMED = ("values", "updates", "custom", "tools", "lifecycle", PROTOCOL)
 
 _INTERRUPT_ID = re.compile(r"[0-9a-f]{32}")
 _NOT_HERE = {
-    "agent.getTree": "Ask GET /assistants/{assistant_id}/graph for the graph, and follow 'lifecycle' for what is under way.",
-    "input.inject": "Start a run with the message as its input: it waits for the run under way.",
-    "subscription.subscribe": "Open POST /threads/{thread_id}/stream/events instead: websockets are not offered.",
-    "subscription.unsubscribe": "Close the stream instead: websockets are not offered.",
-    "subscription.reconnect": "Open POST /threads/{thread_id}/stream/events with 'since' instead: websockets are not offered.",
+    "agent.getTree": "Get the graph from GET /assistants/{assistant_id}/graph, and follow the channel 'lifecycle' to see what is running.",
+    "input.inject": "Start a run with the message as its input: it waits for the active run.",
+    "subscription.subscribe": "Open POST /threads/{thread_id}/stream/events instead: websockets are not supported.",
+    "subscription.unsubscribe": "Close the stream instead: websockets are not supported.",
+    "subscription.reconnect": "Open POST /threads/{thread_id}/stream/events with 'since' instead: websockets are not supported.",
 }
 
 
@@ -84,9 +84,9 @@ class _Thread:
 
     async def carry_out(self, method: str, params: Json) -> Json:
         if method in _NOT_HERE:
-            raise _Refused("not_supported", f"'{method}' is not offered. {_NOT_HERE[method]}")
+            raise _Refused("not_supported", f"'{method}' is not supported. {_NOT_HERE[method]}")
         if method not in _METHODS:
-            raise _Refused("unknown_command", f"No command '{method[:100]}'. There are: {', '.join(_METHODS)}.")
+            raise _Refused("unknown_command", f"Unknown command '{method[:100]}'. Commands: {', '.join(_METHODS)}.")
         action, model, handle = _METHODS[method]
         authorize(self._principal, action)
         try:
@@ -127,7 +127,7 @@ class _Thread:
     async def input_respond(self, params: InputRespond) -> Json:
         answers = params.answers()
         if not answers:
-            raise _Refused("invalid_argument", "No interrupt is named. Send 'interrupt_id' and 'response', or 'responses'.")
+            raise _Refused("invalid_argument", "No interrupt was named. Send 'interrupt_id' and 'response', or 'responses'.")
         if unknown := [each for each in answers if not _INTERRUPT_ID.fullmatch(each)]:
             raise _Refused("no_such_interrupt", f"No interrupt '{unknown[0]}' is open on this thread.")
         command = {"resume": answers, **params.model_dump(include={"update", "goto"}, exclude_none=True)}
@@ -165,7 +165,7 @@ class _Thread:
         """The assistant of the thread's last run."""
         thread = await self._services.threads.get(self._owner, self._thread_id, with_values=False)
         if not (assistant_id := thread.metadata.get("assistant_id")):
-            raise _Refused("no_such_run", "No run was ever started on this thread. Begin with run.start.")
+            raise _Refused("no_such_run", "This thread has no runs yet. Begin with run.start.")
         return str(assistant_id)
 
     def _common(self, config: RunConfig | None) -> Json:

@@ -32,7 +32,7 @@ KeyId = Annotated[str, Path(pattern="^[0-9a-f]{12}$")]
 @router.get(
     "/api/me",
     operation_id="get_me",
-    summary="Whom the server takes you for, and how to sign in",
+    summary="Who you are signed in as, and how to sign in",
     responses={200: {"model": Me}},
 )
 async def get_me(request: Request, services: Given) -> Response:
@@ -69,7 +69,7 @@ def _grants_of(principal: Principal | None, services: Services) -> Grants:
 @router.get(
     "/api/keys",
     operation_id="list_keys",
-    summary="API keys without their secrets, for operators",
+    summary="List API keys without their secrets, for operators",
     responses={200: {"model": list[KeyResponse]}},
 )
 async def list_keys(principal: KeyReader, services: Given) -> Response:
@@ -79,7 +79,7 @@ async def list_keys(principal: KeyReader, services: Given) -> Response:
 @router.post(
     "/api/keys",
     operation_id="create_key",
-    summary="Make an API key; it is shown only now",
+    summary="Create an API key; only this response shows it",
     responses={200: {"model": NewKeyResponse}},
 )
 async def create_key(body: KeyCreate, principal: KeyWriter, services: Given) -> Response:
@@ -97,7 +97,7 @@ async def create_key(body: KeyCreate, principal: KeyWriter, services: Given) -> 
 
 
 @router.delete(
-    "/api/keys/{key_id}", operation_id="revoke_key", summary="Take a key back, with the sessions it opened", status_code=204
+    "/api/keys/{key_id}", operation_id="revoke_key", summary="Revoke a key and the sessions it opened", status_code=204
 )
 async def revoke_key(key_id: KeyId, principal: KeyWriter, services: Given) -> Response:
     if not await services.persistence.access.revoke_key(key_id):

@@ -29,7 +29,7 @@ Since = Annotated[date | None, Query(description="Only runs that ended on this d
 @router.get(
     "/api/usage",
     operation_id="get_usage",
-    summary="What your runs used of models, and what that cost",
+    summary="Model usage of your runs, and its cost",
     responses={200: {"model": list[UsageResponse]}},
 )
 async def get_usage(
@@ -46,7 +46,7 @@ async def get_usage(
 @router.get(
     "/api/usage/all",
     operation_id="get_usage_of_all",
-    summary="The same over all users, for operators",
+    summary="Model usage of all users, and its cost, for operators",
     responses={200: {"model": list[UsageResponse]}},
 )
 async def get_usage_of_all(
@@ -63,7 +63,7 @@ def _midnight(day: date | None) -> datetime | None:
 @router.get(
     "/api/export",
     operation_id="export_data",
-    summary="Everything that belongs to you, as JSON lines",
+    summary="Export all your data as JSON lines",
     responses={200: {"description": "JSON lines", "content": {"application/x-ndjson": {"schema": {}}}}},
 )
 async def export_data(principal: Exporter, services: Given) -> Response:

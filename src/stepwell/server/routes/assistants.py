@@ -59,7 +59,7 @@ async def create_assistant(body: AssistantCreate, principal: Creator, services: 
 @router.post(
     "/assistants/search",
     operation_id="search_assistants",
-    summary="Find assistants; the header X-Pagination-Next tells where the next page begins",
+    summary="Search assistants; the header X-Pagination-Next has the offset of the next page",
     responses={200: {"model": list[AssistantResponse]}},
 )
 async def search_assistants(body: AssistantSearch, principal: Searcher, services: Given) -> Response:
@@ -78,7 +78,7 @@ async def count_assistants(body: AssistantCount, principal: Searcher, services: 
 @router.get(
     "/api/graphs",
     operation_id="list_graphs",
-    summary="The graphs that are served, and what each lacks that cannot be run here",
+    summary="List the served graphs, and what is missing for those that cannot run here",
     responses={200: {"model": list[GraphReadiness]}},
 )
 async def list_graphs(principal: Searcher, services: Given) -> Response:
@@ -89,7 +89,7 @@ async def list_graphs(principal: Searcher, services: Given) -> Response:
 @router.get(
     "/assistants/{assistant_id}",
     operation_id="get_assistant",
-    summary="Get an assistant by its id or the name of its graph",
+    summary="Get an assistant by its id or its graph's name",
     responses={200: {"model": AssistantResponse}},
 )
 async def get_assistant(assistant_id: PathAssistant, principal: Reader, services: Given) -> Response:
@@ -99,7 +99,7 @@ async def get_assistant(assistant_id: PathAssistant, principal: Reader, services
 @router.patch(
     "/assistants/{assistant_id}",
     operation_id="update_assistant",
-    summary="Change an assistant; the result is a new version",
+    summary="Update an assistant, which creates a new version",
     responses={200: {"model": AssistantResponse}},
 )
 async def update_assistant(assistant_id: PathAssistant, body: AssistantPatch, principal: Updater, services: Given) -> Response:

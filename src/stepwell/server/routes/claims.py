@@ -26,7 +26,7 @@ InterruptId = Annotated[str, Path(min_length=1, max_length=128)]
 @router.post(
     "/threads/{thread_id}/interrupts/{interrupt_id}/claim",
     operation_id="claim_interrupt",
-    summary="Claim what a device carries out (client_tool_execution), or renew a claim",
+    summary="Claim an interrupt for a device to carry out (client_tool_execution), or renew the claim",
     responses={200: {"model": InterruptClaimResponse}},
 )
 async def claim_interrupt(
@@ -46,7 +46,7 @@ async def claim_interrupt(
 @router.delete(
     "/threads/{thread_id}/interrupts/{interrupt_id}/claim",
     operation_id="release_interrupt",
-    summary="Give a claim back",
+    summary="Release a claim",
     status_code=204,
 )
 async def release_interrupt(

@@ -43,7 +43,7 @@ Many = Annotated[int, Query(ge=1, le=MAX_PAGE)]
 @router.get(
     "/threads/{thread_id}/messages",
     operation_id="get_thread_messages",
-    summary="The thread's messages, newest first, page by page; now, or at a checkpoint",
+    summary="List the thread's messages, newest first, now or at a checkpoint",
     responses={200: {"model": MessagesResponse}},
 )
 async def get_messages(
@@ -65,7 +65,7 @@ async def get_messages(
 @router.get(
     "/threads/{thread_id}/turns",
     operation_id="get_thread_turns",
-    summary="The thread's turns and how they follow one another, newest first: where to fork, and the branches there are",
+    summary="List the thread's turns, newest first, with its branches and where to fork",
     responses={200: {"model": TurnsResponse}},
 )
 async def get_turns(
@@ -79,7 +79,7 @@ async def get_turns(
 @router.get(
     "/threads/{thread_id}/steps",
     operation_id="get_thread_steps",
-    summary="What ran on the thread: models, tools, subagents and nodes, with times, tokens and cost",
+    summary="List the models, tools, subagents and nodes that ran on the thread, with times, tokens and cost",
     responses={200: {"model": StepsResponse}},
 )
 async def get_steps(
@@ -98,7 +98,7 @@ async def get_steps(
 @router.get(
     "/threads/{thread_id}/usage",
     operation_id="get_thread_usage",
-    summary="What the thread's runs used of models so far, and how full the context is",
+    summary="The thread's model usage so far, and how full the context is",
     responses={200: {"model": ThreadUsageResponse}},
 )
 async def get_thread_usage(thread_id: ThreadId, principal: Reader, services: Given) -> Response:
@@ -110,7 +110,7 @@ async def get_thread_usage(thread_id: ThreadId, principal: Reader, services: Giv
 @router.get(
     "/threads/{thread_id}/interrupts",
     operation_id="get_thread_interrupts",
-    summary="What waits for an answer on the thread, oldest first",
+    summary="List the thread's open interrupts, oldest first",
     responses={200: {"model": WaitingPage}},
 )
 async def get_thread_interrupts(
@@ -122,7 +122,7 @@ async def get_thread_interrupts(
 @router.get(
     "/interrupts",
     operation_id="get_interrupts",
-    summary="What waits for an answer on any of your threads, oldest first",
+    summary="List the open interrupts on all your threads, oldest first",
     responses={200: {"model": WaitingPage}},
 )
 async def get_interrupts(principal: Searcher, services: Given, limit: Many = 100, after: Cursor = None) -> Response:
@@ -143,5 +143,5 @@ def _number(cursor: str | None, name: str) -> int | None:
     if cursor is None:
         return None
     if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 15:
-        raise InvalidRequestError(f"'{name}' is not where a page ended. Send 'next' of the page before.")
+        raise InvalidRequestError(f"'{name}' is not a valid cursor. Send the 'next' of the previous page.")
     return int(cursor)

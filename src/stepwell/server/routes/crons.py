@@ -21,4 +21,4 @@ METHODS = ["GET", "POST", "PATCH", "DELETE"]
 @router.api_route("/runs/crons/{rest:path}", methods=METHODS)
 @router.api_route("/threads/{thread_id}/runs/crons", methods=METHODS)
 async def no_crons(principal: Caller) -> Response:
-    raise NotFoundError("cron", "runs on a schedule", "This server has none; start runs from a scheduler of your own.")
+    raise NotFoundError("cron", "runs on a schedule", "This server has no scheduler; start runs from your own.")

@@ -29,7 +29,7 @@ class EffectQuery:
     def __init__(
         self,
         thread_id: Annotated[Uuid | None, Query()] = None,
-        known: Annotated[bool, Query(description="Also those whose outcome is known, or that are under way")] = False,
+        known: Annotated[bool, Query(description="Include effects whose outcome is known or that are still running")] = False,
         limit: Annotated[Limit, Query()] = 100,
         offset: Annotated[Offset, Query()] = 0,
     ) -> None:
@@ -43,7 +43,7 @@ WantedEffects = Annotated[EffectQuery, Depends()]
 @router.get(
     "/api/effects",
     operation_id="list_effects",
-    summary="What tools began on your threads, and nobody knows whether it happened",
+    summary="List tool calls on your threads whose outcome is unknown",
     responses={200: {"model": list[EffectResponse]}},
 )
 async def list_effects(principal: Reader, services: Given, wanted: WantedEffects) -> Response:
@@ -53,7 +53,7 @@ async def list_effects(principal: Reader, services: Given, wanted: WantedEffects
 @router.get(
     "/api/effects/all",
     operation_id="list_effects_of_all",
-    summary="The same over all users and deleted threads, for operators",
+    summary="List those of all users and of deleted threads, for operators",
     responses={200: {"model": list[EffectResponse]}},
 )
 async def list_effects_of_all(principal: Operator, services: Given, wanted: WantedEffects) -> Response:
@@ -63,7 +63,7 @@ async def list_effects_of_all(principal: Operator, services: Given, wanted: Want
 @router.post(
     "/api/effects/settle",
     operation_id="settle_effect",
-    summary="Say whether it happened; the model is told when the thread goes on, if the call is still in its conversation",
+    summary="Record whether a call happened; the model learns it when the thread resumes, if the call is still in its conversation",
     responses={200: {"model": EffectResponse}},
 )
 async def settle_effect(body: EffectSettle, principal: Settler, services: Given) -> Response:
@@ -73,7 +73,7 @@ async def settle_effect(body: EffectSettle, principal: Settler, services: Given)
 @router.post(
     "/api/effects/all/settle",
     operation_id="settle_effect_of_all",
-    summary="The same for anybody's, for operators",
+    summary="Record whether any user's call happened, for operators",
     responses={200: {"model": EffectResponse}},
 )
 async def settle_effect_of_all(body: EffectSettle, principal: Operator, services: Given) -> Response:

@@ -44,7 +44,7 @@ async def get_embedder(principal: Reader, services: Given) -> Response:
 @router.get(
     "/api/embedder/files/{sha256}",
     operation_id="get_embedder_file",
-    summary="One of the embedder's files, by its hash",
+    summary="Get one of the embedder's files by its hash",
     responses=_FILE,
 )
 async def get_embedder_file(sha256: Sha256, principal: Reader, services: Given) -> Response:
@@ -55,7 +55,7 @@ async def get_embedder_file(sha256: Sha256, principal: Reader, services: Given) 
 @router.post(
     "/api/pages/read",
     operation_id="read_page",
-    summary="Fetch a page of the public web and give its text back; nothing is kept",
+    summary="Fetch a public web page and return its text; nothing is stored",
     responses={200: {"model": PageText}},
 )
 async def read_page(body: PageRequest, principal: Asker, services: Given) -> Response:
@@ -64,5 +64,5 @@ async def read_page(body: PageRequest, principal: Asker, services: Given) -> Res
 
 def _aid(services: Services) -> KnowledgeAid:
     if services.parts.knowledge is None:
-        raise NotFoundError("help with knowledge", "here", "This server gives neither an embedder's files nor pages.")
+        raise NotFoundError("help with knowledge", "here", "This server offers neither an embedder's files nor web pages.")
     return services.parts.knowledge

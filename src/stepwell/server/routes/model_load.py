@@ -29,13 +29,13 @@ router = APIRouter(tags=["Model"], route_class=JsonRoute)
 Loader = Annotated[Principal, Depends(stream_policy("model:load"))]
 Follower = Annotated[Principal, Depends(stream_policy("model:read"))]
 Reader = Annotated[Principal, Depends(policy("model:read"))]
-Embedded = Annotated[str | None, Query(min_length=1, max_length=100, description="An embedded model by id, for operators")]
+Embedded = Annotated[str | None, Query(min_length=1, max_length=100, description="The id of an embedded model; operators only")]
 
 
 @router.get(
     "/api/models",
     operation_id="get_models",
-    summary="Which model runs here and what it can do, and those that could be loaded",
+    summary="The model that runs here, what it can do, and the models that can be loaded",
     responses={200: {"model": ModelsResponse}},
 )
 async def get_models(principal: Reader, services: Given) -> Response:
@@ -46,21 +46,23 @@ async def get_models(principal: Reader, services: Given) -> Response:
 @router.get(
     "/api/model/load",
     operation_id="follow_model",
-    summary="How far the embedded model is, followed until it is ready; starts nothing",
+    summary="Follow the loading of the embedded model; starts nothing",
     responses=SSE,
 )
 async def follow_model(principal: Follower, services: Given, model: Embedded = None) -> Response:
     return EventStream(_frames(services.parts.model_loading.follow(_name_of(principal, model))), services.streams)
 
 
-@router.post("/api/model/load", operation_id="load_model", summary="Load the embedded model and follow it", responses=SSE)
+@router.post(
+    "/api/model/load", operation_id="load_model", summary="Load the embedded model and follow its progress", responses=SSE
+)
 async def load_model(principal: Loader, services: Given, model: Embedded = None) -> Response:
     return EventStream(_frames(services.parts.model_loading.load(_name_of(principal, model))), services.streams)
 
 
 def _name_of(principal: Principal, model: str | None) -> str | None:
     if model is not None and not principal.is_operator:
-        raise AccessError("Which model is loaded here is for operators to say. Leave 'model' out for the server's own.")
+        raise AccessError("Only operators may choose the model. Leave 'model' out to load the server's own.")
     name = None if model is None else model.removeprefix("local:")
     if name is not None and name not in CATALOGUE:
         raise NotFoundError("embedded model", name, f"There are: {', '.join(CATALOGUE)}.")

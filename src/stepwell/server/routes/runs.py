@@ -42,7 +42,7 @@ Canceller = Annotated[Principal, Depends(policy("runs:cancel"))]
 @router.post(
     "/threads/{thread_id}/runs",
     operation_id="create_run",
-    summary="Start a run and do not wait for it",
+    summary="Start a run in the background",
     responses={200: {"model": RunResponse}},
 )
 async def create_run(thread_id: ThreadId, body: RunCreate, principal: Creator, services: Given, key: OnceKey) -> Response:
@@ -53,7 +53,7 @@ async def create_run(thread_id: ThreadId, body: RunCreate, principal: Creator, s
 @router.post(
     "/threads/{thread_id}/runs/stream",
     operation_id="stream_run",
-    summary="Start a run and follow what it says",
+    summary="Start a run and stream its events",
     responses=SSE,
     openapi_extra=STARTS_RUN,
 )
@@ -68,7 +68,7 @@ async def create_run_stream(
 @router.post(
     "/threads/{thread_id}/runs/wait",
     operation_id="wait_run",
-    summary="Start a run and wait for its values",
+    summary="Start a run and wait for its final values",
     responses=RESULT,
     openapi_extra=STARTS_RUN,
 )
@@ -83,7 +83,7 @@ async def create_run_wait(
 @router.get(
     "/threads/{thread_id}/runs",
     operation_id="list_runs",
-    summary="The thread's runs, newest first",
+    summary="List the thread's runs, newest first",
     responses={200: {"model": list[RunResponse]}},
 )
 async def list_runs(
@@ -108,7 +108,7 @@ async def get_run(thread_id: ThreadId, run_id: RunId, principal: Reader, service
 
 
 @router.delete(
-    "/threads/{thread_id}/runs/{run_id}", operation_id="delete_run", summary="Forget a run that has ended", status_code=204
+    "/threads/{thread_id}/runs/{run_id}", operation_id="delete_run", summary="Delete a run that has ended", status_code=204
 )
 async def delete_run(thread_id: ThreadId, run_id: RunId, principal: Deleter, services: Given) -> Response:
     await services.persistence.records.delete_run(principal.owner, thread_id, run_id)
@@ -116,7 +116,10 @@ async def delete_run(thread_id: ThreadId, run_id: RunId, principal: Deleter, ser
 
 
 @router.get(
-    "/threads/{thread_id}/runs/{run_id}/join", operation_id="join_run", summary="Wait for a run's values", responses=RESULT
+    "/threads/{thread_id}/runs/{run_id}/join",
+    operation_id="join_run",
+    summary="Wait for a run's final values",
+    responses=RESULT,
 )
 async def join_run(
     thread_id: ThreadId, run_id: RunId, principal: StreamReader, services: Given, cancel_on_disconnect: bool = False
@@ -128,7 +131,7 @@ async def join_run(
 @router.get(
     "/threads/{thread_id}/runs/{run_id}/stream",
     operation_id="join_run_stream",
-    summary="Follow a run, from the start or after Last-Event-ID; a run that has ended is told again",
+    summary="Stream a run's events, from the start or after Last-Event-ID, even if it has ended",
     responses=SSE,
 )
 async def join_run_stream(
@@ -150,10 +153,10 @@ async def join_run_stream(
 @router.post(
     "/threads/{thread_id}/runs/{run_id}/cancel",
     operation_id="cancel_run",
-    summary="Stop a run; 'rollback' also forgets what it did",
+    summary="Cancel a run; 'rollback' also deletes what it did",
     status_code=202,
     response_class=Response,
-    responses={202: {"description": "The run is told to stop"}, 204: {"description": "The run has ended"}},
+    responses={202: {"description": "The run has been asked to stop"}, 204: {"description": "The run has ended"}},
 )
 async def cancel_run(
     thread_id: ThreadId,

@@ -37,7 +37,7 @@ MAX_BATCH = 100
 @router.post(
     "/runs",
     operation_id="create_stateless_run",
-    summary="Start a run on a thread of its own",
+    summary="Start a run on a new thread",
     responses={200: {"model": RunResponse}},
 )
 async def create_run(body: RunCreate, principal: Creator, services: Given, key: OnceKey) -> Response:
@@ -48,7 +48,7 @@ async def create_run(body: RunCreate, principal: Creator, services: Given, key: 
 @router.post(
     "/runs/stream",
     operation_id="stream_stateless_run",
-    summary="The same, and follow what it says",
+    summary="Start a run on a new thread and stream its events",
     responses=SSE,
     openapi_extra=STARTS_RUN,
 )
@@ -63,7 +63,7 @@ async def create_run_stream(
 @router.post(
     "/runs/wait",
     operation_id="wait_stateless_run",
-    summary="The same, and wait for its values",
+    summary="Start a run on a new thread and wait for its final values",
     responses=RESULT,
     openapi_extra=STARTS_RUN,
 )
@@ -76,7 +76,7 @@ async def create_run_wait(body: RunCreate, principal: Creator, services: Given, 
 @router.post(
     "/runs/batch",
     operation_id="create_run_batch",
-    summary="Start several runs at once: all of them or none",
+    summary="Start several runs: all of them or none",
     responses={200: {"model": list[RunResponse]}},
 )
 async def create_batch(
@@ -94,7 +94,7 @@ async def create_batch(
 @router.post(
     "/runs/cancel",
     operation_id="cancel_runs",
-    summary="Stop several runs: those named, or all of a status",
+    summary="Cancel several runs: by id, or all with a given status",
     status_code=204,
 )
 async def cancel_runs(body: CancelMany, principal: Canceller, services: Given, action: CancelAction = "interrupt") -> Response:

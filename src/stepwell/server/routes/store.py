@@ -1,4 +1,4 @@
-"""The store: what a user keeps across threads. Each user has their own store."""
+"""The store: items that a user keeps across threads. Each user has their own store."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Writer = Annotated[Principal, Depends(policy("store:write"))]
 Deleter = Annotated[Principal, Depends(policy("store:delete"))]
 
 
-@router.put("/store/items", operation_id="put_item", summary="Keep an item, in place of what was there", status_code=204)
+@router.put("/store/items", operation_id="put_item", summary="Store an item, replacing any earlier one", status_code=204)
 async def put_item(body: ItemPut, principal: Writer, services: Given) -> Response:
     store = services.persistence.store(principal.owner)
     ttl = {"ttl": body.ttl} if body.ttl is not None and store.supports_ttl else {}
@@ -42,7 +42,7 @@ async def put_item(body: ItemPut, principal: Writer, services: Given) -> Respons
 @router.get(
     "/store/items",
     operation_id="get_item",
-    summary="Get an item; null if there is none",
+    summary="Get an item; null if it does not exist",
     responses={200: {"model": ItemResponse | None}},
 )
 async def get_item(
@@ -60,11 +60,11 @@ def _labels(namespace: list[str] | None) -> tuple[str, ...]:
     """SDKs send the labels joined by dots; several `namespace` parameters are accepted too."""
     labels = tuple(label for part in namespace or () for label in part.split("."))
     if not labels or not all(labels):
-        raise InvalidRequestError("'namespace' must be labels joined by dots, such as 'users.ada', none of them empty.")
+        raise InvalidRequestError("'namespace' must be non-empty labels joined by dots, such as 'users.ada'.")
     return labels
 
 
-@router.delete("/store/items", operation_id="delete_item", summary="Forget an item", status_code=204)
+@router.delete("/store/items", operation_id="delete_item", summary="Delete an item", status_code=204)
 async def delete_item(body: ItemDelete, principal: Deleter, services: Given) -> Response:
     await services.persistence.store(principal.owner).adelete(tuple(body.namespace), body.key)
     return nothing()
@@ -73,7 +73,7 @@ async def delete_item(body: ItemDelete, principal: Deleter, services: Given) -> 
 @router.post(
     "/store/items/search",
     operation_id="search_items",
-    summary="Find items under a namespace",
+    summary="Search items under a namespace",
     responses={200: {"model": ItemsResponse}},
 )
 async def search_items(body: ItemSearch, principal: Searcher, services: Given) -> Response:
@@ -91,7 +91,7 @@ async def search_items(body: ItemSearch, principal: Searcher, services: Given) -
 @router.post(
     "/store/namespaces",
     operation_id="list_namespaces",
-    summary="Namespaces that hold something",
+    summary="List namespaces that contain items",
     responses={200: {"model": NamespacesResponse}},
 )
 async def list_namespaces(body: NamespaceQuery, principal: Searcher, services: Given) -> Response:

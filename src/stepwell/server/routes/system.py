@@ -25,7 +25,10 @@ HealthReader = Annotated[Principal, Depends(policy("health:read"))]
 
 
 @router.get(
-    "/ok", operation_id="get_ok", summary="Is the server well? check_db=1 asks the database too", responses={200: {"model": Ok}}
+    "/ok",
+    operation_id="get_ok",
+    summary="Whether the server is healthy; check_db=1 also checks the database",
+    responses={200: {"model": Ok}},
 )
 async def get_ok(services: Given, check_db: bool = False) -> Response:
     return json_response(await check_readiness(services, check_db=check_db))
@@ -34,16 +37,14 @@ async def get_ok(services: Given, check_db: bool = False) -> Response:
 @router.get(
     "/ready",
     operation_id="get_ready",
-    summary="May requests be sent here? Not while the database cannot be written, runs are not driven, or the server is being stopped",
+    summary="Whether to send requests here: not while the database cannot be written, runs are not executed, or the server is stopping",
     responses={200: {"model": Ok}},
 )
 async def get_ready(services: Given) -> Response:
     return json_response(await check_readiness(services, check_db=True))
 
 
-@router.get(
-    "/info", operation_id="get_info", summary="Versions, and what clients may count on", responses={200: {"model": Info}}
-)
+@router.get("/info", operation_id="get_info", summary="Versions and supported features", responses={200: {"model": Info}})
 async def get_info() -> Response:
     return json_response(describe_server())
 
@@ -51,7 +52,7 @@ async def get_info() -> Response:
 @router.get(
     "/metrics",
     operation_id="get_metrics",
-    summary="Counters in the text format of Prometheus",
+    summary="Metrics in Prometheus text format",
     responses={200: {"description": "Counters", "content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 async def get_metrics(principal: Operator, services: Given) -> Response:
@@ -61,7 +62,7 @@ async def get_metrics(principal: Operator, services: Given) -> Response:
 @router.get(
     "/api/health",
     operation_id="get_health",
-    summary="What runs, what fails and how much is kept, for operators",
+    summary="Runs, streams, database size, background duties and problems, for operators",
     responses={200: {"model": HealthResponse}},
 )
 async def get_health(principal: HealthReader, services: Given) -> Response:

@@ -54,7 +54,7 @@ def _asked_in(state: Mapping[str, Any]) -> list[str]:
 @router.get(
     "/threads/{thread_id}/state",
     operation_id="get_thread_state",
-    summary="The thread's state now",
+    summary="Get the thread's current state",
     responses={200: {"model": StateResponse}},
 )
 async def get_state(
@@ -69,7 +69,7 @@ async def get_state(
 @router.post(
     "/threads/{thread_id}/state",
     operation_id="update_thread_state",
-    summary="Write to the thread's state, as if a node had",
+    summary="Update the thread's state, as if a node had written it",
     responses={200: {"model": StateWritten}},
 )
 async def update_state(thread_id: ThreadId, body: StateWrite, principal: Updater, services: Given) -> Response:
@@ -87,7 +87,7 @@ async def update_state(thread_id: ThreadId, body: StateWrite, principal: Updater
 @router.patch(
     "/threads/{thread_id}/state",
     operation_id="patch_thread_state",
-    summary="Merge into the thread's metadata (an older form of PATCH /threads/{thread_id})",
+    summary="Merge into the thread's metadata (older equivalent of PATCH /threads/{thread_id})",
     responses={200: {"model": ThreadResponse}},
 )
 async def patch_state(thread_id: ThreadId, body: StatePatch, principal: Updater, services: Given) -> Response:
@@ -97,7 +97,7 @@ async def patch_state(thread_id: ThreadId, body: StatePatch, principal: Updater,
 @router.post(
     "/threads/{thread_id}/state/checkpoint",
     operation_id="get_thread_state_at",
-    summary="The thread's state at a checkpoint, also of a subgraph",
+    summary="Get the thread's state at a checkpoint, which may be a subgraph's",
     responses={200: {"model": StateResponse}},
 )
 async def get_state_at(thread_id: ThreadId, body: StateAt, principal: Reader, services: Given) -> Response:
@@ -115,7 +115,7 @@ async def get_state_at(thread_id: ThreadId, body: StateAt, principal: Reader, se
 @router.get(
     "/threads/{thread_id}/state/{checkpoint_id}",
     operation_id="get_thread_state_at_id",
-    summary="The thread's state at a checkpoint of the root graph",
+    summary="Get the thread's state at a checkpoint of the root graph",
     responses={200: {"model": StateResponse}},
 )
 async def get_state_at_id(
@@ -136,7 +136,7 @@ async def get_state_at_id(
 @router.get(
     "/threads/{thread_id}/history",
     operation_id="get_thread_history",
-    summary="The thread's checkpoints, newest first",
+    summary="List the thread's checkpoints, newest first",
     responses={200: {"model": list[StateResponse]}},
 )
 async def get_history(
@@ -162,7 +162,7 @@ async def get_history(
 @router.post(
     "/threads/{thread_id}/history",
     operation_id="search_thread_history",
-    summary="The thread's checkpoints that fit, newest first",
+    summary="Search the thread's checkpoints, newest first",
     responses={200: {"model": list[StateResponse]}},
 )
 async def search_history(thread_id: ThreadId, body: HistoryQuery, principal: Reader, services: Given) -> Response:
@@ -181,7 +181,7 @@ async def search_history(thread_id: ThreadId, body: HistoryQuery, principal: Rea
 @router.get(
     "/threads/{thread_id}/stream",
     operation_id="stream_thread",
-    summary="What all runs of the thread say, as they say it; Last-Event-ID goes back",
+    summary="Stream the events of all the thread's runs, live or after Last-Event-ID",
     responses=SSE,
 )
 async def stream_thread(

@@ -25,13 +25,13 @@ Creator = Annotated[Principal, Depends(policy("runs:create"))]
 Reader = Annotated[Principal, Depends(policy("threads:read"))]
 StreamReader = Annotated[Principal, Depends(stream_policy("threads:read"))]
 
-_NOT_OFFERED: dict[int | str, dict[str, Any]] = {400: {"description": "Not offered"}}
+_NOT_OFFERED: dict[int | str, dict[str, Any]] = {400: {"description": "Websockets are not supported"}}
 
 
 @router.post(
     "/threads/{thread_id}/commands",
     operation_id="send_thread_command",
-    summary="Tell a thread what to do: start a run, answer an interrupt, read or branch its state",
+    summary="Send a command to a thread: start a run, answer an interrupt, read or fork its state",
     responses={200: {"model": CommandResponse}},
 )
 async def send_command(thread_id: ThreadId, body: ThreadCommand, principal: Creator, services: Given, key: OnceKey) -> Response:
@@ -41,7 +41,7 @@ async def send_command(thread_id: ThreadId, body: ThreadCommand, principal: Crea
 @router.post(
     "/threads/{thread_id}/stream/events",
     operation_id="stream_thread_events",
-    summary="What the runs of a thread say, filtered; from the newest run on, or after 'since'",
+    summary="Stream the events of a thread's runs, filtered, from the newest run or after 'since'",
     responses=SSE,
 )
 async def stream_events(thread_id: ThreadId, body: EventsQuery, principal: StreamReader, services: Given) -> Response:
@@ -56,12 +56,10 @@ async def stream_events(thread_id: ThreadId, body: EventsQuery, principal: Strea
 @router.get(
     "/threads/{thread_id}/stream/events",
     operation_id="stream_thread_events_by_websocket",
-    summary="Where SDKs would open a websocket, which this server does not offer",
+    summary="Not supported: SDKs would open a websocket here",
     status_code=400,
     responses=_NOT_OFFERED,
 )
 async def refuse_websocket(thread_id: ThreadId, principal: Reader) -> Response:
-    detail = (
-        "Thread streams come as server-sent events, not over a websocket. Use the SDK's transport 'sse', which is its default."
-    )
-    return problem(400, "websocket-not-offered", "No websocket here", detail)
+    detail = "Thread streams use server-sent events, not a websocket. Use the SDK's transport 'sse', which is its default."
+    return problem(400, "websocket-not-offered", "Websockets are not supported", detail)

@@ -56,7 +56,7 @@ async def create_thread(body: ThreadCreate, principal: Creator, services: Given,
 @router.post(
     "/threads/search",
     operation_id="search_threads",
-    summary="Find threads, those last used first; the header X-Pagination-Next tells where the next page begins",
+    summary="Search threads, most recently used first; the header X-Pagination-Next has the offset of the next page",
     responses={200: {"model": list[ThreadResponse]}},
 )
 async def search_threads(body: ThreadSearch, principal: Searcher, services: Given) -> Response:
@@ -86,7 +86,7 @@ async def count_threads(body: ThreadCount, principal: Searcher, services: Given)
 @router.post(
     "/threads/prune",
     operation_id="prune_threads",
-    summary="Delete threads, or all of their checkpoints but the latest",
+    summary="Delete threads, or all their checkpoints except the latest",
     responses={200: {"model": Pruned}},
 )
 async def prune_threads(body: ThreadPrune, principal: Deleter, services: Given) -> Response:
@@ -106,8 +106,8 @@ async def get_thread(thread_id: ThreadId, principal: Reader, services: Given) ->
 @router.patch(
     "/threads/{thread_id}",
     operation_id="update_thread",
-    summary="Merge into a thread's metadata; 'Prefer: return=minimal' answers with nothing",
-    responses={200: {"model": ThreadResponse}, 204: {"description": "Done; nothing was asked for"}},
+    summary="Merge into a thread's metadata; with 'Prefer: return=minimal' the response has no body",
+    responses={200: {"model": ThreadResponse}, 204: {"description": "Done; the client asked for no body"}},
 )
 async def update_thread(
     thread_id: ThreadId, body: ThreadPatch, principal: Updater, services: Given, prefer: Annotated[str, Header()] = ""
@@ -117,7 +117,10 @@ async def update_thread(
 
 
 @router.delete(
-    "/threads/{thread_id}", operation_id="delete_thread", summary="Erase a thread and all that hangs on it", status_code=204
+    "/threads/{thread_id}",
+    operation_id="delete_thread",
+    summary="Delete a thread and everything that belongs to it",
+    status_code=204,
 )
 async def delete_thread(thread_id: ThreadId, principal: Deleter, services: Given) -> Response:
     await services.threads.delete(principal.owner, thread_id)
@@ -127,7 +130,7 @@ async def delete_thread(thread_id: ThreadId, principal: Deleter, services: Given
 @router.post(
     "/threads/{thread_id}/copy",
     operation_id="copy_thread",
-    summary="A new thread with the same history",
+    summary="Copy a thread with its history",
     responses={200: {"model": ThreadResponse}},
 )
 async def copy_thread(thread_id: ThreadId, principal: Creator, services: Given, key: OnceKey) -> Response:

@@ -1,5 +1,5 @@
-"""What goes over the wire: request bodies that are checked, and models that only describe responses for OpenAPI.
+"""The API's JSON: models that validate request bodies, and models that only describe responses for OpenAPI.
 
-Bodies ignore fields they do not know, because clients of other versions send more; a field they know must be right. Responses are
+Bodies ignore unknown fields, because clients of other versions send more; known fields must be valid. Responses are
 encoded from records by plain functions (`*_wire`), never through these models.
 """

@@ -1,4 +1,4 @@
-"""Who asks, and keys, on the wire."""
+"""The caller's identity and API keys as JSON."""
 
 from __future__ import annotations
 
@@ -18,20 +18,22 @@ Roots = Annotated[list[Annotated[str, Field(max_length=1024)]], Field(max_length
 
 class ServerAbout(BaseModel):
     version: str
-    demo: bool = Field(description="Whether graphs are served that need no model and no network, for a first look")
+    demo: bool = Field(description="Whether demo graphs are served, which need no model and no network")
 
 
 class Me(BaseModel):
-    """Whom the server takes the caller for. `user` and `via` are null where it does not know yet."""
+    """Who the caller is. `user` and `via` are null if the caller is not signed in."""
 
     signed_in: bool
-    asks_who: bool = Field(description="Whether requests must say whose they are")
+    asks_who: bool = Field(description="Whether the server requires sign-in")
     user: str | None
     is_operator: bool
     via: Via | None
-    roots: list[str] = Field(description="The workspaces that are open to the caller; empty where nobody is asked, and all are")
-    read_roots: list[str] = Field(description="Those that they may read only")
-    sign_in: list[SignInWay] = Field(description="How a browser can sign in; empty where nobody is asked")
+    roots: list[str] = Field(
+        description="The workspaces that the caller may use; empty if the server requires no sign-in, as all are open then"
+    )
+    read_roots: list[str] = Field(description="The workspaces that the caller may only read")
+    sign_in: list[SignInWay] = Field(description="How a browser can sign in; empty if the server requires no sign-in")
     server: ServerAbout
 
 
@@ -54,12 +56,12 @@ class KeyResponse(BaseModel):
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
-    roots: list[str] = Field(description="The workspaces that it opens")
-    read_roots: list[str] = Field(description="Those that it opens to read only")
+    roots: list[str] = Field(description="The workspaces that the key gives access to")
+    read_roots: list[str] = Field(description="The workspaces that the key may only read")
 
 
 class NewKeyResponse(KeyResponse):
-    key: str = Field(description="The whole key. It is shown only now, and kept nowhere")
+    key: str = Field(description="The complete key. Only this response shows it; the server does not store it")
 
 
 def key_wire(key: ApiKey) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Assistants on the wire."""
+"""Assistants as JSON."""
 
 from __future__ import annotations
 
@@ -98,11 +98,11 @@ class GraphReadiness(BaseModel):
 
     graph_id: str
     ready: bool
-    problem: str | None = Field(description="What is missing, and how to get it, in a sentence")
+    problem: str | None = Field(description="A sentence that says what is missing and how to get it; null if ready")
 
 
 class GraphSchemas(BaseModel):
-    """JSON Schemas of a graph; `null` where none can be made."""
+    """JSON Schemas of a graph; `null` if one cannot be generated."""
 
     graph_id: str
     input_schema: JsonObject | None

@@ -1,4 +1,4 @@
-"""Claims on the wire."""
+"""Claims as JSON."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ ClaimName = Annotated[str, Field(min_length=1, max_length=64)]
 
 
 class InterruptClaimCreate(BaseModel):
-    device_id: str = Field(min_length=1, max_length=200, description="Your own name for the device or tab; others see it")
-    ttl_s: float = Field(60, gt=0, le=MAX_TTL_S, description="How long the claim lasts unless it is renewed")
-    claim_id: ClaimName | None = Field(None, description="Of a claim that you hold: it is renewed")
+    device_id: str = Field(
+        min_length=1, max_length=200, description="A name you choose for the device or tab; other devices see it"
+    )
+    ttl_s: float = Field(60, gt=0, le=MAX_TTL_S, description="How many seconds the claim lasts unless it is renewed")
+    claim_id: ClaimName | None = Field(None, description="To renew a claim that you hold: its id")
 
 
 class InterruptClaimRelease(BaseModel):
@@ -24,7 +26,7 @@ class InterruptClaimRelease(BaseModel):
 
 
 class InterruptClaimResponse(BaseModel):
-    claim_id: str = Field(description="Send it with the answer, to renew the claim and to give it back")
+    claim_id: str = Field(description="Send it with the answer, and to renew or release the claim")
     expires_at: datetime
 
 

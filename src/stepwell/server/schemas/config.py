@@ -1,4 +1,4 @@
-"""LangGraph's config on the wire, of a run and of an assistant. What a graph makes of `configurable` is its own affair."""
+"""LangGraph's config of a run or an assistant, as JSON. Each graph decides what `configurable` means."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Tag = Annotated[str, Field(max_length=1024)]
 
 
 class RunConfig(Body):
-    """LangGraph's config. What is not named here is kept with an assistant, and means nothing to a run."""
+    """LangGraph's config. Other fields are stored with an assistant, and have no effect on a run."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -24,5 +24,5 @@ class RunConfig(Body):
     configurable: JsonObject | None = None
 
     def given(self) -> dict[str, Any]:
-        """What was given: `null` means the same as leaving a field out."""
+        """The fields that were sent: `null` means the same as leaving a field out."""
         return self.model_dump(exclude_none=True)

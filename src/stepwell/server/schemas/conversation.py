@@ -1,4 +1,4 @@
-"""What a thread says on the wire, page by page: messages, turns, steps, what waits, what it cost."""
+"""A thread's messages, turns, steps, open interrupts and cost as JSON, page by page."""
 
 from __future__ import annotations
 
@@ -15,59 +15,63 @@ from stepwell.server.schemas.fields import JsonObject
 TOOL_APPROVAL = "tool_approval"
 UNKNOWN = "unknown"
 _LONGEST_DEADLINE_S = 10 * 365 * 86_400
-"""More is no deadline, and has no date."""
+"""A longer deadline counts as none: its date could not be represented."""
 
 
 class MessagesResponse(BaseModel):
     messages: list[JsonObject] = Field(description="LangChain's messages, newest first")
     total: int
-    next: str | None = Field(description="Send it as `before` for older ones; null: these were the oldest")
-    checkpoint_id: str | None = Field(description="Where the thread stood; send it along, so that pages fit together")
+    next: str | None = Field(description="Send it as `before` to get older messages; null: there are none")
+    checkpoint_id: str | None = Field(
+        description="The checkpoint that was read; send it with the next request, so that pages fit together"
+    )
 
 
 class TurnResponse(BaseModel):
-    """A run that brought an input, with those that went on after an answer. Turns with the same `previous` are versions of one message."""
+    """A run with an input, and the runs that resumed it after an answer. Turns with the same `previous` are versions of one message."""
 
     turn_id: str
     previous: str | None
     run_ids: list[str]
     status: RunStatus
     created_at: datetime
-    checkpoint_id: str | None = Field(description="That took the input")
-    last_checkpoint_id: str | None = Field(description="Where the turn ended")
-    fork_from: str | None = Field(description="The checkpoint to start another version of the turn from; null: it was pruned")
-    message_ids: list[str] = Field(description="Of the messages of the input, where it named ids")
+    checkpoint_id: str | None = Field(description="The checkpoint that received the input")
+    last_checkpoint_id: str | None = Field(description="The checkpoint at which the turn ended")
+    fork_from: str | None = Field(
+        description="The checkpoint from which to start another version of the turn; null: it was pruned"
+    )
+    message_ids: list[str] = Field(description="Ids of the input's messages, if it had any")
 
 
 class TurnsResponse(BaseModel):
     turns: list[TurnResponse] = Field(description="Newest first")
-    next: str | None = Field(description="Send it as `before` for older ones")
-    head: str | None = Field(description="The turn whose branch the thread stands on")
+    next: str | None = Field(description="Send it as `before` to get older turns; null: there are none")
+    head: str | None = Field(description="The newest turn of the thread's current branch")
 
 
 class StepResponse(BaseModel):
-    """Something that ran, from its start to its end."""
+    """A node, model call, tool call or subagent that ran and has ended."""
 
     number: int
     run_id: str
     kind: StepKind
-    name: str = Field(description="Of the node, the model, the tool or the subagent")
+    name: str = Field(description="Name of the node, model, tool or subagent")
     node: str | None = Field(description="The node of the graph in which it ran")
     agent: str | None = Field(description="The subagent in which it ran; null: the agent itself")
     namespace: list[str]
-    call_id: str | None = Field(description="Of a tool's or a subagent's call")
+    call_id: str | None = Field(description="Id of the call of a tool or subagent")
     started_at: datetime
     duration_ms: float
     status: StepStatus
     error: str | None
     input_tokens: int | None
     output_tokens: int | None
-    cost_usd: float | None = Field(description="Of a model call; null: its price is not known")
+    cost_usd: float | None = Field(description="Cost of a model call; null: the price is unknown")
 
 
 class StepsResponse(BaseModel):
-    steps: list[StepResponse] = Field(description="In the order in which they ended")
-    next: int | None = Field(description="Send it as `after` for more; null: there are none now")
+    steps: list[StepResponse] = Field(description="In the order they ended")
+    next: int | None = Field(description="Send it as `after` to get more; null: there are no more yet")
 
 
 class InterruptClaimHolder(BaseModel):
@@ -76,39 +80,39 @@ class InterruptClaimHolder(BaseModel):
 
 
 class WaitingResponse(BaseModel):
-    """A question that waits for an answer. Answer it with `command: {resume: {interrupt_id: answer}}`."""
+    """An open interrupt. Answer it with `command: {resume: {interrupt_id: answer}}`."""
 
     interrupt_id: str
     thread_id: str
     thread_title: str | None = Field(description="`title` of the thread's metadata")
     run_id: str
     assistant_id: str
-    type: str = Field(description="`type` of the payload; tool_approval for LangChain's action requests; else unknown")
+    type: str = Field(description="`type` of the payload; tool_approval for LangChain's action requests; otherwise unknown")
     asker: str | None = Field(description="The subagent that asks; null: the agent itself")
     namespace: list[str]
     payload: Any
     response_schema: JsonObject | None
     created_at: datetime | None
-    deadline_at: datetime | None = Field(description="When what a device carries out is late; it can still be answered then")
-    claim: InterruptClaimHolder | None = Field(description="The device that is about to carry it out; null: nobody's")
+    deadline_at: datetime | None = Field(description="When the device counts as late; it can still answer after that")
+    claim: InterruptClaimHolder | None = Field(description="The device that has claimed it; null: none")
 
 
 class WaitingPage(BaseModel):
-    interrupts: list[WaitingResponse] = Field(description="Those that have waited longest first")
-    next: str | None = Field(description="Send it as `after` for more")
+    interrupts: list[WaitingResponse] = Field(description="Oldest first")
+    next: str | None = Field(description="Send it as `after` to get more; null: there are no more")
     total: int
 
 
 class ContextResponse(BaseModel):
     tokens: int
-    window: int | None = Field(description="The most the model takes; null: not known")
+    window: int | None = Field(description="The model's context limit in tokens; null: unknown")
     model: str
 
 
 class ThreadUsageResponse(BaseModel):
-    """What all runs of a thread used, the one under way included."""
+    """Model usage of all runs of a thread, including the active one."""
 
-    context: ContextResponse | None = Field(description="What the last model call of the agent itself read and wrote")
+    context: ContextResponse | None = Field(description="Of the last model call of the agent itself, not of a subagent")
     calls: int
     input_tokens: int
     output_tokens: int
@@ -185,7 +189,7 @@ def usage_wire(used: ThreadUsage, window: int | None) -> dict[str, Any]:
 
 
 def kind_of(payload: Any) -> str:
-    """What sort of question it is, by what it says of itself."""
+    """The kind of interrupt, as its payload describes it."""
     if isinstance(payload, Mapping):
         if isinstance(payload.get("type"), str):
             return str(payload["type"])
@@ -195,7 +199,7 @@ def kind_of(payload: Any) -> str:
 
 
 def _deadline_of(waiting: Waiting) -> datetime | None:
-    """From when on a client says that the device is late."""
+    """The time after which clients report the device as late."""
     payload = waiting.question.value
     seconds = payload.get("deadline_s") if isinstance(payload, Mapping) else None
     if waiting.created_at is None or not isinstance(seconds, int | float) or not 0 < seconds <= _LONGEST_DEADLINE_S:

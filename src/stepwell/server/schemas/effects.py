@@ -1,4 +1,4 @@
-"""Effects on the wire: what tools that run at most once did, or began to do."""
+"""Effects as JSON: what tools that run at most once did, or began to do."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from stepwell.server.schemas.fields import Body
 
 
 class EffectSettle(Body):
-    """What somebody has found out about an effect whose outcome is unknown."""
+    """What a user or operator found out about an effect whose outcome is unknown."""
 
     key: Annotated[str, Field(min_length=1, max_length=4096)]
     outcome: Literal["done", "not_done"]
-    note: Annotated[str, Field(max_length=4096, description="The model is told: a receipt's number, a result")] = ""
+    note: Annotated[str, Field(max_length=4096, description="Passed on to the model, such as a receipt number or a result")] = (
+        ""
+    )
 
 
 class EffectResponse(BaseModel):
-    """One effect. `thread_id`, `run_id` and `owner` are null when its thread was deleted."""
+    """One effect. `thread_id`, `run_id` and `owner` are null if its thread was deleted."""
 
     key: str
     tool: str
@@ -28,7 +30,7 @@ class EffectResponse(BaseModel):
     thread_id: str | None
     run_id: str | None
     owner: str | None
-    taken_back: bool = Field(description="Its run was rolled back with everything it said: no thread tells of it")
+    taken_back: bool = Field(description="Its run was rolled back with all its output, so no thread shows the effect")
     note: str | None
     settled_at: str | None
     settled_by: str | None

@@ -23,12 +23,12 @@ def _check_uuid(text: str) -> str:
 
 
 def _as_whole(number: Any) -> Any:
-    """JSON does not tell 10.0 from 10."""
+    """JSON does not distinguish 10.0 from 10."""
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def _split_names(given: Any) -> Any:
-    """SDKs write several names in a query as repeated parameters, with commas, or as a JSON array; and an empty text for none."""
+    """SDKs send several names in a query as repeated parameters, with commas, or as a JSON array; and an empty string for no names."""
     texts = given if isinstance(given, list) else [given]
     return [name for text in texts for name in (_names_in(text) if isinstance(text, str) else [text])]
 
@@ -39,7 +39,7 @@ def _names_in(text: str) -> list[Any]:
     try:
         found = orjson.loads(text)
     except ValueError as error:
-        raise ValueError("begins like a JSON array and is not one") from error
+        raise ValueError("starts like a JSON array but is not valid JSON") from error
     return list(found)
 
 
@@ -48,14 +48,14 @@ SeveralNames = BeforeValidator(_split_names)
 _AS_UUID: JsonDict = {"pattern": UUID_PATTERN, "format": "uuid"}
 
 Uuid = Annotated[str, Field(json_schema_extra=_AS_UUID), AfterValidator(_check_uuid)]
-"""An id; upper case and missing hyphens are taken, and written as usual."""
+"""An id. Upper case and missing hyphens are accepted, and normalised."""
 
 PathUuid = Annotated[str, Path(json_schema_extra=_AS_UUID), AfterValidator(_check_uuid)]
 ThreadId = PathUuid
 RunId = PathUuid
 
 AssistantRef = Annotated[str, Field(min_length=1, max_length=256)]
-"""An assistant's id, or the name of a graph for its own assistant."""
+"""An assistant's id, or the name of a graph for its default assistant."""
 
 PathAssistant = Annotated[str, Path(min_length=1, max_length=256)]
 
@@ -71,19 +71,19 @@ IfExists = Literal["raise", "do_nothing"]
 
 
 class Body(BaseModel):
-    """A request's body: right in what it knows, silent about the rest."""
+    """A request's body: known fields are validated, others ignored."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
 
 class ResponseBody(BaseModel):
-    """Describes a response. No field is sure to be there: callers choose them with `select`."""
+    """Describes a response. Every field is optional, because callers choose fields with `select`."""
 
     model_config = ConfigDict(json_schema_extra=lambda schema: schema.pop("required", None))
 
 
 class CheckpointRef(Body):
-    """A moment of a thread. A missing `checkpoint_id` means the newest of the namespace."""
+    """A checkpoint of a thread. Without `checkpoint_id`, the newest one of the namespace."""
 
     thread_id: str | None = None
     checkpoint_ns: Annotated[str, Field(max_length=4096)] | None = None
@@ -92,12 +92,12 @@ class CheckpointRef(Body):
 
 
 def checkpoint_of(checkpoint: CheckpointRef | None, checkpoint_id: str | None) -> JsonObject | None:
-    """The two ways clients name a checkpoint, as one."""
+    """Clients name a checkpoint by an object or by its id; returns an object for both."""
     if checkpoint is not None:
         return checkpoint.model_dump(exclude_none=True, exclude={"thread_id"}) or None
     return {"checkpoint_id": checkpoint_id} if checkpoint_id else None
 
 
 def pick(whole: JsonObject, select: list[str] | None) -> JsonObject:
-    """Only the fields that were asked for; all of them when nothing was."""
+    """The selected fields; all of them if none are selected."""
     return {name: whole[name] for name in select if name in whole} if select else whole

@@ -1,4 +1,4 @@
-"""The embedder's files and a page that was read, on the wire."""
+"""The embedder's files and a fetched web page as JSON."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ MAX_PAGE_CHARS = 400_000
 
 
 class EmbedderFile(BaseModel):
-    path: str = Field(description="Where it is had; the content behind a path never changes")
+    path: str = Field(description="Where to download it; the content of a path never changes")
     sha256: str
     size_bytes: int
 
 
 class EmbedderFiles(BaseModel):
-    id: str = Field(description="Names the numbers: vectors are comparable only under the same id")
+    id: str = Field(description="Vectors are comparable only if they have the same id")
     dimensions: int
     max_tokens: int
     weights: EmbedderFile
@@ -30,12 +30,12 @@ class EmbedderFiles(BaseModel):
 
 
 class EmbedderResponse(BaseModel):
-    embedder: EmbedderFiles | None = Field(description="Null: its files are not on this server; compare by words")
+    embedder: EmbedderFiles | None = Field(description="Null: its files are not on this server; compare texts by words instead")
     sentence: str
 
 
 class PageRequest(Body):
-    url: Annotated[str, Field(min_length=1, max_length=4096, description="http or https, on the public web")]
+    url: Annotated[str, Field(min_length=1, max_length=4096, description="An http or https address on the public web")]
 
 
 class PageText(BaseModel):
@@ -45,7 +45,7 @@ class PageText(BaseModel):
     text: str
     media_type: str
     fetched_at: str
-    note: str = Field(description="What was left out, in a sentence; empty if nothing was")
+    note: str = Field(description="A sentence that says what was left out; empty if nothing was")
 
 
 def describe_embedder(available: bool) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def _file(model: LocalModel) -> dict[str, Any]:
 def page_wire(page: FetchedPage) -> dict[str, Any]:
     note = page.note
     if len(page.text) > MAX_PAGE_CHARS:
-        note = f"{note} Only the first {MAX_PAGE_CHARS:,} characters are here.".strip()
+        note = f"{note} Only the first {MAX_PAGE_CHARS:,} characters are included.".strip()
     return {
         "url": page.url,
         "final_url": page.final_url,

@@ -1,4 +1,4 @@
-"""Models on the wire: the one that runs here, what it can do, and those that could be loaded."""
+"""Models as JSON: the one that runs here, what it can do, and those that can be loaded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stepwell.server.model_loading import ModelLoading
 if TYPE_CHECKING:
     from stepwell.models.local.models import LocalModels
 
-BETTER = "For a better one set STEPWELL_MODEL=provider:name and the provider's key, such as ANTHROPIC_API_KEY, and start again."
+BETTER = "For a better one, set STEPWELL_MODEL=provider:name and the provider's key, such as ANTHROPIC_API_KEY, and restart the server."
 ELSEWHERE = "The graphs served here choose their models themselves."
 
 
@@ -27,30 +27,30 @@ class ModelResponse(BaseModel):
     name: str
     provider: str
     embedded: bool = Field(description="Whether it runs in the server's own process")
-    tools: bool = Field(description="Whether it can be trusted with tools")
-    writes: bool = Field(description="Whether what it writes can be shown as an answer")
-    context: int = Field(description="Tokens it takes in one call; of a provider's model an assumption where nothing is known")
+    tools: bool = Field(description="Whether it can use tools reliably")
+    writes: bool = Field(description="Whether its text is good enough to show as an answer")
+    context: int = Field(description="Context limit in tokens; for a provider's model that we do not know, an assumption")
     size_bytes: int | None
     downloaded: bool
     about: str
     status: ModelStatus
-    progress: float | None = Field(description="Per cent, while it is fetched")
+    progress: float | None = Field(description="Per cent, while it is being downloaded")
     message: str | None
 
 
 class CurrentModel(ModelResponse):
-    reason: str = Field(description="Why this one")
+    reason: str = Field(description="Why this model was chosen")
 
 
 class ModelsResponse(BaseModel):
     current: CurrentModel | None
-    problem: str | None = Field(description="Why there is none")
-    sentence: str = Field(description="What runs now, and how to do better")
-    embedded: list[ModelResponse] = Field(description="Those that can be loaded here")
+    problem: str | None = Field(description="Why no model can be used; null if one can")
+    sentence: str = Field(description="A sentence that says which model runs now, and how to get a better one")
+    embedded: list[ModelResponse] = Field(description="The embedded models that can be loaded here")
 
 
 def describe_models(loading: ModelLoading) -> dict[str, Any]:
-    """May import a provider's package: call it beside the event loop."""
+    """May import a provider's package: call it in a thread, outside the event loop."""
     local = loading.local_models()
     embedded = [_embedded(model, local) for model in CATALOGUE.values()] if local else []
     try:
@@ -70,7 +70,7 @@ def _current(choice: ModelChoice, local: LocalModels | None) -> dict[str, Any]:
     own_file = choice.provider == LOCAL
     event = local.status(choice.name) if own_file and local else ModelEvent(choice.name, "ready")
     return {
-        # Of a file of the operator's only the name: where it lies is nobody's business.
+        # For an operator's own file we show only its name, never its path.
         "id": f"{choice.provider}:{event.model_id}",
         "name": event.model_id,
         "provider": choice.provider,

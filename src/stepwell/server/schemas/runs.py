@@ -1,4 +1,4 @@
-"""Runs on the wire: what clients may ask for, the order that the engine gets for it, and what a run looks like."""
+"""Runs as JSON: the requests of clients, the engine's orders made from them, and responses."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ WEEK_S = 7 * 24 * 3600
 
 
 class SendTo(Body):
-    """A node to go to, with an input of its own."""
+    """A node to go to, with its own input."""
 
     node: NodeName
     input: Any = None
 
 
 class RunCommand(Body):
-    """LangGraph's command: answer interrupts, write to the state, go somewhere."""
+    """LangGraph's command: answer interrupts, update the state, go to a node."""
 
     resume: Any = None
     update: JsonObject | Annotated[list[Any], Field(max_length=1000)] | None = None
@@ -53,7 +53,7 @@ class RunCommand(Body):
 
 
 class RunCreate(Body):
-    """A run that is asked for. `null` means the same as leaving a field out."""
+    """A request for a run. `null` means the same as leaving a field out."""
 
     assistant_id: AssistantRef
     input: Any = None
@@ -80,13 +80,13 @@ class RunCreate(Body):
 
 
 class BatchRun(RunCreate):
-    """One of several runs; without a thread it is a stateless one."""
+    """One of several runs; without `thread_id` it is stateless."""
 
     thread_id: Uuid | None = None
 
 
 class CancelMany(Body):
-    """Which runs to stop: by id, or all of a status."""
+    """Which runs to cancel: by id, or all with a given status."""
 
     thread_id: Uuid | None = None
     run_ids: Annotated[list[Uuid], Field(max_length=1000)] | None = None
@@ -94,7 +94,7 @@ class CancelMany(Body):
 
 
 class RunResponse(ResponseBody):
-    """One drive through a graph."""
+    """One execution of a graph."""
 
     run_id: str
     thread_id: str
@@ -124,7 +124,7 @@ def run_wire(run: Run) -> dict[str, Any]:
 
 
 def _kwargs(run: Run) -> dict[str, Any]:
-    """What the run was asked to do, under LangGraph's names. A key that came with it is for the graph alone."""
+    """The run's request under LangGraph's names, without secrets: a key sent with it is only for the graph."""
     request = run.request.without_secrets()
     command = {**(request.command or {}), **({"resume": request.resume} if request.resume is not None else {})}
     return {
@@ -142,7 +142,7 @@ def _kwargs(run: Run) -> dict[str, Any]:
 
 
 def _public(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what the server has written into it."""
+    """The config without what the server added to it."""
     configurable = {
         name: value for name, value in (config.get("configurable") or {}).items() if not name.startswith(USER_PREFIX)
     }
@@ -154,7 +154,7 @@ _SAME_IN_ORDER = tuple(each.name for each in fields(RunOrder) if each.name in Ru
 
 
 def run_order_of(body: RunCreate, thread_id: str | None) -> RunOrder:
-    """The order on a thread, or on none. `null` and a missing field are the same: the engine's default."""
+    """The order for a run, with or without a thread. `null` or a missing field means the engine's default."""
     changed = {
         "input": _input(body),
         "command": _command(body.command) if body.command else None,
@@ -169,7 +169,7 @@ def run_order_of(body: RunCreate, thread_id: str | None) -> RunOrder:
 
 
 def _input(body: RunCreate) -> Any:
-    """Clients send an empty input beside a command, and mean none."""
+    """Clients send an empty input with a command, and mean no input."""
     return None if body.command and body.input == {} else body.input
 
 
@@ -178,7 +178,7 @@ def _command(command: RunCommand) -> dict[str, Any]:
 
 
 def _durability(body: RunCreate) -> Durability | None:
-    """`checkpoint_during` is the older word for it: `false` keeps only what stands at the end."""
+    """`checkpoint_during` is the older name of this field: `false` stores only the final state."""
     if body.durability is None and body.checkpoint_during is not None:
         return "async" if body.checkpoint_during else "exit"
     return body.durability

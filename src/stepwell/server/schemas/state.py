@@ -1,4 +1,4 @@
-"""A thread's state and history on the wire."""
+"""A thread's state and history as JSON."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class StatePatch(Body):
 
 
 class Before(CheckpointRef):
-    """A checkpoint, also in the form of a LangGraph config, as older clients send it."""
+    """A checkpoint, or a LangGraph config that names one, as older clients send it."""
 
     configurable: CheckpointRef | None = None
 
@@ -75,13 +75,13 @@ class StateResponse(ResponseBody):
 
 
 class StateWritten(BaseModel):
-    """The checkpoint that a write made."""
+    """The checkpoint that an update created."""
 
     checkpoint: JsonObject
 
 
 def select_state(state: JsonObject, select: list[str] | None) -> JsonObject:
-    """The fields that were asked for; `values.<key>` gives that key alone, inside `values`."""
+    """The selected fields; `values.<key>` selects only that key of `values`."""
     if not select:
         return state
     chosen: JsonObject = {}

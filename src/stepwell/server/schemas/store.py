@@ -1,4 +1,4 @@
-"""Items of the store on the wire."""
+"""Items of the store as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_DEPTH = 50
 
 def _check_reserved(namespace: list[str]) -> list[str]:
     if namespace and namespace[0] == "langgraph":
-        raise ValueError("a namespace may not begin with 'langgraph', which LangGraph keeps for itself")
+        raise ValueError("a namespace may not begin with 'langgraph', which is reserved for LangGraph")
     return namespace
 
 
@@ -56,7 +56,7 @@ class NamespaceQuery(Body):
 
 
 class ItemResponse(BaseModel):
-    """Something kept under a namespace and a key."""
+    """A value stored under a namespace and a key."""
 
     namespace: list[str]
     key: str
@@ -67,13 +67,13 @@ class ItemResponse(BaseModel):
 
 
 class ItemsResponse(BaseModel):
-    """What a search found."""
+    """The items that a search found."""
 
     items: list[ItemResponse]
 
 
 class NamespacesResponse(BaseModel):
-    """Namespaces that hold something."""
+    """Namespaces that contain items."""
 
     namespaces: list[list[str]]
 

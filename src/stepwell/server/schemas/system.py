@@ -1,4 +1,4 @@
-"""The server itself on the wire. These models only describe responses."""
+"""Health, versions, usage and problems as JSON. These models only describe responses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Info(BaseModel):
 class RunFigures(BaseModel):
     running: int
     pending: int
-    oldest_pending_s: float = Field(description="How long the first of those that could run now has waited")
+    oldest_pending_s: float = Field(description="How many seconds the oldest run that could start now has waited")
 
 
 class DatabaseFigures(BaseModel):
@@ -32,12 +32,12 @@ class DatabaseFigures(BaseModel):
 
 
 class DutyResponse(BaseModel):
-    """Something that goes on for as long as the server does."""
+    """A background task that runs as long as the server does."""
 
     name: str
     vital: bool
     ok: bool
-    failures: int = Field(description="Since the start")
+    failures: int = Field(description="Since the server started")
 
 
 class HealthResponse(BaseModel):
@@ -45,14 +45,14 @@ class HealthResponse(BaseModel):
     version: str
     started_at: datetime
     runs: RunFigures
-    streams: int = Field(description="Event streams that are open now")
+    streams: int = Field(description="Open event streams")
     database: DatabaseFigures
     duties: list[DutyResponse]
     problems: list[str]
 
 
 class UsageResponse(BaseModel):
-    """A sum of usage of one model; `key` is what it was grouped by. `cost_usd` is null where no price is known."""
+    """Total usage of one model; `key` is the group. `cost_usd` is null if no price is known."""
 
     key: str
     runs: int
@@ -61,17 +61,17 @@ class UsageResponse(BaseModel):
     input_tokens: int
     output_tokens: int
     cost_usd: float | None
-    unpriced_runs: int = Field(description="Runs whose price nobody knows: the cost is that of the others")
+    unpriced_runs: int = Field(description="Runs whose price is unknown; `cost_usd` does not include them")
 
 
 class Problem(BaseModel):
-    """RFC 9457: what is wrong, in `detail`, with the way out."""
+    """An RFC 9457 problem: `detail` says what is wrong and what to do."""
 
-    type: str = Field(description="Names the sort of problem; a URN")
+    type: str = Field(description="The kind of problem, as a URN")
     title: str
     status: int
     detail: str
     instance: str | None = None
-    errors: list[dict[str, Any]] | None = Field(default=None, description="Fields that are wrong: `{field, message}`")
-    interrupt_ids: list[str] | None = Field(default=None, description="The interrupts that are concerned")
-    reference: str | None = Field(default=None, description="Under which the operator finds the cause in the log")
+    errors: list[dict[str, Any]] | None = Field(default=None, description="The invalid fields: `{field, message}`")
+    interrupt_ids: list[str] | None = Field(default=None, description="The interrupts concerned")
+    reference: str | None = Field(default=None, description="The operator can find the cause in the log under this reference")

@@ -1,4 +1,4 @@
-"""Threads on the wire, without their state; and parts of them by path (`extract`), for lists that show one line of each thread."""
+"""Threads as JSON, without their state; and parts of them by path (`extract`), for lists that show one line per thread."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Pruned(BaseModel):
 
 
 class ThreadResponse(ResponseBody):
-    """A conversation; `interrupts` are the open ones, by the task that asks."""
+    """A conversation; `interrupts` are the open ones, by the task that raised them."""
 
     thread_id: str
     created_at: datetime
@@ -113,7 +113,7 @@ def thread_wire(thread: Thread) -> dict[str, Any]:
 
 
 def interrupts_wire(interrupts: Any) -> dict[str, list[dict[str, Any]]]:
-    """Open interrupts by the task that asks; a task may have several."""
+    """Open interrupts by the task that raised them; a task may have several."""
     found: dict[str, list[dict[str, Any]]] = {}
     for interrupt in interrupts:
         found.setdefault(interrupt.task_id or interrupt.interrupt_id, []).append(_interrupt_wire(interrupt))
@@ -126,7 +126,7 @@ def _interrupt_wire(interrupt: PendingInterrupt) -> dict[str, Any]:
 
 
 def extract(whole: Any, paths: Mapping[str, str]) -> dict[str, Any]:
-    """Alias -> what stands at its path; `null` for what is not there.
+    """Alias -> the value at its path; `null` if there is no value.
 
     `values.messages[-1].content` is: a key, a key, an item counted from the end, a key.
     """

@@ -40,7 +40,7 @@ _FILE: dict[int | str, dict[str, Any]] = {
 @router.get(
     "/api/tutor/{threadId}/argument",
     operation_id="export_argument",
-    summary="The argument of a tutor's thread: Markdown, JSON, Argdown or Mermaid",
+    summary="Export the argument of a tutor's thread as Markdown, JSON, Argdown or Mermaid",
     responses=_FILE,
 )
 async def export_argument(
@@ -52,9 +52,7 @@ async def export_argument(
     state = await services.threads.state(principal.owner, thread_id, checkpoint=None, subgraphs=False)
     argument = state["values"].get("argument")
     if not argument:
-        raise NotFoundError(
-            "argument of thread", thread_id, "There is one as soon as a tutor has asked its first question there."
-        )
+        raise NotFoundError("argument of thread", thread_id, "A thread has one once the tutor has asked its first question.")
     media, ending = _MEDIA[form]
     # As a download, never as a page of this server.
     named = {"Content-Disposition": f'attachment; filename="argument.{ending}"'}

@@ -26,17 +26,17 @@ Creator = Annotated[Principal, Depends(stream_policy("runs:create"))]
 ASSISTANT = "workspace"
 
 
-@router.post("/api/agent", operation_id="ask_agent", summary="Ask the workspace's agent and follow it", responses=SSE)
+@router.post("/api/agent", operation_id="ask_agent", summary="Ask the workspace's agent and stream its events", responses=SSE)
 async def ask_agent(body: AgentQuestion, principal: Creator, services: Given, key: OnceKey) -> Response:
     if body.assistant_id is None and ASSISTANT not in services.registry.names:
         served = ", ".join(sorted(services.registry.names)) or "none"
         raise NotFoundError(
-            "graph", ASSISTANT, f"It is not served here; name another one as assistant_id. Served are: {served}."
+            "graph", ASSISTANT, f"This server does not serve it; send another one as assistant_id. Served: {served}."
         )
     if bool(body.messages) == bool(body.command):
-        raise InvalidRequestError("Send either 'messages' for the agent, or a 'command' that answers what waits on a thread.")
+        raise InvalidRequestError("Send either 'messages' for the agent, or a 'command' that answers an interrupt.")
     if body.command and body.thread_id is None:
-        raise InvalidRequestError("A 'command' answers what waits on a thread. Send the thread's id as 'thread_id'.")
+        raise InvalidRequestError("A 'command' answers a thread's interrupt. Send the thread's id as 'thread_id'.")
     order = agent_order_of(body, ASSISTANT, body.thread_id or services.new_id())
     admitted = await services.engine.start(principal.owner, order, principal.grants, key.of(principal))
     return stream_run(services, principal, admitted.run, cancel_on_disconnect=False)

@@ -1,4 +1,4 @@
-"""`POST /api/agent` on the wire: messages, and the config that says whose files they are about."""
+"""The JSON of `POST /api/agent`: messages, and the config that names the workspace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEFAULT_MODES: tuple[StreamMode, ...] = ("updates", "messages-tuple")
 
 
 class AgentQuestion(Body):
-    """What a person says to the agent, or, with `command`, what they decide about something that waits on `thread_id`."""
+    """A user's messages to the agent, or, with `command`, the answer to an interrupt on `thread_id`."""
 
     messages: Annotated[list[Any], Field(max_length=MAX_MESSAGES)] = Field(default_factory=list)
     config: RunConfig | None = None
@@ -27,7 +27,7 @@ class AgentQuestion(Body):
 
 
 def agent_order_of(asked: AgentQuestion, assistant_id: str, thread_id: str) -> RunOrder:
-    """The order of a run. The thread is kept: what waits for a person can be answered later."""
+    """The order for a run. The thread is kept, so that interrupts can be answered later."""
     run = RunCreate(
         assistant_id=asked.assistant_id or assistant_id,
         input={"messages": asked.messages} if asked.messages else None,

@@ -1,4 +1,4 @@
-"""Files of a workspace on the wire."""
+"""Files of a workspace as JSON."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class WorkspaceFile(BaseModel):
     path: str
     size: int
     modified_at: datetime
-    etag: str | None = Field(default=None, description="The version, as If-Match takes it; not in listings")
+    etag: str | None = Field(default=None, description="The version, for If-Match; not in listings")
 
 
 class WorkspaceListing(BaseModel):
     files: list[WorkspaceFile]
-    cursor: str | None = Field(description="Send it for the next page; null at the end")
+    cursor: str | None = Field(description="Send it to get the next page; null: there are no more")
 
 
 class UploadBegin(Body):
-    """A file that will be sent in parts. `if_match` is the version that it replaces; `if_none_match: "*"` says that there is none yet."""
+    """A file to upload in parts. `if_match` is the version to replace; `if_none_match: "*"` means that the file must not exist yet."""
 
     path: Annotated[str, Field(min_length=1, max_length=MAX_PATH_CHARS)]
     root: Annotated[str, Field(max_length=MAX_PATH_CHARS)] | None = None

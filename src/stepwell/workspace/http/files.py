@@ -1,7 +1,7 @@
-"""Files of a workspace, up and down: for the page and for other programs. `root` may be left out by a caller who has only one.
+"""Upload and download of a workspace's files, for the page and other programs. Callers with only one root may leave `root` out.
 
-`ETag` is a file's version. A change that names it in `If-Match`, or says `If-None-Match: *`, happens on exactly that or not at all
-(412). What is another tenant's reads like what is not there.
+`ETag` is a file's version. A change with `If-Match` applies only to that version, and one with `If-None-Match: *` only if the file does not
+exist; otherwise the response is 412. Other tenants' files look as if they did not exist.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Condition = Annotated[str | None, Header(max_length=200)]
 
 MAX_LISTED = 1000
 LOOKS = 5
-"""How often a file that somebody writes at this moment is looked at again, before its reader is told to come back."""
+"""How many times we try to read a file that is being written, before the reader gets an error."""
 BYTES = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
 BODY = {"requestBody": {"required": True, **BYTES}}
 
@@ -64,7 +64,7 @@ _TAG = re.compile(r'(?:W/)?"([^"]*)"')
 @router.get(
     "/api/workspace/files",
     operation_id="list_workspace_files",
-    summary="The files below a folder of the workspace, a page at a time",
+    summary="List the files below a folder of the workspace, page by page",
     responses={200: {"model": WorkspaceListing}},
 )
 async def list_files(
@@ -88,9 +88,14 @@ async def list_files(
 @router.get(
     "/api/workspace/files/{path:path}",
     operation_id="get_workspace_file",
-    summary="A file's bytes, all or a range",
+    summary="Download a file, or a range of its bytes",
     response_class=Response,
-    responses={200: BYTES, 206: BYTES, 304: {"description": "Not changed"}, 416: {"description": "No such range"}},
+    responses={
+        200: BYTES,
+        206: BYTES,
+        304: {"description": "Not modified"},
+        416: {"description": "The range is outside the file"},
+    },
 )
 async def get_file(
     path: FilePath,
@@ -104,7 +109,7 @@ async def get_file(
     workspace = workspace_of(services)
     opened = await workspace.open(principal, root)
     for _ in builtins.range(LOOKS - 1):
-        with suppress(VersionConflictError):  # written since the look at it: look again
+        with suppress(VersionConflictError):  # written since we looked at it: try again
             return await _send(workspace, opened, path, range, if_none_match, if_range)
     return await _send(workspace, opened, path, range, if_none_match, if_range)
 
@@ -169,7 +174,7 @@ async def begin_upload(body: UploadBegin, principal: Writer, services: Given) ->
 @router.put(
     "/api/workspace/uploads/{upload_id}/{part}",
     operation_id="put_upload_part",
-    summary="Send a part; the same number again replaces it",
+    summary="Upload a part; sending the same number again replaces it",
     responses={200: {"model": UploadPart}},
     openapi_extra=BODY,
 )
@@ -200,7 +205,7 @@ async def complete_upload(upload_id: UploadId, principal: Writer, services: Give
     if upload.result is not None:
         return json_response(upload.result, headers={"ETag": upload.result["etag"]})
     async with workspace.room(opened.tenant) as room, workspace.uploads.join(upload) as whole:
-        await room.check()  # its parts have their room already
+        await room.check()  # the space of its parts is already counted
         stored = await workspace.files.put(opened.root, upload.path, whole, upload.base)
     result = {**file_wire(stored), "modified_at": stored.modified_at.isoformat()}
     await workspace.uploads.complete(upload, result)
@@ -208,12 +213,12 @@ async def complete_upload(upload_id: UploadId, principal: Writer, services: Give
 
 
 def workspace_of(services: Services) -> Workspace:
-    """The workspace that is served; 404 where none is."""
+    """The workspace that this server serves; 404 if there is none."""
     workspaces = services.find(Workspaces)
     found = workspaces.workspace if workspaces else None
     if found is None or found.graph_id not in services.registry.names:
         served = ", ".join(sorted(services.registry.names)) or "none"
-        raise NotFoundError("graph", "workspace", f"It is not served here, and these routes need it. Served are: {served}.")
+        raise NotFoundError("graph", "workspace", f"This server does not serve it, and these routes need it. Served: {served}.")
     return found
 
 
@@ -228,7 +233,7 @@ async def _find(workspace: Workspace, opened: OpenedRoot, path: str) -> FileFact
 async def _send(
     workspace: Workspace, opened: OpenedRoot, path: str, asked: str | None, if_none_match: str | None, if_range: str | None
 ) -> Response:
-    """The version that is there now. `VersionConflictError` if it was another one when its first bytes were read."""
+    """The current version. Raises `VersionConflictError` if the file changed before its first bytes were read."""
     file = await _find(workspace, opened, path)
     headers = _headers_of(file)
     if if_none_match is not None and (if_none_match == "*" or file.version in _TAG.findall(if_none_match)):
@@ -243,7 +248,7 @@ async def _send(
 
 
 async def _begin(pieces: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
-    """The same pieces, the first of them read already: no length is announced for what cannot be read any more."""
+    """The same pieces, with the first already read: so we never announce the length of a file that can no longer be read."""
     first = await anext(pieces, b"")
 
     async def go_on() -> AsyncIterator[bytes]:
@@ -260,9 +265,9 @@ def _missing(path: str) -> NotFoundError:
 
 
 def _base_of(if_match: str | None, if_none_match: str | None) -> Base:
-    """What a change is meant for, by the headers of RFC 9110 that make sense for a file."""
+    """The version that a change applies to, from RFC 9110's headers."""
     if if_none_match is not None and if_none_match.strip() != "*":
-        raise InvalidRequestError("For a change, If-None-Match can only be '*': store the file if there is none yet.")
+        raise InvalidRequestError("For a change, If-None-Match can only be '*': store the file only if it does not exist yet.")
     if if_match is not None and if_none_match is not None:
         raise InvalidRequestError("If-Match and If-None-Match contradict each other. Send one of them.")
     if if_match is None:
@@ -274,7 +279,7 @@ def _base_of(if_match: str | None, if_none_match: str | None) -> Base:
 
 
 def _range_of(asked: str | None, size: int) -> tuple[int, int]:
-    """Begin and end of what is asked for. What is no single range of bytes is passed over, as RFC 9110 allows."""
+    """Start and end of the requested range. Anything but a single range of bytes is ignored, as RFC 9110 allows."""
     found = _RANGE.fullmatch(asked.strip()) if asked else None
     if found is None or not (found[1] or found[2]):
         return 0, size
@@ -286,7 +291,7 @@ def _range_of(asked: str | None, size: int) -> tuple[int, int]:
 
 
 def _headers_of(file: FileFacts) -> dict[str, str]:
-    """A file of a tenant is never a page of this server: it is saved, and runs nothing."""
+    """A browser must save a tenant's file, never show it as a page of this server or run scripts in it."""
     return {
         "ETag": etag_of(file),
         "Accept-Ranges": "bytes",

@@ -93,7 +93,10 @@ async def test_a_file_from_before_the_first_release_is_refused_and_left_as_it_is
     files = [path] if log == "no log" else [path, tmp_path / "stepwell.db-wal"]
     before = [file.read_bytes() for file in files]
 
-    told = rf"made by a version of Stepwell before the first release \(form {form}\).* Nothing in it was changed. Use it with the version"
+    told = (
+        rf"made by a version of Stepwell before the first release \(schema version {form}\).* Nothing in it was changed. "
+        "Use it with the version"
+    )
     for attempt in (Database, inspect_database, lambda path: restore(path, tmp_path / "other.db", kept_as="before")):
         with pytest.raises(ConfigurationError, match=told):
             attempt(path)
