@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 
-from stepwell.backends.objects.grants import Granted, Grants, OpenedRoot, nothing_more, open_root
+from stepwell.backends.objects.grants import Granted, Grants, nothing_more, open_root
+from stepwell.backends.objects.read_only import require_write
+from stepwell.backends.objects.root import OpenedRoot
 from stepwell.backends.whole_files import WholeFiles
-from stepwell.errors import AccessError, InvalidRequestError
+from stepwell.errors import InvalidRequestError
 from stepwell.server.login.principal import Principal
 from stepwell.workspace.files.shares import Room, Shares
 from stepwell.workspace.files.uploads import Uploads
@@ -53,8 +55,8 @@ class Workspace:
         if grants.unlimited and not (asked or default):
             raise InvalidRequestError("Say which workspace it is: root=/company/workspace/")
         opened = open_root(grants, asked, default)
-        if writing and opened.read_only:
-            raise AccessError("This workspace is open to you for reading only. Ask its operator for a key that may write.")
+        if writing:
+            require_write(opened)
         await self.shares.count_operation(opened.tenant)
         return opened
 

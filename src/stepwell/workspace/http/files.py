@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from stepwell.backends.objects.grants import OpenedRoot
+from stepwell.backends.objects.root import OpenedRoot
 from stepwell.backends.whole_files import Base, FileFacts, check_folder, check_path
 from stepwell.errors import InvalidRequestError, NotFoundError, VersionConflictError
 from stepwell.server.login.principal import Principal
