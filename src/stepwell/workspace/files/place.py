@@ -41,6 +41,11 @@ class Workspace:
         """Space in a tenant's share for the body of a request: `Shares.room`."""
         return self.shares.room(tenant, partial(self._measure, tenant))
 
+    async def size_of(self, opened: OpenedRoot, path: str) -> int:
+        """The bytes of a file; 0 if there is none."""
+        file = await self.files.look(opened.root, path)
+        return file.size if file else 0
+
     async def _measure(self, tenant: str) -> int:
         return await self.files.measure(f"/{tenant}/") + await self.uploads.measure(tenant)
 
