@@ -168,8 +168,8 @@ class ObjectBackend(AsyncBackend):
 
     async def _change(self, path: str, make: Callable[[Held | None], Awaitable[bytes]], *, whole: bool) -> bytes | ErrorText:
         """Change a file; `whole` means that its content must be read first."""
-        if refusal := refuse_change(self._opened(), path):
-            return refusal
+        if refused := refuse_change(self._opened(), path):
+            return refused
         key = object_key(self._bucket.kind, self._root(), path)
         if isinstance(key, ErrorText):
             return key
