@@ -52,9 +52,5 @@ def forbidden(path: str) -> ErrorText:
     return PathError("Error: access to ", Place(path), " is not permitted. Choose another file.")
 
 
-def read_only(path: str) -> ErrorText:
-    return PathError("Error: ", Place(path), " is in a workspace that is open for reading only. Nothing in it can be changed.")
-
-
 def unavailable(path: str, why: str) -> ErrorText:
     return PathError("Error: ", Place(path), f" could not be reached: {why}. Try again, or go on without it.")

@@ -2,6 +2,9 @@
 
 A model never calls these; it has the six verbs. An answer has one row per file, in order, so that one bad path does not affect the rest:
 `error` is one of four codes, `message` is a sentence. Backends store text, so uploads must be UTF-8.
+
+Not to be confused with `whole_files`: these methods belong to one backend, hold each file in memory, and write with its `write`, so its
+rules apply. `WholeFiles` is for HTTP: bytes of any size, versions, and the files of all roots.
 """
 
 from __future__ import annotations

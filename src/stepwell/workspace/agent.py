@@ -23,7 +23,6 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from stepwell.agent import compile_agent
 from stepwell.agent.compile import Middleware
-from stepwell.backends.objects.grants import pinned_root
 from stepwell.backends.protocol import BackendProtocol
 from stepwell.middleware.approvals import ApprovalMiddleware
 from stepwell.middleware.change_previews import ChangePreviewMiddleware, PreviewedApprovals
@@ -39,7 +38,13 @@ from stepwell.models import resolve_model
 from stepwell.settings import Settings
 from stepwell.workspace.grants import GrantTable
 from stepwell.workspace.mentions import MentionsMiddleware
-from stepwell.workspace.middleware import WRITE_TOOLS, ConfigToStateMiddleware, GCSRuntimeMiddleware, find_root
+from stepwell.workspace.middleware import (
+    WRITE_TOOLS,
+    ConfigToStateMiddleware,
+    GCSRuntimeMiddleware,
+    open_for_call,
+    open_for_run,
+)
 from stepwell.workspace.models import main_model, subagent_model
 from stepwell.workspace.places import Place, open_place
 from stepwell.workspace.subagents import SUBAGENTS, Workspace, load_subagents
@@ -71,10 +76,8 @@ def build_agent(
 
     `subagents` are entries of the registry; `approvals` say which tools need approval; `grants` who may use which roots.
     """
-    grants = grants or GrantTable()
-    recipe = Recipe(model, settings or Settings.load({}), place, approvals, grants)
-    workspace = Workspace(place, grants)
-    delegation = SubAgentMiddleware(subagents=load_subagents(subagents, workspace), build=recipe.build_subagent)
+    recipe = Recipe(model, settings or Settings.load({}), place, approvals, grants or GrantTable())
+    delegation = SubAgentMiddleware(subagents=load_subagents(subagents, Workspace(place)), build=recipe.build_subagent)
     return compile_agent(
         recipe.main_stack(delegation),
         model=model,
@@ -99,7 +102,7 @@ class Recipe(NamedTuple):
     def main_stack(self, delegation: SubAgentMiddleware) -> list[Middleware]:
         """Around the main agent's model, outermost first."""
         stack = [
-            ConfigToStateMiddleware(default=self.place.default_root, allowed=self.grants.roots),  # first: no root, no work
+            ConfigToStateMiddleware(default=self.place.default_root, allowed=self.grants.of),  # first: no root, no work
             MentionsMiddleware(self._files_of),  # `@file` in a message; reads files, so it needs the root
             PlanningMiddleware(),  # the plan that the user sees
             delegation,  # `task`, the only way to act; there is no general-purpose subagent
@@ -116,7 +119,7 @@ class Recipe(NamedTuple):
         """Around a subagent's model, outermost first."""
         approvals = cast("Mapping[str, Any]", spec.get("interrupt_on", self.approvals))
         stack = [
-            GCSRuntimeMiddleware(allowed=self.grants.roots),  # first: tells the tools their root
+            GCSRuntimeMiddleware(allowed=self.grants.of),  # first: tells the tools their root
             PlanningMiddleware(),
             StubbornModelMiddleware(),
             SummarizationMiddleware(model),
@@ -124,7 +127,7 @@ class Recipe(NamedTuple):
             RobustCallsMiddleware(),
             PatchToolCallsMiddleware(),
             *spec.get("middleware", ()),
-            _approvals_of(approvals) if approvals else None,
+            self._approvals_of(approvals) if approvals else None,
             ChangePreviewMiddleware(self._files_of) if approvals else None,  # after the approvals, so it runs before them
         ]
         return [entry for entry in stack if entry]
@@ -147,22 +150,19 @@ class Recipe(NamedTuple):
 
     def _files_of(self, runtime: Any) -> BackendProtocol:
         """The files of a run, for mentions and previews, which read outside a tool call."""
-        return self.place.at(find_root(runtime.state, runtime.config, self.grants.roots))
+        return self.place.at(open_for_run(runtime.state, runtime.config, self.grants.of))
 
+    def _approvals_of(self, wanted: Mapping[str, Any]) -> PreviewedApprovals:
+        """Approvals that skip changes which `GCSRuntimeMiddleware` refuses anyway, because the caller may only read."""
+        made = PreviewedApprovals(interrupt_on=dict(wanted))
+        made.interrupt_on = {
+            name: {**config, "when": self._may_write} if name in WRITE_TOOLS and "when" not in config else config
+            for name, config in made.interrupt_on.items()
+        }
+        return made
 
-def _approvals_of(wanted: Mapping[str, Any]) -> PreviewedApprovals:
-    """Approvals that skip changes which `GCSRuntimeMiddleware` refuses anyway, because the caller may only read."""
-    made = PreviewedApprovals(interrupt_on=dict(wanted))
-    made.interrupt_on = {
-        name: {**config, "when": _may_write} if name in WRITE_TOOLS and "when" not in config else config
-        for name, config in made.interrupt_on.items()
-    }
-    return made
-
-
-def _may_write(request: ToolCallRequest) -> bool:
-    pinned = pinned_root(request.runtime.config.get("configurable", {}))
-    return pinned is None or not pinned.read_only
+    def _may_write(self, request: ToolCallRequest) -> bool:
+        return not open_for_call(request, self.grants.of).read_only
 
 
 def _prompt(name: str) -> str:

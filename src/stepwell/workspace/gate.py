@@ -19,14 +19,12 @@ from stepwell.backends.objects.grants import (
     ROOT_KEY,
     Granted,
     Grants,
-    OpenedRoot,
     nothing_more,
     open_root,
     pin,
     pinned_root,
-    tenant_of,
 )
-from stepwell.backends.objects.root import check_root
+from stepwell.backends.objects.root import OpenedRoot, check_root
 from stepwell.database.records.repository import Repository
 from stepwell.database.records.types import Page
 from stepwell.database.types import Assistant, Run
@@ -55,14 +53,14 @@ class Doorkeeper(Gate):
         return replace(arrival, place=await self._place(arrival.caller, arrival.order, arrival.assistant, grants))
 
     async def _place(self, owner: str | None, order: RunOrder, assistant: Assistant, grants: Grants | None) -> Place:
-        asked = _root_asked_for(order, assistant)
-        if not self.asks_who:
-            if assistant.graph_id in self.workspaces:
-                await self._require_root(owner, order, asked)
-            return Place({}, _tenant_of_any(asked), self.max_runs)
-        mine = (grants or NO_ROOTS).with_more(self.granted(owner) if owner else NO_ROOTS)
-        opened = await self._open(owner, order, asked, mine, needed=assistant.graph_id in self.workspaces)
-        return Place(pin(opened), f"/{opened.tenant}" if opened else None, self.max_runs)
+        asked, needed = _root_asked_for(order, assistant), assistant.graph_id in self.workspaces
+        if self.asks_who:
+            mine = (grants or NO_ROOTS).with_more(self.granted(owner) if owner else NO_ROOTS)
+            opened = await self._open(owner, order, asked, mine, needed=needed)
+        else:
+            opened = await self._open_any(owner, order, asked, needed=needed)
+        tenant = f"/{opened.tenant}" if opened else None
+        return Place(pin(opened) if self.asks_who else {}, tenant, self.max_runs)
 
     async def _open(
         self, owner: str | None, order: RunOrder, asked: object, grants: Grants, *, needed: bool
@@ -76,9 +74,17 @@ class Doorkeeper(Gate):
                 raise
             return None  # the graph may not need a root; if it does, it will report that
 
-    async def _require_root(self, owner: str | None, order: RunOrder, asked: object) -> None:
-        if asked or (self.default_root is None and not await self._runs_of_thread(owner, order.thread_id)):
-            check_root(asked)  # a thread with earlier runs knows its root
+    async def _open_any(self, owner: str | None, order: RunOrder, asked: object, *, needed: bool) -> OpenedRoot | None:
+        """For a server where every root is open."""
+        may_name_none = not needed or self.default_root is not None
+        if not asked and (may_name_none or await self._runs_of_thread(owner, order.thread_id)):
+            return None  # a thread with earlier runs knows its root
+        try:
+            return OpenedRoot(check_root(asked))
+        except InvalidRequestError:
+            if needed:
+                raise
+            return None  # the graph may not need a root; if it does, it will report that
 
     async def _root_of_thread(self, owner: str | None, thread_id: str | None) -> str | None:
         """The root of the thread's newest run: a caller who continues a thread need not name it again."""
@@ -98,11 +104,3 @@ def _root_asked_for(order: RunOrder, assistant: Assistant) -> object:
     """The workspace root named by an order or its assistant."""
     places = (order.context, order.config.get("configurable"), assistant.context, assistant.config.get("configurable"))
     return next((found for place in places if place and (found := place.get(ROOT_KEY))), None)
-
-
-def _tenant_of_any(asked: object) -> str | None:
-    """The tenant whose turn a run uses if every root is open. An invalid root is refused later, where one is needed."""
-    try:
-        return f"/{tenant_of(check_root(asked))}" if asked else None
-    except InvalidRequestError:
-        return None

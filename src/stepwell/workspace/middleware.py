@@ -2,8 +2,9 @@
 
 ```
 config.configurable.gcs_root_path ── ConfigToStateMiddleware, once, at the start of a run ──▶ state["gcs_root_path"]
-state["gcs_root_path"], or config if it is missing ── GCSRuntimeMiddleware, around each tool call ──▶ get_gcs_root_path()
+config, or state if it has none ── GCSRuntimeMiddleware, around each tool call ──▶ OpenedRoot in a context variable: get_gcs_root_path()
 ```
+A root that a server has pinned (`grants.pin`) comes before both. Whether it may only be read is decided here too, once for each call.
 
 The first rejects a request before any model call, and ties a thread to one root: what was read for one tenant never appears in a
 conversation about another. The second belongs in every agent with tools that need the root. A context variable that is set in
@@ -22,19 +23,17 @@ from langgraph.config import get_config
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 
-from stepwell.backends.objects.grants import ROOT_KEY, OpenedRoot, pinned_root
-from stepwell.backends.objects.root import check_root, gcs_root_path
+from stepwell.backends.objects.grants import ANY_ROOT, ROOT_KEY, Grants, pinned_root
+from stepwell.backends.objects.read_only import TOOL_REFUSAL
+from stepwell.backends.objects.root import OpenedRoot, check_root, gcs_root_path
 from stepwell.errors import InvalidRequestError
 from stepwell.middleware.request import AsyncToolHandler, ToolHandler, ToolResult
 
 WRITE_TOOLS = frozenset({"write_file", "edit_file"})
-READ_ONLY = (
-    "Error: this workspace is open to its user for reading only, so nothing in it can be changed. Say so, and give the text "
-    "in your answer."
-)
 
-AllowedRoots = Callable[[RunnableConfig], Sequence[str] | None]
-"""The roots that the caller of a run may use, by identity; None for no limit. A root in the request may only narrow them."""
+AllowedRoots = Callable[[RunnableConfig], Grants | Sequence[str] | None]
+"""What the caller of a run may use, by identity: grants, or roots to write in; None for no limit. A root in the request may only narrow
+them."""
 
 
 class WorkspaceState(AgentState[Any]):
@@ -55,13 +54,7 @@ class ConfigToStateMiddleware(AgentMiddleware[Any, Any, Any]):
         self._allowed = allowed
 
     def before_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
-        config = get_config()
-        configurable = config.get("configurable", {})
-        pinned = pinned_root(configurable)
-        root = pinned.root if pinned else check_root(configurable.get(ROOT_KEY) or self._default)
-        _check_same(root, state)
-        _check_allowed(root, config, self._allowed)
-        return {ROOT_KEY: root}
+        return {ROOT_KEY: _open(state, get_config(), self._allowed, self._default).root}
 
     async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
         return self.before_agent(state, runtime)
@@ -77,16 +70,16 @@ class GCSRuntimeMiddleware(AgentMiddleware[Any, Any, Any]):
         self._allowed = allowed
 
     def before_agent(self, state: Any, runtime: Runtime[Any]) -> None:
-        find_root(state, get_config(), self._allowed)
+        open_for_run(state, get_config(), self._allowed)
 
     async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> None:
         self.before_agent(state, runtime)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
-        opened = self._root_of(request)
+        opened = open_for_call(request, self._allowed)
         if refusal := _refuse_write(opened, request):
             return refusal
-        with gcs_root_path(opened.root, read_only=opened.read_only):
+        with gcs_root_path(opened):
             return handler(request)
 
     def awrap_tool_call(  # type: ignore[override]  # returns the coroutine: an `async def` costs a thread hop in LangChain's tracing
@@ -95,30 +88,44 @@ class GCSRuntimeMiddleware(AgentMiddleware[Any, Any, Any]):
         return self._awrap_tool_call(request, handler)
 
     async def _awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
-        opened = self._root_of(request)
+        opened = open_for_call(request, self._allowed)
         if refusal := _refuse_write(opened, request):
             return refusal
-        with gcs_root_path(opened.root, read_only=opened.read_only):
+        with gcs_root_path(opened):
             return await handler(request)
 
-    def _root_of(self, request: ToolCallRequest) -> OpenedRoot:
-        return open_for_run(cast("Mapping[str, Any]", request.state), request.runtime.config, self._allowed)
 
-
-def find_root(state: Mapping[str, Any], config: RunnableConfig, allowed: AllowedRoots | None = None) -> str:
-    """The root of a run. Raises `InvalidRequestError` if it has none, or if its thread belongs to another."""
-    return open_for_run(state, config, allowed).root
+def open_for_call(request: ToolCallRequest, allowed: AllowedRoots | None = None) -> OpenedRoot:
+    """The root of a tool call. Opened for each one: a thread's state can be changed from outside while it waits for a person."""
+    return open_for_run(cast("Mapping[str, Any]", request.state), request.runtime.config, allowed)
 
 
 def open_for_run(state: Mapping[str, Any], config: RunnableConfig, allowed: AllowedRoots | None = None) -> OpenedRoot:
-    """The root of a run: the one that a server has pinned, or the one from its config, or from its state."""
+    """The root of a run: the one that a server has pinned, or the one from its config, or from its state.
+
+    Raises:
+        InvalidRequestError: It has none, its thread belongs to another, or it is not open to the caller.
+    """
+    return _open(state, config, allowed, state.get(ROOT_KEY))
+
+
+def _open(state: Mapping[str, Any], config: RunnableConfig, allowed: AllowedRoots | None, otherwise: str | None) -> OpenedRoot:
     configurable = config.get("configurable", {})
-    pinned = pinned_root(configurable)
-    root = pinned.root if pinned else check_root(configurable.get(ROOT_KEY) or state.get(ROOT_KEY))
-    _check_same(root, state)
-    # Checked for each call: a thread's state can be changed from outside while it waits for a person.
-    _check_allowed(root, config, allowed)
-    return pinned or OpenedRoot(root)
+    named = pinned_root(configurable) or OpenedRoot(check_root(configurable.get(ROOT_KEY) or otherwise))
+    kept = state.get(ROOT_KEY)
+    if kept and kept != named.root and check_root(kept) != named.root:
+        raise InvalidRequestError("This thread belongs to another workspace. Start a new thread for this one.")
+    opened = _ask(allowed, config).open(named.root)
+    if opened is None:
+        raise InvalidRequestError("This workspace root is not open to you. Send one that was given to you.")
+    return named if named.read_only else opened
+
+
+def _ask(allowed: AllowedRoots | None, config: RunnableConfig) -> Grants:
+    given = allowed(config) if allowed else None
+    if given is None:
+        return ANY_ROOT
+    return given if isinstance(given, Grants) else Grants(tuple(map(check_root, given)))
 
 
 def _refuse_write(opened: OpenedRoot, request: ToolCallRequest) -> ToolMessage | None:
@@ -126,15 +133,4 @@ def _refuse_write(opened: OpenedRoot, request: ToolCallRequest) -> ToolMessage |
     call = request.tool_call
     if not opened.read_only or call["name"] not in WRITE_TOOLS:
         return None
-    return ToolMessage(READ_ONLY, name=call["name"], tool_call_id=call["id"], status="error")
-
-
-def _check_same(root: str, state: Mapping[str, Any]) -> None:
-    if (kept := state.get(ROOT_KEY)) and check_root(kept) != root:
-        raise InvalidRequestError("This thread belongs to another workspace. Start a new thread for this one.")
-
-
-def _check_allowed(root: str, config: RunnableConfig, allowed: AllowedRoots | None) -> None:
-    roots = allowed(config) if allowed else None
-    if roots is not None and not any(root.startswith(check_root(each)) for each in roots):
-        raise InvalidRequestError("This workspace root is not open to you. Send one that was given to you.")
+    return ToolMessage(TOOL_REFUSAL, name=call["name"], tool_call_id=call["id"], status="error")

@@ -13,7 +13,8 @@ from typing import Protocol
 from stepwell.backends import FilesystemBackend, SyncBackend, messages
 from stepwell.backends.disk.whole_files import FolderFiles
 from stepwell.backends.objects import Bucket, ObjectBackend, open_bucket
-from stepwell.backends.objects.root import is_read_only
+from stepwell.backends.objects.read_only import refuse_change
+from stepwell.backends.objects.root import OpenedRoot, open_here
 from stepwell.backends.objects.whole_files import BucketFiles
 from stepwell.backends.protocol import (
     DEFAULT_READ_LIMIT,
@@ -41,8 +42,8 @@ class Place(Protocol):
         """The root for requests that name none; None if they must."""
         ...
 
-    def at(self, root: str) -> BackendProtocol:
-        """The files of one root, given in its normal form."""
+    def at(self, root: str | OpenedRoot) -> BackendProtocol:
+        """The files of one root."""
         ...
 
     def whole_files(self) -> WholeFiles:
@@ -61,7 +62,7 @@ class InBucket:
     bucket: Bucket
     default_root: str | None = None
 
-    def at(self, root: str) -> BackendProtocol:
+    def at(self, root: str | OpenedRoot) -> BackendProtocol:
         return ObjectBackend(self.bucket, root)
 
     def whole_files(self) -> WholeFiles:
@@ -73,8 +74,8 @@ class InFolder:
     folder: Path
     default_root: str | None = LOCAL_ROOT
 
-    def at(self, root: str) -> BackendProtocol:
-        return _Folder(self.folder / root.strip("/"))
+    def at(self, root: str | OpenedRoot) -> BackendProtocol:
+        return _Folder(self.folder, open_here(root))
 
     def whole_files(self) -> WholeFiles:
         return FolderFiles(self.folder)
@@ -83,8 +84,12 @@ class InFolder:
 class _Folder(SyncBackend):
     """A folder created on first use: in the thread that works on files, never on an event loop."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, opened: OpenedRoot) -> None:
+        self._folder = folder / opened.root.strip("/")
+        self._opened = opened
+
+    def _open_to_change(self, file_path: str) -> FilesystemBackend | ErrorText:
+        return refuse_change(self._opened, file_path) or self._open()
 
     def _open(self) -> FilesystemBackend | ErrorText:
         try:
@@ -116,7 +121,7 @@ class _Folder(SyncBackend):
     def write(
         self, file_path: str, content: str, *, overwrite: bool = False, expected_version: str | None = None
     ) -> WriteResult:
-        files = messages.read_only(file_path) if is_read_only() else self._open()
+        files = self._open_to_change(file_path)
         if isinstance(files, ErrorText):
             return WriteResult(error=files)
         return files.write(file_path, content, overwrite=overwrite, expected_version=expected_version)
@@ -130,7 +135,7 @@ class _Folder(SyncBackend):
         *,
         expected_version: str | None = None,
     ) -> EditResult:
-        files = messages.read_only(file_path) if is_read_only() else self._open()
+        files = self._open_to_change(file_path)
         if isinstance(files, ErrorText):
             return EditResult(error=files)
         return files.edit(file_path, old_string, new_string, replace_all, expected_version=expected_version)

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from stepwell.backends.objects import ObjectBackend, memory_bucket
+from stepwell.backends.objects.grants import ANY_ROOT, NO_ROOTS, Grants
 from stepwell.errors import ConfigurationError, InvalidRequestError
 from stepwell.testing import ScriptedModel, call, reply, say
-from stepwell.workspace.agent import build_agent
-from stepwell.workspace.grants import Grant, GrantTable
+from stepwell.workspace.agent import WRITE_OPERATIONS_APPROVAL, build_agent
+from stepwell.workspace.grants import GrantTable
 from stepwell.workspace.places import InBucket
 
 ASK = {"messages": [("user", "go")]}
@@ -33,18 +34,18 @@ def grants(tmp_path: Path) -> GrantTable:
 
 
 def test_who_was_not_asked_may_use_every_root(grants: GrantTable):
-    assert grants.of(config()) is None
-    assert grants.of(config(identity="local")) is None
-    assert grants.of(config(identity="anonymous", is_authenticated=False)) is None
+    assert grants.of(config()) == ANY_ROOT
+    assert grants.of(config(identity="local")) == ANY_ROOT
+    assert grants.of(config(identity="anonymous", is_authenticated=False)) == ANY_ROOT
 
 
 def test_a_user_has_what_the_table_says(grants: GrantTable):
-    assert grants.roots(config(identity="ada")) == ["/acme/", "/common/"]
-    assert grants.of(config(identity="bob"))[:2] == (Grant("/acme/plans/"), Grant("/shared/", may_write=False))
+    assert grants.of(config(identity="ada")) == Grants(("/acme/", "/common/"))
+    assert grants.of(config(identity="bob")) == Grants(("/acme/plans/", "/common/"), ("/shared/",))
 
 
 def test_a_user_whom_nobody_named_has_nothing():
-    assert GrantTable().roots(config(identity="eve")) == []
+    assert GrantTable().of(config(identity="eve")) == NO_ROOTS
 
 
 def test_permissions_of_another_server_count_too():
@@ -52,7 +53,7 @@ def test_permissions_of_another_server_count_too():
         identity="eve", is_authenticated=True, permissions=["workspace:/t1/", "workspace:/t2/:read", "other"]
     )
     given = GrantTable().of({"configurable": {"langgraph_auth_user": user}})
-    assert given == (Grant("/t1/"), Grant("/t2/", may_write=False))
+    assert given == Grants(("/t1/",), ("/t2/",))
 
 
 @pytest.mark.parametrize(
@@ -75,8 +76,9 @@ async def test_a_root_that_was_not_given_is_refused_before_a_model_is_asked(gran
         await graph.ainvoke(ASK, config(root, identity="ada"))
 
 
-async def test_who_may_only_read_changes_nothing(grants: GrantTable):
-    """W9: several people share a workspace, some of them to read only."""
+@pytest.mark.parametrize("approvals", [{}, WRITE_OPERATIONS_APPROVAL], ids=["no approvals", "approvals"])
+async def test_who_may_only_read_changes_nothing(grants: GrantTable, approvals: dict[str, Any]):
+    """W9: several people share a workspace, some of them to read only. Nobody is asked to approve what is refused anyway."""
     bucket = memory_bucket()
     shared = ObjectBackend(bucket, "/shared/")
     await shared.awrite("/a.md", "one")
@@ -90,9 +92,9 @@ async def test_who_may_only_read_changes_nothing(grants: GrantTable):
             "gcs-filesystem": [call("read_file", file_path="/a.md"), change, heard],
         }
         model = ScriptedModel.by_agent(scripts)
-        graph = build_agent(model, InBucket(bucket), grants=grants, approvals={})
+        graph = build_agent(model, InBucket(bucket), grants=grants, approvals=approvals)
         final = await graph.ainvoke(ASK, config("/shared/", identity="bob"))
-        assert "may only read here" in final["messages"][-1].content
+        assert "for reading only" in final["messages"][-1].content
         assert "one" in str(model.asked[2].messages)
     assert [row["path"] for row in await shared.aglob_info("**")] == ["/a.md"]
     assert await shared.aread("/a.md") == "     1\tone"

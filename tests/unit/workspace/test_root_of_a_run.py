@@ -20,7 +20,7 @@ from stepwell import (
     set_gcs_root_path,
 )
 from stepwell.backends.objects import memory_bucket
-from stepwell.errors import InvalidRequestError
+from stepwell.errors import AccessError, InvalidRequestError
 from stepwell.testing import ScriptedModel, call, each_run, reply, say
 
 ASK = {"messages": [("user", "go")]}
@@ -178,3 +178,12 @@ def test_a_request_can_only_narrow_what_the_caller_may_use(middleware: Any):
         with pytest.raises(InvalidRequestError, match="not open to you") as caught:
             ask(root)
         assert root not in str(caught.value)
+
+
+@pytest.mark.parametrize("pinned", [None, "/t1/", {}, {"root": None}, {"root": ""}], ids=str)
+def test_a_run_whose_server_opened_no_root_has_none(pinned: Any):
+    """W9: whatever else the request names, and whoever is allowed to use it."""
+    config = at("/t1/")
+    config["configurable"]["langgraph_auth_workspace"] = pinned
+    with pytest.raises(AccessError, match="no workspace"):
+        agent([whose]).invoke(ASK, config)

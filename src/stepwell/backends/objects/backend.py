@@ -16,7 +16,8 @@ from stepwell.backends import messages, paths, text, tree
 from stepwell.backends.objects.bucket import Bucket, Held, ObjectsUnavailable, Row
 from stepwell.backends.objects.changes import OutcomeUnknown, change_object
 from stepwell.backends.objects.names import folder_key, object_key, path_of
-from stepwell.backends.objects.root import check_root, get_gcs_root_path, is_read_only
+from stepwell.backends.objects.read_only import refuse_change
+from stepwell.backends.objects.root import OpenedRoot, current_root, open_here
 from stepwell.backends.objects.search import Search, decode, file_row
 from stepwell.backends.paths import PathError, Place
 from stepwell.backends.patterns import compile_glob, compile_text
@@ -43,7 +44,7 @@ class _Refusal(Exception):
 
 class ObjectBackend(AsyncBackend):
     """Stores files in `bucket` below `root`: a tenant's own root (`/company/workspace/`), or a function that returns it for each call;
-    default: the root of the running request (`get_gcs_root_path`). `max_file_bytes` is the maximum that is read or written at once.
+    default: the root that is open to the running request. `max_file_bytes` is the maximum that is read or written at once.
     """
 
     remote = True
@@ -51,13 +52,13 @@ class ObjectBackend(AsyncBackend):
     def __init__(
         self,
         bucket: Bucket,
-        root: str | Callable[[], str] = get_gcs_root_path,
+        root: str | OpenedRoot | Callable[[], str | OpenedRoot] = current_root,
         *,
         allowed_prefixes: Sequence[str] = (),
         max_file_bytes: int = 10_000_000,
     ) -> None:
         self._bucket = bucket
-        self._given_root = root if callable(root) else check_root(root)
+        self._given_root = root if callable(root) else open_here(root)
         self._allowed = tuple(allowed_prefixes)
         self._max_bytes = max_file_bytes
 
@@ -167,8 +168,8 @@ class ObjectBackend(AsyncBackend):
 
     async def _change(self, path: str, make: Callable[[Held | None], Awaitable[bytes]], *, whole: bool) -> bytes | ErrorText:
         """Change a file; `whole` means that its content must be read first."""
-        if is_read_only():
-            return messages.read_only(path)
+        if refused := refuse_change(self._opened(), path):
+            return refused
         key = object_key(self._bucket.kind, self._root(), path)
         if isinstance(key, ErrorText):
             return key
@@ -284,7 +285,10 @@ class ObjectBackend(AsyncBackend):
         return path if isinstance(path, ErrorText) else paths.check_prefixes(path, self._allowed) or path
 
     def _root(self) -> str:
-        return check_root(self._given_root()) if callable(self._given_root) else self._given_root
+        return self._opened().root
+
+    def _opened(self) -> OpenedRoot:
+        return open_here(self._given_root()) if callable(self._given_root) else self._given_root
 
 
 def outcome_unknown(path: str) -> ErrorText:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stepwell.backends.objects.root import check_root
+from stepwell.backends.objects.root import OpenedRoot, check_root
 from stepwell.errors import AccessError, InvalidRequestError
 
 ROOT_KEY = "gcs_root_path"
@@ -23,19 +23,6 @@ PINNED_ROOT = "langgraph_auth_workspace"
 """The key in `configurable` for the root that a run is tied to. Servers reject caller-supplied keys with this prefix."""
 
 MAX_GRANTED = 100
-
-
-@dataclass(frozen=True)
-class OpenedRoot:
-    """The root of one request, normalised."""
-
-    root: str
-    read_only: bool = False
-
-    @property
-    def tenant(self) -> str:
-        """The owner: the first part of the root."""
-        return tenant_of(self.root)
 
 
 @dataclass(frozen=True)
@@ -53,7 +40,8 @@ class Grants:
 
     def with_more(self, more: Grants) -> Grants:
         """Both grants combined."""
-        return Grants((*self.roots, *more.roots), (*self.read_roots, *more.read_roots), self.unlimited or more.unlimited)
+        roots, read_roots = dict.fromkeys((*self.roots, *more.roots)), dict.fromkeys((*self.read_roots, *more.read_roots))
+        return Grants(tuple(roots), tuple(read_roots), self.unlimited or more.unlimited)
 
     def open(self, root: str) -> OpenedRoot | None:
         """Open a root, if this caller may use it."""
@@ -123,17 +111,12 @@ def pinned_root(configurable: Mapping[str, Any]) -> OpenedRoot | None:
     Raises:
         AccessError: The run's caller has none.
     """
-    pinned = configurable.get(PINNED_ROOT)
-    if not isinstance(pinned, Mapping):
+    if PINNED_ROOT not in configurable:
         return None
-    if not pinned.get("root"):
+    pinned = configurable[PINNED_ROOT]
+    if not isinstance(pinned, Mapping) or not pinned.get("root"):
         raise AccessError(f"This run has no workspace. Start one that names its root, as config.configurable.{ROOT_KEY}.")
     return OpenedRoot(check_root(pinned["root"]), bool(pinned.get("read_only")))
-
-
-def tenant_of(root: str) -> str:
-    """The first part of a normalised root."""
-    return root.split("/", 2)[1]
 
 
 def _covers(granted: Iterable[str], root: str) -> bool:

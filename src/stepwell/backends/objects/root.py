@@ -1,9 +1,9 @@
-"""A tenant's root: which roots are valid, and which one applies to the current call.
+"""A tenant's root: which roots are valid, and which one is open to the current call.
 
 A root is the prefix of every name that a tenant can reach. It ends with a slash, so that `t1` is not a prefix of `t10/a.md`.
 
 Tools find the root of their request in a context variable: each tool call has its own, and concurrent requests in one process share
-nothing. `middleware.workspace` sets it around each call; code outside of an agent may set it itself.
+nothing. `GCSRuntimeMiddleware` sets it around each call; code outside of an agent may set it itself.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
+from dataclasses import dataclass
 
 from stepwell.backends import paths
 from stepwell.backends.protocol import ErrorText
@@ -19,8 +20,21 @@ from stepwell.errors import ConfigurationError, InvalidRequestError
 MAX_ROOT_BYTES = 512
 """Half of the longest name that a store accepts, so that every tenant has room for paths."""
 
-_root: ContextVar[str] = ContextVar("gcs_root_path")
-_read_only: ContextVar[bool] = ContextVar("gcs_read_only", default=False)
+
+@dataclass(frozen=True)
+class OpenedRoot:
+    """A root that is open to somebody, normalised: what a request is given, a run is tied to, and a backend works below."""
+
+    root: str
+    read_only: bool = False
+
+    @property
+    def tenant(self) -> str:
+        """The owner: the first part of the root."""
+        return self.root.split("/", 2)[1]
+
+
+_current: ContextVar[OpenedRoot] = ContextVar("gcs_root_path")
 
 
 def check_root(raw: object) -> str:
@@ -43,15 +57,20 @@ def check_root(raw: object) -> str:
     return root + "/"
 
 
-def set_gcs_root_path(root: str) -> Token[str]:
+def set_gcs_root_path(root: str) -> Token[OpenedRoot]:
     """Set the root from here on, in this task or thread; resetting the token restores the previous one."""
-    return _root.set(check_root(root))
+    return _current.set(open_here(root))
 
 
 def get_gcs_root_path() -> str:
     """The current root, `/company/workspace/`."""
+    return current_root().root
+
+
+def current_root() -> OpenedRoot:
+    """The root that is open to the current call."""
     try:
-        return _root.get()
+        return _current.get()
     except LookupError:
         raise ConfigurationError(
             "No workspace root is set here. GCSRuntimeMiddleware sets it around each tool call of an agent; elsewhere, call "
@@ -60,16 +79,21 @@ def get_gcs_root_path() -> str:
 
 
 def is_read_only() -> bool:
-    """Whether the files of the current root may only be read."""
-    return _read_only.get()
+    """Whether the current call may only read."""
+    current = _current.get(None)
+    return current is not None and current.read_only
+
+
+def open_here(root: str | OpenedRoot) -> OpenedRoot:
+    """A root that code names by itself. In a call that may only read, it can only be read too."""
+    return root if isinstance(root, OpenedRoot) else OpenedRoot(check_root(root), is_read_only())
 
 
 @contextmanager
-def gcs_root_path(root: str, *, read_only: bool = False) -> Iterator[None]:
-    """Set the root for a `with` block; with `read_only`, every write below it is refused there."""
-    token, before = set_gcs_root_path(root), _read_only.set(read_only)
+def gcs_root_path(root: str | OpenedRoot) -> Iterator[None]:
+    """Set the root for a `with` block."""
+    token = _current.set(open_here(root))
     try:
         yield
     finally:
-        _read_only.reset(before)
-        _root.reset(token)
+        _current.reset(token)

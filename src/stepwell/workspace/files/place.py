@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 
-from stepwell.backends.objects.grants import Granted, Grants, OpenedRoot, nothing_more, open_root
+from stepwell.backends.objects.grants import Granted, Grants, nothing_more, open_root
+from stepwell.backends.objects.read_only import require_write
+from stepwell.backends.objects.root import OpenedRoot
 from stepwell.backends.whole_files import WholeFiles
-from stepwell.errors import AccessError, InvalidRequestError
+from stepwell.errors import InvalidRequestError
 from stepwell.server.login.principal import Principal
 from stepwell.workspace.files.shares import Room, Shares
 from stepwell.workspace.files.uploads import Uploads
@@ -39,6 +41,11 @@ class Workspace:
         """Space in a tenant's share for the body of a request: `Shares.room`."""
         return self.shares.room(tenant, partial(self._measure, tenant))
 
+    async def size_of(self, opened: OpenedRoot, path: str) -> int:
+        """The bytes of a file; 0 if there is none."""
+        file = await self.files.look(opened.root, path)
+        return file.size if file else 0
+
     async def _measure(self, tenant: str) -> int:
         return await self.files.measure(f"/{tenant}/") + await self.uploads.measure(tenant)
 
@@ -53,8 +60,8 @@ class Workspace:
         if grants.unlimited and not (asked or default):
             raise InvalidRequestError("Say which workspace it is: root=/company/workspace/")
         opened = open_root(grants, asked, default)
-        if writing and opened.read_only:
-            raise AccessError("This workspace is open to you for reading only. Ask its operator for a key that may write.")
+        if writing:
+            require_write(opened)
         await self.shares.count_operation(opened.tenant)
         return opened
 

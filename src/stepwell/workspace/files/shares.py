@@ -5,7 +5,7 @@ further queries.
 
 ```
 bytes held (files, and parts of uploads)  +  bytes on their way, reserved as they come  <=  the tenant's share
-  by a listing, kept for a while             stored: they are held now; failed: given back
+  by a listing, kept for a while             stored: they are held now; failed: given back; without what they replace
 ```
 A listing is asked for again after a while, and before anything is refused; what this server stores meanwhile is added. What other servers
 store is found with the next listing, which comes sooner where there are several; what they are receiving at this very moment is not seen,
@@ -63,12 +63,18 @@ class Room:
         self._tenant = tenant
         self._measure = measure
         self.held = 0
-        self.replaces = 0
-        """Bytes that are deleted when these are stored."""
+        self.replaced: tuple[str, Measure] | None = None
+        """What is deleted when these bytes are stored, by a name of its own, and how many bytes it has."""
+        self._replaces = 0
+
+    async def look(self) -> None:
+        """Look at what is replaced: before bytes come, and again before they are stored, since it may be another by then."""
+        if self.replaced and self._shares.may_replace(self, self.replaced[0]):
+            self._replaces = await self.replaced[1]()
 
     async def require(self, size: int) -> None:
         """Require room for `size` bytes in total; 507 if they do not fit."""
-        more = max(0, size - self.replaces) - self.held
+        more = max(0, size - self._replaces) - self.held
         if more > 0:
             await self._shares.reserve(self._tenant, more, self._measure)
             self.held += more
@@ -79,7 +85,10 @@ class Room:
 
     def keep(self, size: int) -> None:
         """Note that `size` bytes are stored now and replace the old ones."""
-        self._shares.note_change(self._tenant, size - self.replaces)
+        if size < self._replaces:
+            self._shares.note_deletion(self._tenant)
+        else:
+            self._shares.note_more(self._tenant, size - self._replaces)
 
 
 class Shares:
@@ -102,6 +111,7 @@ class Shares:
         self._measured_for_s = _MEASURED_FOR_S if counts is None else _MEASURED_FOR_ALL_S
         self._bytes: OrderedDict[str, _Used] = OrderedDict()
         self._reserved: Counter[str] = Counter()
+        self._replacing: dict[str, Room] = {}
         self._measuring: dict[str, asyncio.Lock] = {}
         self._stored_meanwhile: dict[str, int] = {}
 
@@ -137,34 +147,40 @@ class Shares:
             yield room
         finally:
             self._reserve(tenant, -room.held)
+            if room.replaced and self._replacing.get(room.replaced[0]) is room:
+                del self._replacing[room.replaced[0]]
+
+    def may_replace(self, room: Room, name: str) -> bool:
+        """Whether a request may use the room of what it replaces. Of several at the same time only the first may: their bodies are
+        on disk together until they are stored."""
+        return self._max_bytes is not None and self._replacing.setdefault(name, room) is room
 
     async def reserve(self, tenant: str, more: int, measure: Measure) -> None:
         """507 if `more` bytes do not fit into the tenant's share together with everything its users are sending now."""
-        if self._max_bytes is None:
-            return
-        for lasts_s in (
-            self._measured_for_s,
-            _MEASURED_AGAIN_AFTER_S,
-        ):  # measure again before rejecting: something may have been deleted
-            used = await self._measured(tenant, measure, lasts_s)
-            if used.amount + self._reserved[tenant] + more <= self._max_bytes:
-                self._reserve(tenant, more)
-                return
-        raise HTTPException(
-            507, f"This workspace may keep {self._max_bytes:,} bytes, and this does not fit. Delete what is not needed."
-        )
+        if self._max_bytes is not None and not await self._fits(tenant, more, measure, self._max_bytes):
+            raise HTTPException(
+                507, f"This workspace may keep {self._max_bytes:,} bytes, and this does not fit. Delete what is not needed."
+            )
+        self._reserve(tenant, more)  # nothing else runs since the check
 
-    def note_change(self, tenant: str, more: int) -> None:
-        """Note that `more` bytes were stored or, if negative, deleted."""
+    async def _fits(self, tenant: str, more: int, measure: Measure, most: int) -> bool:
+        for lasts_s in (self._measured_for_s, _MEASURED_AGAIN_AFTER_S):  # again before rejecting: something may have gone
+            used = await self._measured(tenant, measure, lasts_s)
+            if used.amount + self._reserved[tenant] + more <= most:
+                return True
+        return False
+
+    def note_more(self, tenant: str, more: int) -> None:
+        """Note that `more` bytes were stored."""
         if used := self._bytes.get(tenant):
             used.amount += more
         if tenant in self._stored_meanwhile:
             self._stored_meanwhile[tenant] += more
 
     def note_deletion(self, tenant: str) -> None:
-        """Something went, however large it was: what the tenant holds is measured anew when it is needed."""
+        """Something went, however large it was: what the tenant holds is measured anew before anything is rejected."""
         if used := self._bytes.get(tenant):
-            used.since = float("-inf")
+            used.since = min(used.since, self._now() - _MEASURED_AGAIN_AFTER_S)
 
     async def _measured(self, tenant: str, measure: Measure, lasts_s: float) -> _Used:
         """The tenant's stored bytes, measured at most `lasts_s` ago. Concurrent callers share one measurement."""
@@ -177,7 +193,7 @@ class Shares:
                     amount = await measure()
                 finally:
                     meanwhile = self._stored_meanwhile.pop(tenant)
-                known = _Used(since, amount + max(0, meanwhile))
+                known = _Used(since, amount + meanwhile)
             self._bytes[tenant] = known
             if len(self._bytes) > _MOST_TENANTS:
                 forgotten, _ = self._bytes.popitem(last=False)

@@ -20,6 +20,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,13 +95,13 @@ class Uploads:
         if upload.result is not None:
             raise InvalidRequestError("This upload is completed. Begin another one.")
         target = self._folder / upload.upload_id / f"{number:05}"
-        room.replaces = await asyncio.to_thread(_size_of, target)
+        room.replaced = str(target), partial(asyncio.to_thread, _size_of, target)
         async with self.receive(request, room, MAX_PART_BYTES) as received:
             size = received.stat().st_size
             others = await asyncio.to_thread(self._size_without, upload, target.name)
             if others + size > self.max_file_bytes:
                 raise _too_large(self.max_file_bytes)
-            room.replaces = await asyncio.to_thread(_size_of, target)  # the same part may be sent twice at the same time
+            await room.look()  # the same part may be sent twice at the same time
             await asyncio.to_thread(os.replace, received, target)
             room.keep(size)
         return size
@@ -126,11 +127,14 @@ class Uploads:
         announced = request.headers.get("content-length", "0")
         if not announced.isdigit() or int(announced[:20]) > most_bytes:
             raise _too_large(most_bytes)
+        await room.look()
         await room.require(int(announced))
         await asyncio.to_thread(make_private_folder, self._folder)
         received = self._folder / f"receiving-{secrets.token_hex(16)}"
         try:
-            await _spool(request, received, most_bytes, room)
+            size = await _spool(request, received, most_bytes, room)
+            await room.look()
+            await room.require(size)
             yield received
         finally:
             received.unlink(missing_ok=True)
@@ -210,8 +214,8 @@ class Uploads:
             part.unlink(missing_ok=True)
 
 
-async def _spool(request: Request, target: Path, most_bytes: int, room: Room) -> None:
-    """Write a body as it arrives. One that is longer than announced is cut off."""
+async def _spool(request: Request, target: Path, most_bytes: int, room: Room) -> int:
+    """Write a body as it arrives; returns its size. One that is longer than announced is cut off."""
     size, waiting = 0, bytearray()
     pieces = aiter(request.stream())
     with open_private(target) as file:
@@ -230,7 +234,7 @@ async def _spool(request: Request, target: Path, most_bytes: int, room: Room) ->
                 await asyncio.to_thread(file.write, bytes(waiting))
                 waiting.clear()
             if piece is None:
-                return
+                return size
 
 
 def _size_of(file: Path) -> int:

@@ -12,6 +12,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated
 from urllib.parse import quote
 
@@ -20,7 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from stepwell.backends.objects.grants import OpenedRoot
+from stepwell.backends.objects.root import OpenedRoot
 from stepwell.backends.whole_files import Base, FileFacts, check_folder, check_path
 from stepwell.errors import InvalidRequestError, NotFoundError, VersionConflictError
 from stepwell.server.login.principal import Principal
@@ -133,9 +134,11 @@ async def put_file(
     workspace = workspace_of(services)
     opened = await workspace.open(principal, root, writing=True)
     checked, base = check_path(path), _base_of(if_match, if_none_match)
-    async with workspace.room(opened.tenant) as room, workspace.uploads.receive(request, room) as received:
-        stored = await workspace.files.put(opened.root, checked, received, base)
-        room.keep(stored.size)
+    async with workspace.room(opened.tenant) as room:
+        room.replaced = opened.root + checked[1:], partial(workspace.size_of, opened, checked)
+        async with workspace.uploads.receive(request, room) as received:
+            stored = await workspace.files.put(opened.root, checked, received, base)
+            room.keep(stored.size)
     return json_response(file_wire(stored), headers={"ETag": etag_of(stored)})
 
 

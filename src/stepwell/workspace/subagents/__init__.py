@@ -7,19 +7,18 @@ that settings are read first; the subagent itself is compiled when `task` first 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, cast
 
 from langchain_core.tools import BaseTool
 
-from stepwell.backends.objects import get_gcs_root_path
+from stepwell.backends.objects.root import current_root
 from stepwell.backends.protocol import BackendProtocol
 from stepwell.errors import SubAgentSpecError
 from stepwell.middleware.change_previews import on_seen_base
 from stepwell.middleware.subagents.specs import SubAgent
 from stepwell.tools.files.tools import build_file_tools
-from stepwell.workspace.grants import GrantTable
 from stepwell.workspace.places import Place
 
 SUBAGENTS: tuple[str, ...] = (
@@ -33,7 +32,6 @@ class Workspace:
     """What a subagent's factory may use."""
 
     place: Place
-    grants: GrantTable = field(default_factory=GrantTable)
 
     def file_tools(self, *names: str) -> list[BaseTool]:
         """File tools by name, on the files of the calling request; approved changes apply to the version the user saw."""
@@ -41,8 +39,7 @@ class Workspace:
 
     def files(self, runtime: Any) -> BackendProtocol:
         """The files of a tool's request, with its caller's access."""
-        root = get_gcs_root_path()
-        return self.grants.limit(self.place.at(root), root, runtime.config)
+        return self.place.at(current_root())
 
 
 Factory = Callable[[Workspace], SubAgent]

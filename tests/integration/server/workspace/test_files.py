@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.contract.suites.maintenance import MovableClock
 from tests.integration.server.workspace.conftest import Space, bucket_of, open_space, say
+from tests.support.waiting import wait_until
 
 from stepwell.backends.protocol import BackendProtocol
 from stepwell.backends.whole_files import Base, FileFacts, WholeFiles
@@ -353,6 +354,34 @@ async def test_a_deleted_file_makes_room_at_once(shared: Space):
     assert (await shared.ask("tom", "PUT", f"{FILES}/b", content=b"x" * 200)).status_code == 507
     assert (await shared.ask("tom", "DELETE", f"{FILES}/a")).status_code == 204
     assert (await shared.ask("tom", "PUT", f"{FILES}/b", content=b"x" * 200)).status_code == 200
+
+
+async def test_a_file_is_replaced_if_the_result_fits(shared: Space):
+    for size, status in ((1000, 200), (1100, 200), (1501, 507), (400, 200)):
+        assert (await shared.ask("tom", "PUT", f"{FILES}/a", content=b"x" * size)).status_code == status
+    assert (await shared.ask("tom", "PUT", f"{FILES}/a", content=unannounced(1500))).status_code == 200
+    assert (await shared.ask("tim", "PUT", f"{FILES}/b", content=b"x")).status_code == 507
+    assert await held_by(shared, "t1") == 1500
+
+
+async def test_many_bodies_for_one_file_cannot_pass_the_share_together(shared: Space, tmp_path: Path):
+    assert (await shared.ask("tom", "PUT", f"{FILES}/a", content=b"x" * 1400)).status_code == 200
+    go_on = asyncio.Event()
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield b"y" * 1300
+        await go_on.wait()
+        yield b"y" * 100
+
+    first = asyncio.create_task(shared.ask("tom", "PUT", f"{FILES}/a", content=slowly()))
+    await asyncio.to_thread(wait_until, lambda: any((tmp_path / "uploads").glob("receiving-*")), "the first body is on its way")
+    second = await shared.ask("tim", "PUT", f"{FILES}/a", content=b"z" * 1400)
+    deleted = await shared.ask("tim", "DELETE", f"{FILES}/a")
+    other = await shared.ask("tim", "PUT", f"{FILES}/b", content=b"z" * 1400)
+    go_on.set()
+    statuses = [each.status_code for each in (second, deleted, other, await first)]
+    assert statuses == [507, 204, 200, 507], "what the first one was to replace is gone, and its room is used"
+    assert await held_by(shared, "t1") == 1400
 
 
 async def test_a_full_share_tells_no_member_what_the_others_hold(shared: Space):
