@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-import tomllib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.support.postgres import PostgresCluster
-from tests.support.products import installed
+from tests.support.products import installed, write_distribution
 
 from stepwell.cli import main
 from stepwell.cli.compose import graphs_to_serve, open_server
@@ -40,13 +39,7 @@ def notes(tmp_path: Path) -> Iterator[None]:
     for name, text in {**files, "src/stepwell_notes/__init__.py": ""}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
-    about = tmp_path / "src" / "stepwell_notes-0.1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: stepwell-notes\nVersion: 0.1.0\n")
-    described = tomllib.loads(files["pyproject.toml"])["project"]["entry-points"]["stepwell.products"]
-    lines = ["[stepwell.products]", *(f"{name} = {place}" for name, place in described.items())]
-    (about / "entry_points.txt").write_text("\n".join(lines))
-    with installed(tmp_path / "src"):
+    with installed(write_distribution(tmp_path / "src" / "stepwell_notes", files["pyproject.toml"])):
         yield
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
@@ -49,6 +50,17 @@ def write_product(
     (described / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1\n")
     (described / "entry_points.txt").write_text(f"[stepwell.products]\n{name} = {package}:PRODUCT\n")
     return root
+
+
+def write_distribution(package: Path, pyproject: str) -> Path:
+    """Describe a package as pip would after installing it, from its pyproject.toml. Returns the folder for the path."""
+    project = tomllib.loads(pyproject)["project"]
+    described = package.parent / f"{package.name}-{project['version']}.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    lines = [f"{name} = {place}" for name, place in project["entry-points"]["stepwell.products"].items()]
+    (described / "entry_points.txt").write_text("\n".join(["[stepwell.products]", *lines]))
+    return package.parent
 
 
 def module_of(folder: Path) -> Path:

@@ -10,6 +10,8 @@ from stepwell_allowance import tables
 
 
 class DailyAllowance(Gate):
+    takes = True  # asked after gates that only look, so that what they refuse does not count
+
     def __init__(self, database):
         self._database = database
 
