@@ -29,4 +29,8 @@ class EvidenceGate(Gate):
         self._persistence = persistence
 
     def attend(self, run: Run, lease: Lease, said_until_stopped: SaidUntilStopped) -> Attendance:
-        return _WithEvidence(SqlVault(self._persistence.database, run.thread_id, lease, self._persistence.clock))
+        return _WithEvidence(self.open_vault(run.thread_id, lease))
+
+    def open_vault(self, thread_id: str, lease: Lease) -> SqlVault:
+        """The evidence of a thread, for the run that holds the lease."""
+        return SqlVault(self._persistence.database, thread_id, lease, self._persistence.clock)

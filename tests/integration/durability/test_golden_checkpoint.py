@@ -20,6 +20,7 @@ from stepwell.database.moving.sqlite_side import SqliteSource
 from stepwell.database.sqlite.database import Database
 from stepwell.payments.ledger.database import DatabaseLedger
 from stepwell.payments.wallet.wallet import Wallet
+from stepwell.research.database_vault import SqlVault
 from stepwell.testing import MemoryMint
 
 RELEASES = sorted(HERE.glob("*.db"))
@@ -122,8 +123,8 @@ def test_the_file_itself_is_sound(path: Path) -> None:
 
 
 async def test_evidence_is_read(golden: Golden) -> None:
-    (entry,) = await golden.persistence.vault(THREADS["plain"]).entries()
-    assert await golden.persistence.vault(THREADS["plain"]).get(entry.data["sha256"]) == b"A stepwell holds water."
+    (entry,) = await SqlVault(golden.persistence.database, THREADS["plain"]).entries()
+    assert await SqlVault(golden.persistence.database, THREADS["plain"]).get(entry.data["sha256"]) == b"A stepwell holds water."
 
 
 async def test_money_is_there_and_pays(golden: Golden) -> None:

@@ -102,9 +102,17 @@ class DyingPersistence(EmbeddedPersistence):
         saver.death = self.death
         return saver
 
-    def vault(self, thread_id: str, lease: Lease | None = None) -> Any:
-        vault = DyingVault(self.database, thread_id, lease, self._clock)
-        vault.death = self.death
+
+class DyingGate(EvidenceGate):
+    """Gives the graph a vault that dies."""
+
+    def __init__(self, persistence: DyingPersistence) -> None:
+        super().__init__(persistence)
+        self._death = persistence.death
+
+    def open_vault(self, thread_id: str, lease: Lease) -> SqlVault:
+        vault = DyingVault(self._persistence.database, thread_id, lease, self._persistence.clock)
+        vault.death = self._death
         return vault
 
 
@@ -163,7 +171,7 @@ async def research(folder: Path, port: int, die_before: int, requests: int) -> d
             clock=clock,
             new_id=lambda: str(uuid.uuid4()),
             options=EngineOptions(drain_s=0.0),
-            gates=[EvidenceGate(persistence)],
+            gates=[DyingGate(persistence)],
         )
         async with engine:
             values = await asyncio.wait_for(follow(engine, persistence), 60)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -57,6 +57,7 @@ async def serve(
     workspace: Workspace | None = None,
     persistence: Persistence | None = None,
     signer: Signer | None = None,
+    before_driving: Callable[[], None] = lambda: None,
     **more: Any,
 ) -> AsyncIterator[Server]:
     settings = replace(settings or ServerSettings(), drain_s=1)
@@ -66,7 +67,7 @@ async def serve(
     persistence = persistence or EmbeddedPersistence(folder / "server.db", clock=clock)
     products = [charging_with(charging), signing_with(signer), working_in(workspace)]
     parts = Parts(persistence, registry, settings, clock, lambda: str(uuid.uuid4()), loading, products=products, **more)
-    async with open_services(parts) as services:
+    async with open_services(parts, before_driving) as services:
         app = create_app(services, settings)
         async with listening(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
             client = get_client(url=url, api_key=None)

@@ -11,9 +11,9 @@ from langchain.agents.middleware.types import AgentMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 
 from stepwell.errors import ConfigurationError
+from stepwell.products import installed_products
 from stepwell.testing import ScriptedModel, call, calls, say
 from stepwell.tutor.agent import build, make_graph, tutor_stack
-from stepwell.tutor.product import PRODUCT
 from stepwell.tutor.state import DeeptutorState
 
 from .seminars import Tutor, results_of, tutor_with
@@ -26,8 +26,9 @@ MODEL_VARIABLES = ("STEPWELL_MODEL", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OLL
 def test_the_three_graphs_are_published():
     """T1"""
     published = json.loads((ROOT / "langgraph.json").read_text())["graphs"]
+    places = {name: place for product in installed_products() for name, place in product.graphs.items()}
     for name in ("deeptutor", "seminar_agent", "simple_agent"):
-        module, _, factory = PRODUCT.graphs[name].partition(":")
+        module, _, factory = places[name].partition(":")
         assert published[name] == f"./src/{module.replace('.', '/')}.py:{factory}"
 
 
