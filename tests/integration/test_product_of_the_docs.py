@@ -17,7 +17,7 @@ from tests.support.products import installed, write_distribution
 from stepwell.cli import main
 from stepwell.cli.compose import graphs_to_serve, open_server
 from stepwell.clock import SystemClock
-from stepwell.database.access import AccessRecords
+from stepwell.database.keys_and_sessions import AccessRecords
 from stepwell.database.moving.move import known_tables
 from stepwell.server.login.api_keys import make_key
 from stepwell.server.policy import routes_without_policy

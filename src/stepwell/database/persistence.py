@@ -16,11 +16,11 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from stepwell.clock import Clock, SystemClock
-from stepwell.database.access import AccessRecords
 from stepwell.database.checkpoints.saver import SqlSaver
 from stepwell.database.database import SqlDatabase
 from stepwell.database.effect_journal import SqlEffects, stands_behind
 from stepwell.database.events.log import EventLog
+from stepwell.database.keys_and_sessions import AccessRecords
 from stepwell.database.queue.run_queue import RunQueue
 from stepwell.database.records import interrupts
 from stepwell.database.records.repository import Repository

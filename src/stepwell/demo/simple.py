@@ -19,7 +19,7 @@ from stepwell.middleware import SummarizationMiddleware
 from stepwell.middleware.robust_calls import RobustCallsMiddleware
 from stepwell.middleware.stubborn import StubbornModelMiddleware
 from stepwell.models import capabilities_of, resolve_model
-from stepwell.payments.charging import charge_for
+from stepwell.payments.paid_graphs import charge_for
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 

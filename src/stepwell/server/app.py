@@ -18,7 +18,7 @@ from fastapi.routing import iter_route_contexts
 from starlette.middleware import Middleware
 
 from stepwell.clock import Clock
-from stepwell.database.access import AccessRecords
+from stepwell.database.keys_and_sessions import AccessRecords
 from stepwell.database.shared_counts import ProcessCounts, SharedCounts
 from stepwell.errors import ConfigurationError
 from stepwell.products import installed_products, load_part

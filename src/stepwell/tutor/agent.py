@@ -36,7 +36,7 @@ from stepwell.middleware.subagents.task import SubAgentMiddleware
 from stepwell.middleware.summarization import SummarizationMiddleware
 from stepwell.middleware.todos import PlanningMiddleware
 from stepwell.models import capabilities_of, model_from_environment, resolve_model
-from stepwell.payments.charging import charge_for
+from stepwell.payments.paid_graphs import charge_for
 from stepwell.settings import Settings
 from stepwell.tutor.keeping import SeminarCommands, SeminarLoading, SeminarRereading, SeminarSaving
 from stepwell.tutor.rules import PROJECT_MOUNT, ProjectIsRead, SeminarRules

@@ -13,7 +13,7 @@ import pytest
 from fastapi import Depends, FastAPI, Request
 from starlette.responses import StreamingResponse
 
-from stepwell.database.access import AccessRecords
+from stepwell.database.keys_and_sessions import AccessRecords
 from stepwell.database.sqlite.database import Database
 from stepwell.server.app import install_sign_in
 from stepwell.server.limits.layers import limit_layers

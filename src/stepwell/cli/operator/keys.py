@@ -10,7 +10,7 @@ from typing import TextIO, TypeVar
 
 from stepwell.backends.objects.grants import make_grants
 from stepwell.clock import Clock, SystemClock
-from stepwell.database.access import AccessRecords, ApiKey
+from stepwell.database.keys_and_sessions import AccessRecords, ApiKey
 from stepwell.server.login.api_keys import make_key
 from stepwell.settings import Settings
 from stepwell.terminal.database_file import with_database

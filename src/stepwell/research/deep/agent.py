@@ -34,7 +34,7 @@ from stepwell.models import capabilities_of
 from stepwell.models.pricing import ASSUMED, FREE, Price, describe_assumed, price_of
 from stepwell.models.routing import TASK_KINDS, ModelRoutes
 from stepwell.models.usage import label_of
-from stepwell.payments.charging import charge_for
+from stepwell.payments.paid_graphs import charge_for
 from stepwell.research.audit.ledger import Evidence, read_evidence
 from stepwell.research.audit.vault import EvidenceVault
 from stepwell.research.deep.checking import check_report, is_kept, keep_report

@@ -1,4 +1,4 @@
-"""API keys: `sw_<key id>_<secret>`. Created, recognised and checked here; stored as a hash (`database/access`).
+"""API keys: `sw_<key id>_<secret>`. Created, recognised and checked here; stored as a hash (`database/keys_and_sessions`).
 
 The secret has 256 random bits, so a plain SHA-256 of it is as good as a slow hash: there is no dictionary to try.
 A comparison takes the same time whatever is wrong, and an unknown key id costs a comparison as well.
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from stepwell.backends.objects.grants import NO_ROOTS, Grants
 from stepwell.clock import Clock
-from stepwell.database.access import AccessRecords, ApiKey
+from stepwell.database.keys_and_sessions import AccessRecords, ApiKey
 from stepwell.database.types import SYSTEM
 from stepwell.errors import InvalidRequestError, NotSignedInError
 from stepwell.server.login.throttle import INVALID_CREDENTIAL, BadCredentialError

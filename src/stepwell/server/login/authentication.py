@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import HTTPConnection
 
-from stepwell.database.access import AccessRecords
+from stepwell.database.keys_and_sessions import AccessRecords
 from stepwell.errors import AccessError, LimitReachedError, NotSignedInError, SignInUnavailableError, StorageUnavailableError
 from stepwell.server.addresses import read_address
 from stepwell.server.limits.origins import SAFE_METHODS, from_own_page

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from stepwell.clock import Clock
-from stepwell.database.access import SIGN_IN_LASTS, AccessRecords, SignIn
+from stepwell.database.keys_and_sessions import SIGN_IN_LASTS, AccessRecords, SignIn
 from stepwell.errors import NotSignedInError, SignInUnavailableError
 from stepwell.server.login.api_keys import RandomBytes, hash_of, random_token, urlsafe_text
 from stepwell.server.login.identity_provider import IdentityProvider

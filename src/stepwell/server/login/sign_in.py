@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from stepwell.clock import Clock
-from stepwell.database.access import SIGN_IN_LASTS, AccessRecords, SignInSession
+from stepwell.database.keys_and_sessions import SIGN_IN_LASTS, AccessRecords, SignInSession
 from stepwell.errors import AccessError, LimitReachedError, NotSignedInError
 from stepwell.server.login.api_keys import RandomBytes, hash_of, random_token
 from stepwell.server.login.authentication import SESSION_COOKIE, Authenticator, client_address_of

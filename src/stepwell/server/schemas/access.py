@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from stepwell.backends.objects.grants import MAX_GRANTED
-from stepwell.database.access import ApiKey
+from stepwell.database.keys_and_sessions import ApiKey
 from stepwell.server.login.principal import Via
 from stepwell.server.schemas.fields import Body, Name, Whole
 

@@ -20,7 +20,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from fastapi import Depends, FastAPI
 
-from stepwell.database.access import AccessRecords
+from stepwell.database.keys_and_sessions import AccessRecords
 from stepwell.database.sqlite.database import Database
 from stepwell.server.app import install_sign_in
 from stepwell.server.limits.layers import limit_layers

@@ -18,7 +18,7 @@ from langgraph_sdk.client import LangGraphClient
 from tests.integration.server.conftest import Server, serve
 
 from stepwell.clock import SystemClock
-from stepwell.database.access import AccessRecords
+from stepwell.database.keys_and_sessions import AccessRecords
 from stepwell.database.sqlite.database import Database
 from stepwell.errors import ConfigurationError
 from stepwell.server import sse

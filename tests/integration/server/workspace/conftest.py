@@ -22,7 +22,7 @@ from tests.integration.server.conftest import Server, serve
 from stepwell.backends.objects import Patience, open_bucket
 from stepwell.backends.objects.grants import make_grants
 from stepwell.clock import Clock, SystemClock
-from stepwell.database.access import AccessRecords
+from stepwell.database.keys_and_sessions import AccessRecords
 from stepwell.database.sqlite.database import Database
 from stepwell.server.login.api_keys import make_key
 from stepwell.server.settings import ServerSettings
