@@ -1,4 +1,4 @@
-"""Checks `interrupt_on`: a misspelt tool name would let that tool run without approval, and no one could give a misspelt decision."""
+"""Checks `interrupt_on`, because a tool whose name is misspelt would run without approval, and a misspelt decision could never be given."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Checks the arguments of `create_deep_agent`, so that a mistake is reported where it was made and not deep inside a run.
 
-It builds nothing and imports no SDK. Tool names, subagents' descriptions and approvals are checked by their own modules.
+This module builds nothing and imports no SDK. Tool names, subagents' descriptions and approvals are checked by their own modules.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _EARLY_FORM = ("tools", "instructions", "model", "subagents", "state_schema", "config_schema", "checkpointer")
-"""The order of arguments before the model came first."""
+"""The order of the arguments in earlier versions, where the model was not yet the first."""
 
 
 def accept_early_form(create: Callable[P, R]) -> Callable[P, R]:
@@ -67,7 +67,7 @@ def check_arguments(tools: object, middleware: object, backend: object, prompt: 
 
 
 def check_subagent_models(specs: Iterable[SubAgentSpec]) -> None:
-    """Reject a subagent whose model name is invalid. It is built later, when the error would only be a failed call that the model sees."""
+    """Reject a subagent whose model name is invalid. If it were noticed later, when the subagent is built, only the model would see it."""
     named: list[tuple[str, Any]] = [(spec["name"], spec["model"]) for spec in specs if isinstance(spec.get("model"), str)]  # type: ignore[typeddict-item]  # absent in compiled ones
     settings = Settings.load() if named else Settings()
     for name, model in named:

@@ -80,7 +80,7 @@ def compile_agent(
 
 
 def _check_inputs(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
-    """Reject a string, for which LangGraph would blame a node, and a message, whose fields it would mistake for state fields."""
+    """Reject a string as input (LangGraph's error would blame a node) and a message (LangGraph would take its fields for state fields)."""
     for writer in graph.nodes[START].writers:
         if isinstance(writer, ChannelWrite):
             writer.writes = [_checked(entry) if isinstance(entry, ChannelWriteTupleEntry) else entry for entry in writer.writes]
@@ -135,7 +135,7 @@ def mount_files(stack: Sequence[Middleware]) -> list[Middleware]:
 
 
 def check_tool_names(stack: Iterable[Middleware], tools: Iterable[Tool]) -> None:
-    """Reject two tools with the same name: LangChain would silently use the later one."""
+    """Reject two tools with the same name, because LangChain would silently use the later one."""
     stack = list(stack)
     ways_out = {middleware.name: getattr(middleware, "if_names_conflict", "") for middleware in stack}
     owners: dict[str, str] = {}

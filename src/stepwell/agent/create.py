@@ -1,4 +1,4 @@
-"""`create_deep_agent`: a model, tools and a few choices in, a LangGraph graph out.
+"""`create_deep_agent` turns a model, tools and a few choices into a LangGraph graph.
 
 ```
 resolve the model -> resolve the backend -> default_stack() -> compile_agent(stack)
@@ -70,13 +70,13 @@ def create_deep_agent(
         tools: Functions, LangChain tools or provider tools (dicts), in addition to the built-in ones.
         system_prompt: What this agent is for; our own guidance follows it.
         middleware: More capabilities. An instance of the same kind as a default replaces that default.
-        subagents: Subagents that `task` can call, in addition to `general-purpose`. One of that name replaces it.
+        subagents: Subagents that `task` can call, in addition to `general-purpose`. A subagent with that name replaces the built-in one.
         response_format: A schema for a structured final answer.
-        context_schema: The type of the run's context; it reaches subagents.
+        context_schema: The type of the run's context, which is passed on to subagents.
         checkpointer: Stores threads between runs; needed for approvals.
         store: Stores data across threads.
         backend: Where files live: a backend, or a function from a tool's runtime to one. Agent state by default.
-        interrupt_on: Tools that need a person's approval; it applies inside subagents too, unless they have their own.
+        interrupt_on: Tools that need a person's approval. It also applies inside subagents that have no `interrupt_on` of their own.
         debug: Print each step.
         name: The agent's name in streams and traces.
         cache: LangGraph's node cache.
@@ -158,13 +158,13 @@ class _Recipe:
         )
 
     def _middleware_of(self, spec: SubAgent) -> tuple[Middleware, ...]:
-        """The subagent's own middleware, and the main agent's that must apply everywhere (budgets, say) unless the subagent has its own."""
+        """The main agent's middleware that applies everywhere (a budget, say) unless the subagent replaces it; then the subagent's own."""
         own = tuple(spec.get("middleware", ()))
         everywhere = [entry for entry in self.middleware if getattr(entry, "reaches_subagents", False)]
         return (*(entry for entry in everywhere if not any(type(entry) is type(other) for other in own)), *own)
 
     def build_subagent(self, spec: SubAgent) -> CompiledStateGraph[Any, Any, Any, Any]:
-        """The subagent's choices override this agent's. It gets no checkpointer: nested graphs use their parent's."""
+        """Build a subagent, whose choices override this agent's. It gets no checkpointer, because nested graphs use their parent's."""
         settings = spec.get("model_settings")
         model = spec.get("model", self.model)
         changed = replace(
@@ -196,7 +196,7 @@ def _with_general_purpose(specs: list[SubAgentSpec], prompt: SystemMessage, reci
 def _backend(
     given: BackendProtocol | BackendFactory | None, middleware: Sequence[Middleware]
 ) -> BackendProtocol | BackendFactory:
-    """Where files live. A caller's own file middleware decides for subagents too: otherwise they would write to a different place."""
+    """Where files live. A caller's own file middleware decides this for subagents too, which would otherwise write to a different place."""
     chosen = [given, *(entry.backend for entry in middleware if isinstance(entry, FilesystemMiddleware))]
     return next((backend for backend in chosen if backend is not None), StateBackend())
 

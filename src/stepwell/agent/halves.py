@@ -6,7 +6,7 @@ agent with `invoke` writes only the sync half, but a server is async and would f
 | a middleware has | in sync code | in async code |
 |---|---|---|
 | both halves, or neither | as it is | as it is |
-| the sync half | as it is | in its own thread; what it wraps runs on the event loop |
+| the sync half | as it is | the half runs in its own thread, and the call that it wraps on the event loop |
 | the async half | `MiddlewareError`, which says so | as it is |
 
 The missing half is added to the caller's own object, so its counters and other state stay where the caller looks for them.
@@ -69,8 +69,8 @@ def _run_beside_loop(
 
 
 class _Beside:
-    """One call of a sync half while an event loop waits for it. It gets its own thread: the half may wait as long as a subagent works, and
-    halves that wait for one another could use up a thread pool."""
+    """One call of a sync half while an event loop waits for it. The call gets its own thread, because the half may wait as long as a
+    subagent works, and halves that wait for one another could use up a thread pool."""
 
     def __init__(self, threads: SideThreads, half: Callable[[Any, Any], Any], handler: Callable[[Any], Awaitable[Any]]) -> None:
         self._threads = threads
@@ -87,7 +87,7 @@ class _Beside:
         def work() -> None:
             try:
                 result, error = self._half(request, self._handle), None
-            except BaseException as raised:  # the caller decides what to do with it; it may be a pause of the graph
+            except BaseException as raised:  # the caller decides what to do with the error, which may be a pause of the graph
                 result, error = None, raised
             self._loop.call_soon_threadsafe(_settle, outcome, result, error)
 
@@ -106,7 +106,7 @@ class _Beside:
 
         future = asyncio.run_coroutine_threadsafe(ask(), self._loop)
         self._inner.append(future)
-        if self._is_cancelled:  # cancelled while this thread was starting it
+        if self._is_cancelled:  # cancelled while this thread was starting the inner call
             future.cancel()
         return future.result()
 

@@ -1,4 +1,4 @@
-"""The order of capabilities around the model. No other module knows it."""
+"""The order of capabilities around the model. No other module knows this order."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _KINDS: tuple[tuple[type[Any], ...], ...] = (
     (PatchToolCallsMiddleware,),
     (HumanInTheLoopMiddleware,),
 )
-"""Classes of which a stack has only one: a caller's instance replaces the default."""
+"""Classes of which a stack has only one instance, so a caller's instance replaces the default."""
 
 
 def default_stack(
@@ -49,12 +49,12 @@ def default_stack(
         PlanningMiddleware(),  # first, so that the plan comes before everything the agent does
         _brought(ClarifyWithHumanMiddleware, middleware),  # questions come before the work that depends on the answers
         FilesystemMiddleware(backend=backend),  # before anything that may store something in a file
-        _brought(ClientToolsMiddleware, middleware),  # after the files, where it mounts the user's own
+        _brought(ClientToolsMiddleware, middleware),  # after the files, among which it mounts the user's own files
         subagents,  # None inside a subagent
-        StubbornModelMiddleware(),  # before the summary, which would cost a model call even where this one stops the run
+        StubbornModelMiddleware(),  # before the summary, which would cost a model call even if this middleware then stops the run
         SummarizationMiddleware(model),  # after everything that adds to the conversation, before what depends on its final form
         prompt_caching(model),  # marks the end of the unchanging part; does nothing for models without a cache
-        _effects(tools, middleware),  # outside of patching, so that a tool's failure is journaled as the result it became
+        _effects(tools, middleware),  # outside of patching, so that a tool's failure is journaled as the result made of it
         PatchToolCallsMiddleware(),  # sees the messages as the model will, and is closest to the tools
     ]
     approvals = (
@@ -64,12 +64,12 @@ def default_stack(
 
 
 def _brought(kind: type[Middleware], middleware: Sequence[Middleware]) -> Middleware | None:
-    """A caller's middleware that has a fixed place among the defaults."""
+    """The caller's middleware of this kind, which has a fixed place among the defaults; None if the caller brought none."""
     return next((entry for entry in middleware if isinstance(entry, kind)), None)
 
 
 def _effects(tools: Sequence[ToolLike], middleware: Sequence[Middleware]) -> EffectsMiddleware | None:
-    """`None` if no tool declares `once`."""
+    """The journal of effects; None if no tool declares `once`."""
     brought = [tool for entry in middleware for tool in getattr(entry, "tools", ())]
     return EffectsMiddleware() if declares_once([*tools, *brought]) else None
 

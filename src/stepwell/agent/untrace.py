@@ -42,13 +42,13 @@ def _clean_attribute(node: ToolNode, name: str) -> int:
 
 
 def _clean(function: Callable[..., Any], seen: set[int]) -> int:
-    """Search the closures of one of LangChain's builder functions, and of the functions in them, and unwrap our hooks."""
+    """Unwrap our hooks in the closures of one of LangChain's functions, and in the closures of the functions found there."""
     seen.add(id(function))
     found = 0
     for cell in getattr(function, "__closure__", None) or ():
         try:
             content = cell.cell_contents
-        except ValueError:  # a name that was never set
+        except ValueError:  # the cell of a name that was never set
             continue
         if hook := _hook_of_ours(content):
             cell.cell_contents = hook

@@ -1,7 +1,7 @@
 """What an answer to an interrupt must look like: one rule per kind of question, in one table (`shapes`).
 
-`approvals`, `clarification`, `client_tools` and `payment` are the kinds that the library asks; `asking` asks until the answer
-fits.
+`approvals`, `clarification`, `client_tools` and `payment` are the kinds of question that the library asks. `asking` asks a question
+until an answer fits.
 """
 
 from stepwell.answers.approvals import approvals_fault, approvals_schema

@@ -45,7 +45,7 @@ def approvals_fault(question: Json, answer: Any) -> str | None:
 
 
 def approvals_schema(question: Json) -> dict[str, Any]:
-    """The same as JSON schema, for clients that build a form from it."""
+    """The rule of `approvals_fault` as JSON schema, for clients that build a form from it."""
     count = len(question[ACTION_REQUESTS])
     decision = {
         "type": "object",

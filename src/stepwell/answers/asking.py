@@ -1,9 +1,9 @@
-"""Asks a question until there is an answer that fits. `ask` checks an answer before LangGraph stores it, and rejects an invalid one;
-`ask_again` takes any answer, and if it cannot be read asks anew, with what was wrong.
+"""Asks a question until there is an answer that fits. `ask` checks an answer before LangGraph stores it, and rejects an invalid one.
+`ask_again` takes any answer; if it cannot read the answer, it asks again and says what was wrong.
 
-LangGraph stores any answer to an `interrupt()`; if the node fails on it, it fails again whenever the thread is resumed. Here the
-interrupt carries the shape of its answer: LangGraph checks an answer first, lets calls that were answered at the same time finish, and
-leaves the interrupt open under the same id, in subagents too.
+LangGraph stores any answer to an `interrupt()`; if the node fails on that answer, it fails again whenever the thread is resumed. Our
+interrupts carry the shape of their answer, so LangGraph checks an answer first. If it is invalid, LangGraph lets the calls that were
+answered at the same time finish, and leaves the interrupt open under the same id, in subagents too.
 
 **Whose question it is.** A user's graph may ask anything, even in the same words as ours. So our questions are marked: their schema,
 which travels with the interrupt through checkpoints, streams and our tables, names their kind under `ANSWER_KIND`. The question that
@@ -32,7 +32,7 @@ FindFault = Callable[[Json, Any], str | None]
 ACTION_REQUESTS = "action_requests"
 """The kind of LangChain's approvals: they have no `type`, so we recognise them by this field."""
 ANSWER_KIND = "x-stepwell-answer"
-"""The keyword with which a schema says that the question is ours, and of which kind. Validators ignore it."""
+"""The keyword with which a schema says that the question is ours, and what kind it is. Validators ignore this keyword."""
 
 # LangGraph's keys in a node's config: the answers of this run by id, and the place where an answer without an id waits.
 _ANSWERS_BY_ID, _SCRATCHPAD = "__pregel_resume_map", "__pregel_scratchpad"
@@ -61,8 +61,8 @@ def ask(question: Json, find_fault: FindFault, schema: Json) -> Any:
 
 
 def ask_again(question: Json, read: Callable[[Any], Answer], describe: Callable[[ValueError], str], schema: Json) -> Answer:
-    """The answer as `read` returns it. For a `ValueError` of `read`, the question is asked anew, and its `problem` is what `describe`
-    says about it."""
+    """The answer as `read` returns it. If `read` raises a `ValueError`, the question is asked again, and its `problem` is what `describe`
+    says about the error."""
     asked = question
     while True:
         answer = interrupt(asked, response_schema=mark_schema(asked, schema))
@@ -73,7 +73,7 @@ def ask_again(question: Json, read: Callable[[Any], Answer], describe: Callable[
 
 
 def mark_schema(question: Json, schema: Json) -> dict[str, Any]:
-    """The schema of one of our questions."""
+    """The schema of one of our questions, with the mark that says it is ours."""
     return {**schema, ANSWER_KIND: kind_of(question)}
 
 
@@ -86,14 +86,15 @@ def kind_of(question: Any) -> str:
 
 
 def is_ours(question: Any, schema: Any) -> bool:
-    """Whether one of our own graphs or capabilities asks."""
+    """Whether the question comes from one of our own graphs or capabilities."""
     kind = kind_of(question)
     return bool(kind) and isinstance(schema, Mapping) and schema.get(ANSWER_KIND) == kind
 
 
 def _drop_leftover_answer() -> None:
     """LangGraph stores an answer without an id with the checkpoint, even if it was rejected, and gives it to the next question of that
-    checkpoint: a subagent's first approval would also answer its second. If this run's answers have ids, it can only be a leftover."""
+    checkpoint, so a subagent's first approval would also answer its second. If this run's answers have ids, a stored answer without
+    one can only be a leftover."""
     inside = get_config()["configurable"]
     if inside.get(_ANSWERS_BY_ID) and _SCRATCHPAD in inside:
         inside[_SCRATCHPAD].get_null_resume(True)
@@ -102,7 +103,7 @@ def _drop_leftover_answer() -> None:
 def _refusal(error: ValidationError) -> AnswerShapeError:
     fault = str(error.errors(include_url=False, include_input=False)[0]["ctx"]["error"])
     refused = AnswerShapeError(f"{fault} The interrupt is still open.")
-    # This mark tells LangGraph that the answer failed, not the node: it continues what runs in parallel.
+    # This mark tells LangGraph that the answer failed and not the node, so LangGraph continues what runs in parallel.
     vars(refused).update(vars(error))
     return refused
 

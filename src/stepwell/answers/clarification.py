@@ -5,8 +5,8 @@
 | `ask_user` | `question` | `{"response": text}` |
 | `ask_choices` | `question`, `options[{id, label}]`, `allow_multiple`, `allow_freeform` | `{"selected": [ids], "freeform": text}` |
 
-An answer must say something: an empty text, or nothing selected and nothing written, is rejected. Each asking function is one interrupt;
-nothing with an effect may come before it.
+An answer must say something: an empty text, or nothing selected and nothing written, is rejected. Each asking function is one interrupt,
+so a node must do nothing with an effect before it calls one.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def ask_choices(
 
 
 def is_clarification(question: Any) -> bool:
-    """Whether a question has the complete form of one of these; any graph may use the `type`."""
+    """Whether a question has the complete form of a clarification. The `type` alone says little, because any graph may use it."""
     return (
         isinstance(question, Mapping)
         and question.get("type") == CLARIFICATION_REQUEST
@@ -85,7 +85,7 @@ def clarification_fault(question: Json, answer: Any) -> str | None:
 
 
 def clarification_schema(question: Json) -> dict[str, Any]:
-    """The same as JSON schema, for clients that build a form from it."""
+    """The rule of `clarification_fault` as JSON schema, for clients that build a form from it."""
     options = _option_ids(question)
     text = {"type": "string", "minLength": 1, "maxLength": MAX_ANSWER_CHARS}
     if not options:

@@ -28,7 +28,7 @@ from stepwell.validation import describe_first_fault
 
 CLIENT_TOOL_EXECUTION: Final = "client_tool_execution"
 MAX_RESULT_CHARS = 1_000_000
-"""Limit for one answer, all its texts together."""
+"""Limit for all the texts of one answer together."""
 MAX_READ_CHARS = 262_144
 """Limit for one read; a longer file is read in parts."""
 MAX_ROWS = 10_000
@@ -44,7 +44,7 @@ Hash = Annotated[str, Field(max_length=128)]
 
 
 class _Content(BaseModel):
-    """Strict, so that a number in a string is not accepted as a number. Unknown fields are ignored, for later versions."""
+    """Strict, so that a number in a string is not accepted as a number. Unknown fields are ignored, because later versions may add some."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
@@ -142,7 +142,7 @@ def _parse(operation: str, result: Json) -> Any:
 
 
 def is_device_request(question: Any) -> bool:
-    """Whether a question has the complete form of a device request; any graph may use the `type`."""
+    """Whether a question has the complete form of a device request. The `type` alone says little, because any graph may use it."""
     if not isinstance(question, Mapping) or question.get("type") != CLIENT_TOOL_EXECUTION:
         return False
     calls = question.get("tool_calls")
@@ -181,7 +181,7 @@ def client_tools_fault(question: Json, answer: Any) -> str | None:
 
 
 def client_tools_schema(question: Json) -> dict[str, Any]:
-    """The same as JSON schema."""
+    """The rule of `client_tools_fault` as JSON schema."""
     calls = _calls(question)
     results = {"type": "array", "minItems": len(calls), "maxItems": len(calls)}
     forms = [_form(call_id, operation) for call_id, operation in calls.items()]
@@ -261,7 +261,7 @@ def _result_fault(operation: str, result: Json) -> str | None:
 
 
 def _is_within(value: Any, room: int) -> bool:
-    """Whether the texts of a JSON value fit. Stops as soon as they do not."""
+    """Whether the texts of a JSON value fit into `room` characters. Stops counting as soon as they do not."""
     waiting = [value]
     while waiting:
         each = waiting.pop()

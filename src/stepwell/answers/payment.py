@@ -17,7 +17,7 @@ _SCHEMA: Json = {
 
 
 def ask_payment(question: Json) -> str | None:
-    """Pause until someone pays. Returns the session that pays; None if the payer cancels. Nothing with an effect may come before it."""
+    """Pause until someone pays. Returns the session that pays; None if the payer cancels. Do nothing with an effect before this call."""
     answer = ask({"type": PAYMENT_EXHAUSTED, **question}, payment_fault, _SCHEMA)
     return None if answer.get("cancel") is True else str(answer["funding_id"])
 

@@ -69,7 +69,7 @@ class AnswerShapes:
 
 
 def _schema_fault(schema: Json, answer: Any) -> str | None:
-    # An extra of the server. Without it only LangGraph checks a typed question, when its task reads the answer.
+    # `jsonschema` is an extra of the server. Without it, only LangGraph checks the answer, when the task that asked reads it.
     try:
         from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # its stubs are a package apart
         from referencing import Registry

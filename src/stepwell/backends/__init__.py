@@ -1,7 +1,7 @@
 """Where an agent's files live: six verbs over a tree of text files (`protocol`), and the backends that implement them.
 
 `state`, `store`, `filesystem` (with `disk`) and `browser` (with `device`) are such backends; `composite` (with `mounts`) combines several
-into one tree. A backend implements its verbs once, and `sync_async` or `steps` adds the other form. They share `paths`, `patterns`,
+into one tree. A backend implements its verbs once, and `sync_async` or `steps` adds the other form. Backends share `paths`, `patterns`,
 `text`, `tree` and `messages`.
 """
 

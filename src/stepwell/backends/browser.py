@@ -1,4 +1,4 @@
-"""The user's own files, in the browser: a backend in which every verb is one question to the device (`device`), and nothing before it.
+"""The user's own files, in the browser: a backend in which every verb asks the device one question (`device`) and does nothing before that.
 
 The server has no copy of a file. A verb returns what the device sent, checked and limited in size; the device compares a change with its
 file, and asks for approval if that is required. So this backend is `remote`: searches from above a mount do not enter it, and
@@ -13,7 +13,7 @@ nothing is written there automatically.
 | `write`, `write_files` | `write_file(title, content, file_type, path, overwrite, base_hash)` |
 | `edit` | `patch_file(file_id, search, replace, description, replace_all, base_hash)` |
 
-`expected_version` and `version` are the SHA-256 of the text, in hexadecimal: a browser can compute that, and sends it as `hash`.
+`expected_version` and `version` are the SHA-256 of the text, in hexadecimal, because a browser can compute that; it sends it as `hash`.
 """
 
 from __future__ import annotations
@@ -93,9 +93,9 @@ class BrowserBackend(SyncBackend):
     """The files of a project on the user's device. Mount it: `CompositeBackend(StateBackend(), {"/project/": BrowserBackend()})`.
 
     Args:
-        project_id: Which project's files; by default the agent's state or the run's configuration says so (`current_project_id`).
+        project_id: The project whose files these are; by default `current_project_id` of the agent's state or the run's configuration.
         deadline_s: How long the device may take before clients report that it is late.
-        requires_approval: Whether the user is asked before a file changes, unless `write_approval` in state or configuration says.
+        requires_approval: Whether the user is asked before a file changes; `write_approval` in state or configuration overrides this.
         can_search: Whether the device offers semantic search.
     """
 
@@ -264,7 +264,7 @@ Content = TypeVar("Content", FileRows, FileText, LineMatches, SearchHits, Writte
 
 
 class _Known:
-    """The rows of an answer with a valid path below the folder that was asked about."""
+    """Those rows of an answer whose path is valid and below the folder that was asked about."""
 
     def __init__(self, rows: Iterable[Row], folder: str, passes: Any = None) -> None:
         self.rows: list[tuple[str, Any]] = []
@@ -362,7 +362,7 @@ def _grep_glob(folder: str, glob: str | None) -> str | None:
     if folder == paths.ROOT:
         return glob
     if glob is None:
-        # We do not know here whether it is a file or a folder.
+        # We do not know here whether `folder` is a file or a folder.
         return f"{{{_below(folder, '')},{_below(folder, '**')}}}"
     return _below(folder, glob.lstrip("/") if "/" in glob else f"**/{glob}")
 

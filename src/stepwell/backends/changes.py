@@ -7,11 +7,11 @@ An update maps paths to one of:
 | `FileData`, or plain text | the new content; callers seed files this way |
 | `None` | the file is deleted |
 | `{"change": "put", "content", "base", "at"}` | the new content, if the file is still at version `base` (None: did not exist) |
-| `{"change": "edit", "edits", "base", "at"}` | exact replacements; only they are stored, so a small edit of a large file stays small |
+| `{"change": "edit", "edits", "base", "at"}` | exact replacements; only these are stored, so a small edit of a large file stays small |
 
-If the file is not at the change's `base`, the change is still applied if it fits (an edit whose text is there). Otherwise it is stored
-beside the file as `<path>.conflict-<n>`: nothing is lost, and `conflicts` finds it for the report. Nothing here reads a clock or makes a
-random choice, so replaying a thread gives the same files.
+If the file is not at the change's `base`, the change is still applied if it fits (an edit fits if its old text is there). Otherwise its
+text is stored beside the file as `<path>.conflict-<n>`, so nothing is lost, and `conflicts` finds it for the report. Nothing here reads a
+clock or makes a random choice, so replaying a thread gives the same files.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def text_of(file: Mapping[str, Any]) -> str:
 
 
 def conflicts(files: Mapping[str, StoredFile]) -> dict[str, str]:
-    """Versions that lost a race: where each is stored, and for which path."""
+    """The versions that lost a race: the path where each is stored -> the path it was meant for."""
     return {path: file["conflict_of"] for path, file in files.items() if "conflict_of" in file}
 
 
@@ -119,7 +119,7 @@ def _seed_file(path: str, value: Mapping[str, Any]) -> StoredFile:
     if not isinstance(content, str) and not (isinstance(content, list) and all(isinstance(line, str) for line in content)):
         raise BackendError(f"The file {paths.show(path)} has no text. Give it as text, or as {{'content': [lines]}}.")
     file: StoredFile = {
-        "content": text.split_lines(text.join_lines(content)),  # a given line that contains a newline becomes two
+        "content": text.split_lines(text.join_lines(content)),  # a given line that contains a newline becomes two lines
         "created_at": value.get("created_at") or "",
         "modified_at": value.get("modified_at") or "",
     }
@@ -143,7 +143,7 @@ def _apply_edit(files: Files, path: str, change: EditChange) -> None:
     for step in change["edits"]:
         outcome = text.replace_exact(path, body, step["old"], step["new"], step["all"])
         if isinstance(outcome, ErrorText):
-            # No step is applied, so we keep the new text of all of them.
+            # None of the edits is applied, so we keep the new texts of all of them.
             brought = "\n".join(each["new"] for each in change["edits"])
             _keep_aside(files, path, text.split_lines(brought), change["at"])
             return

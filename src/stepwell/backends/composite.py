@@ -4,14 +4,14 @@ A mounted backend sees paths from its own root, and its answers are translated i
 quoted in its errors (`PathError.below`). Rules:
 
 - A mount, and every folder on the way to one, is a folder: it can be listed, and nothing can be written in its place. A mount hides
-  what a backend further up has below it.
-- `ls`, `glob` and `grep` from above a mount look into it too, unless its backend is `remote`: then a note says so. If one part
-  fails, the rest is still shown, with the failure as a note.
-- Files in state must not collide if two state backends are mounted. If a backend has a method `mounted_at(prefix)`, it returns the
-  backend to use at that mount; for `StateBackend` that is one that stores its files under their full paths, so `files_update` passes
+  what a backend further up has at the same path or below.
+- `ls`, `glob` and `grep` from above a mount look into the mount too, unless its backend is `remote`; then a note says that it was left
+  out. If one part fails, the rest is still shown, with the failure as a note.
+- Files in state must not collide if two state backends are mounted. If a backend has a method `mounted_at(prefix)`, that method returns
+  the backend to use at the mount. For `StateBackend`, this is one that stores its files under their full paths, so `files_update` passes
   through unchanged.
 
-Verbs are steps, so sync code calls a child's sync verbs, and async code its async ones. `mounts` decides which child answers.
+Verbs are written as steps, so sync code calls a child's sync verbs, and async code its async ones. `mounts` decides which child answers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Result = TypeVar("Result", WriteResult, EditResult)
 
 @dataclass(frozen=True, slots=True)
 class VerbCall:
-    """One verb of one child, by its sync name."""
+    """A call of one verb of one child; the verb is given by its sync name."""
 
     mount: Mount
     verb: str
@@ -67,8 +67,8 @@ def can_search(backend: Any) -> bool:
 class CompositeBackend(SteppedBackend):
     """Routes each path to the backend mounted there, or to the default.
 
-    `CompositeBackend(StateBackend(), {"/memories/": StoreBackend()})`. Children may be factories; each call passes them `runtime`, or
-    the running graph's.
+    Example: `CompositeBackend(StateBackend(), {"/memories/": StoreBackend()})`. Children may be factories; each call passes them
+    `runtime`, or the running graph's runtime.
     """
 
     def __init__(self, default: Child, routes: Mapping[str, Child] | None = None, *, runtime: Any = None) -> None:
@@ -172,7 +172,7 @@ class CompositeBackend(SteppedBackend):
         return Matches(parts.sorted()[:MAX_MATCHES], note=parts.note(matches_note() if len(parts.rows) > MAX_MATCHES else None))
 
     def search_steps(self, query: str, path: str, top_k: int) -> Steps[VerbCall, list[SearchMatch] | str]:
-        """Semantic search, in the one place below `path` (or around it) that offers it."""
+        """Semantic search in the one mount below `path` (or around it) that offers it."""
         folder = paths.resolve(path)
         if isinstance(folder, ErrorText):
             return folder
@@ -279,7 +279,7 @@ def _note(answer: object) -> str | None:
 
 
 def _failure(answer: object, owner: Mount, folder: str) -> str | None:
-    """The owner's failure, as seen from above other mounts. It is not a failure if the owner itself lacks the folder."""
+    """The owner's failure in a folder that has other mounts below it. It is not a failure if the owner itself lacks the folder."""
     error = _error(answer)
     return None if error == messages.no_folder(owner.inner(folder)) else _retell(error, owner)
 

@@ -1,14 +1,15 @@
-"""Asks the user's device to work on the files of a project: one interrupt, however many calls it contains.
+"""Asks the user's device to work on the files of a project, with one interrupt for any number of calls.
 
 ```
 calls ─▶ interrupt {type: client_tool_execution, message, tool_calls, project_id, deadline_s, requires_approval} ─▶ the page does them
 results <── {tool_results: [...]}, checked against one schema per operation before LangGraph stores them (`answers.client_tools`)
 ```
-Nothing happens before the interrupt, so a step that runs again asks nothing twice: LangGraph gives it the answer it already has. We have
-no time-out for the device. `deadline_s` tells clients when to report that it is late; the question stays open.
+Nothing happens before the interrupt, so a step that runs again asks nothing twice, because LangGraph gives it the answer it already has.
+We have no time-out for the device. `deadline_s` tells clients when to report that the device is late; the question stays open.
 
-The project, and whether its writes need approval, come from the `Device` itself, the agent's state, or the run's configuration, in this
-order. The device handles the approval: only it has the file that a change is compared with.
+The project comes from the `Device` itself, the agent's state, or the run's configuration, in this order. Whether its writes need approval
+comes from the state, the configuration, or the `Device`, in this order. The device handles the approval, because only the device has the
+file that a change is compared with.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ DEADLINE_S = 120.0
 CHANGING: Final = frozenset({"write_file", "patch_file"})
 MAX_REASON_CHARS = 1_000
 ABOUT: Final = ("path", "file_id", "title", "query", "pattern")
-"""Arguments that say what a call is about; the first one present is used."""
+"""Arguments that say what a call is about; the first of them that a call has is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class DeviceCall:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """Which project's device to ask, and how. `bind` returns one that knows the running step."""
+    """Which project's device to ask, and how. `bind` returns a `Device` that knows the running step."""
 
     project_id: str | None = None
     deadline_s: float = DEADLINE_S
@@ -136,7 +137,7 @@ def say_failure(error: DeviceError, call: DeviceCall, path: str) -> ErrorText:
 
 
 def _say_what_waits(calls: Sequence[DeviceCall], project_id: Any) -> str:
-    """For people who look at a thread that waits for a device."""
+    """A sentence for people who look at a thread that waits for a device."""
     whose = f"the project '{project_id}'" if project_id else "the user's files"
     about = [
         " ".join([call.name, *(str(call.args[name])[:200] for name in ABOUT if call.args.get(name))][:2]) for call in calls
@@ -147,7 +148,7 @@ def _say_what_waits(calls: Sequence[DeviceCall], project_id: Any) -> str:
 def _configured() -> Mapping[str, Any]:
     try:
         configured = get_config().get("configurable")
-    except RuntimeError:  # outside of a graph, where asking fails with its own message
+    except RuntimeError:  # outside of a graph, where the interrupt will fail with its own message
         return {}
     return configured or {}
 

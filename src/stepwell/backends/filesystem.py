@@ -1,7 +1,7 @@
 """Files on disk, below one folder and never outside it.
 
-`FilesystemBackend` defines what each verb means; `disk` does the work: `spots` (what a path means), `open` (how a folder is reached),
-`folder` (what can be done in it), `write` (atomic changes, locks), `walk` and `search` (grep, glob).
+`FilesystemBackend` defines what each verb means; the modules of `disk` do the work: `spots` (what a path means), `open` (how a folder is
+reached), `folder` (what can be done in it), `write` (atomic changes, locks), `walk` and `search` (grep, glob).
 
 Rules to keep: every path goes through `disk.spots`, every open through `Tree.enter`, and every `OSError` through `explain`, which
 never repeats what the system said about a path.
@@ -40,9 +40,9 @@ from stepwell.backends.tree import folder_row
 from stepwell.clock import Clock, SystemClock
 
 MAX_EDIT_ATTEMPTS = 5
-"""How often an edit starts again if a program without a lock changes the file meanwhile."""
+"""How often an edit is tried if a program that does not use our lock keeps changing the file meanwhile."""
 
-# A link found while opening, a socket or a device without a driver, a file system mounted read-only.
+# The errors for a link found while opening, a socket or a device without a driver, and a file system mounted read-only.
 _REFUSALS = (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.ENODEV, errno.EROFS)
 
 
@@ -51,7 +51,7 @@ class FilesystemBackend(SyncBackend):
 
     With `virtual_mode`, the default, paths start at that root, so that a model sees nothing of the host; without it they are the host's
     own paths, and only those below `root_dir` are allowed. `max_file_size_mb` is deepagents' name for `max_file_bytes`. `fsync` makes each
-    write survive a power cut. `containment` selects the method by hand; "auto" uses the strongest available.
+    write survive a power cut. `containment` selects how paths are kept below the root; "auto" uses the strongest method available.
     """
 
     blocking: ClassVar[bool] = True
@@ -192,7 +192,7 @@ class FilesystemBackend(SyncBackend):
         return EditResult(error=messages.conflict(spot.shown))
 
     def _file_at(self, spot: Spot) -> os.stat_result | None:
-        """The file at a spot, or None if it is a folder; raises `OSError` if it is neither."""
+        """The status of the file at a spot; None if a folder is there. Raises `OSError` if neither is."""
         if not spot.segments:
             return None
         with self._tree.enter(spot.folder) as folder:

@@ -1,7 +1,8 @@
 """A device that is not a browser: carries out the seven operations on any backend, such as a folder on this machine.
 
-For terminals and tests. It answers the questions of `device`, with the same results, errors and limits as a page: a change is compared
-with the current file, shown as a diff, and made only if it is approved. If one change of a question fails or is rejected, none is made.
+It is meant for terminals and tests. It answers the questions of `device`, with the same results, errors and limits as a page: a change is
+compared with the current file, shown as a diff, and made only if it is approved. If one change of a question fails or is rejected, none
+is made.
 """
 
 from __future__ import annotations
@@ -29,20 +30,20 @@ class DeviceChange:
     path: str
     new: str
     old: str | None
-    """`None` if the file does not exist yet."""
+    """The current text; `None` if the file does not exist yet."""
     description: str = ""
     occurrences: int = 1
 
     @property
     def diff(self) -> str:
-        """As a unified diff."""
+        """The change as a unified diff."""
         before = [] if self.old is None else self.old.splitlines(keepends=True)
         lines = difflib.unified_diff(before, self.new.splitlines(keepends=True), self.path, self.path)
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
 Approve = Callable[[Sequence[DeviceChange]], bool | str]
-"""Receives all changes of a question; returns whether they are allowed. A text means no, with the reason."""
+"""Receives all changes of a question; returns whether they are allowed. A text means that they are not, and is the reason."""
 
 
 class OperationError(Exception):
@@ -174,7 +175,7 @@ class FolderDevice:
         return {"matches": rows, "truncated": len(found) > MAX_MATCHES or bool(getattr(found, "note", None))}
 
     def _search(self, args: Mapping[str, Any]) -> dict[str, Any]:
-        """Searches by the words of the query, not by meaning: a folder has no embeddings."""
+        """Searches by the words of the query, not by meaning, because a folder has no embeddings."""
         words = set(args["query"].lower().split())
         hits: list[tuple[float, dict[str, Any]]] = []
         for row in self._files.glob_info("**/*", paths.ROOT):

@@ -72,7 +72,7 @@ class SharedLock:
 
 
 class LockTable:
-    """A fixed number of locks; a key always maps to the same one. Two keys may share one: that costs a wait, but is never wrong."""
+    """A fixed number of locks; a key always maps to the same lock. Two keys may share a lock, which costs a wait but is never wrong."""
 
     def __init__(self, size: int = 64) -> None:
         self._locks = [SharedLock() for _ in range(size)]

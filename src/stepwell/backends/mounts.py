@@ -1,6 +1,6 @@
-"""Which backend answers for which path: a table of mounts. It only decides; nothing here calls a verb.
+"""A table of mounts, which says which backend answers for which path. It only decides; nothing here calls a verb.
 
-A mount's path is resolved (`/memories`, no trailing slash); the default's is empty, so that both can be used as a prefix.
+A mount's path is resolved (`/memories`, no trailing slash). The path of the default is empty. So both can be used as a prefix.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class Mount:
     place: str
 
     def inner(self, path: str) -> str:
-        """A caller's path, as the backend sees it."""
+        """A path of the caller, as the backend sees it."""
         return path[len(self.path) :] or paths.ROOT
 
     def outer(self, path: str) -> str:
-        """A backend's path, as the caller sees it; a folder keeps its slash."""
+        """A path of the backend, as the caller sees it; a folder keeps its slash."""
         return self.path + path
 
     def may_hold(self, pattern: str, folder: str, *, anywhere: bool = False) -> bool:
-        """Whether a glob that starts in a folder above can match anything here. If in doubt, yes."""
+        """Whether a glob that starts in a folder above can match anything in this mount; true if in doubt."""
         wanted = [part for part in pattern.split("/") if part not in ("", ".")]
         if "{" in pattern or (anywhere and len(wanted) == 1):
             return True
@@ -93,7 +93,7 @@ class MountTable:
         return any(paths.is_within(mount.path, path) for mount in self.mounts)
 
     def hides(self, owner: Mount, row_path: str) -> bool:
-        """Whether a row of `owner` cannot be seen: another mount is at its path, or below what would be a file."""
+        """Whether a row of `owner` cannot be seen: another mount owns its path, or it is a file where the path to a mount has a folder."""
         path = row_path.rstrip("/")
         if self.owner(path).path != owner.path:
             return True

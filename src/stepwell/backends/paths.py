@@ -1,6 +1,6 @@
 """All rules about paths, in one place for all backends.
 
-A path is virtual: `/` is the backend's own root, never the host's. Pure functions: nothing here touches a disk, so every backend accepts
+A path is virtual: `/` is the backend's own root, never the host's. These are pure functions, which touch no disk, so every backend accepts
 the same strings. What is refused, and why:
 
 | refused | because |
@@ -32,7 +32,7 @@ _HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f"  # control characters of both blocks
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional marks
     "\u00ad\u200b\u2028\u2029\u2060-\u2064\ufeff\U000e0000-\U000e007f"  # invisible spaces, hyphens and tags, line separators
-    "\ufffe\uffff"  # not characters: XML, in which object stores list names, cannot contain them
+    "\ufffe\uffff"  # not characters; object stores list names in XML, which cannot contain them
     "\ud800-\udfff]"  # lone surrogates: no encoding can store them
 )
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -67,7 +67,7 @@ def resolve_file(raw: object) -> str | ErrorText:
 
 
 def resolve_pattern(raw: object) -> str | ErrorText:
-    """A glob pattern without its leading slashes, or an error; the same rules as for paths."""
+    """A glob pattern without its leading slashes, or an error; the rules are the same as for paths."""
     if not isinstance(raw, str):
         return ErrorText(f"Error: a glob pattern must be text, not {type(raw).__name__}. Pass a pattern such as '**/*.md'.")
     if not raw.strip("/. "):
@@ -128,7 +128,7 @@ class PathError(ErrorText):
         return self
 
     def below(self, mount: str) -> PathError:
-        """The same message with every path below `mount` (a resolved folder)."""
+        """The same message with every path rewritten to lie below `mount` (a resolved folder)."""
         return PathError(*(Place(mount + part.rstrip("/")) if isinstance(part, Place) else part for part in self.parts))
 
 
@@ -142,7 +142,7 @@ def _normal(raw: str) -> str:
 
 
 def _complaint(raw: str) -> ErrorText | None:
-    """The first thing wrong with the whole string, then with each segment."""
+    """The first thing that is wrong: with the whole string, otherwise with one of its segments; None if nothing is."""
     if _HIDDEN.search(raw):
         return ErrorText(f"Error: {show(raw)} holds a control or invisible character. Use visible characters only.")
     if "\\" in raw:

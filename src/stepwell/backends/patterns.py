@@ -1,6 +1,6 @@
 """Compiles patterns from a model so that no input can make them slow: RE2 matches in linear time.
 
-`re` must never see a pattern that a model or a user wrote: `(a+)+$` on 26 characters keeps it busy for seconds.
+`re` must never see a pattern that a model or a user wrote, because `(a+)+$` on 26 characters keeps it busy for seconds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CHOICE = re.compile(r"\{[^*\[\]{}/]*\}")
 
 
 class TextPattern:
-    """A grep pattern: `literal` if it has no special characters, otherwise `regex`."""
+    """A grep pattern. `literal` is its text if it has no special characters; otherwise `regex` is used."""
 
     __slots__ = ("_loose", "literal", "regex", "source")
 
@@ -33,11 +33,11 @@ class TextPattern:
         self.source = source
         self.literal = source if not _META.search(source) else None
         self.regex = regex
-        # On a whole text, ^ and $ must mean lines; a pattern with anchors for the whole text cannot be searched that way.
+        # In a whole text, ^ and $ must match at each line; a pattern with anchors for the whole text cannot be searched that way.
         self._loose = None if _WHOLE_TEXT.search(source) else _re2(f"(?m){source}")
 
     def may_occur_in(self, text: str) -> bool:
-        """False if no line of a text can match. One search of the whole text saves one per line."""
+        """False if no line of a text can match. One search of the whole text saves a search of each line."""
         if self.literal is not None:
             return self.literal in text
         return self._loose is None or self._loose.search(_encodable(text)) is not None
@@ -57,7 +57,7 @@ def _encodable(text: str) -> str:
 
 
 ByteFinder = Callable[[bytes, int], int]
-"""Takes data and a start position; returns where the next line that may match has its match, or -1."""
+"""Takes data and a start position; returns the position of the next possible match, or -1."""
 
 
 def byte_finder(wanted: TextPattern) -> ByteFinder:
@@ -65,7 +65,7 @@ def byte_finder(wanted: TextPattern) -> ByteFinder:
     if wanted.literal is not None:
         needle = wanted.literal.encode()
         return lambda data, start: data.find(needle, start)
-    if _WHOLE_TEXT.search(wanted.source):  # it has anchors for the whole text, which here is a line: check every line
+    if _WHOLE_TEXT.search(wanted.source):  # it has anchors for the whole text (here: a line), so every line must be checked
         return lambda data, start: start if start < len(data) else -1
     options = re2.Options()
     options.max_mem = MAX_MEMORY_BYTES
@@ -103,7 +103,7 @@ def compile_text(pattern: object) -> TextPattern | ErrorText:
 
 
 class Endings:
-    """The test for most globs. Code with thousands of paths uses `endings` directly, to save the calls."""
+    """The test for most globs: how a path ends. Code with thousands of paths uses `endings` directly, to save the calls."""
 
     __slots__ = ("endings",)
 
@@ -115,7 +115,7 @@ class Endings:
 
 
 def compile_glob(pattern: object, *, anywhere: bool = False) -> Callable[[str], bool] | ErrorText:
-    """A test for relative paths. `**` crosses folders, `*` and `?` do not, `{a,b}` and `[abc]` choose.
+    """A test for relative paths. `**` crosses folders, `*` and `?` do not, `{a,b}` and `[abc]` match one of several.
 
     With `anywhere`, a pattern without a slash is matched against the last segment, as in `grep --include`.
     """
@@ -192,7 +192,7 @@ def _suffixes(pattern: str, anywhere: bool) -> tuple[str, ...] | None:
 def _has_no_choices(pattern: str) -> bool:
     """Whether `re` is safe for our translation of a glob; that is ten times faster than calling RE2 for each path.
 
-    A slash ends every `*`, so with one star per segment there is no backtracking: the time stays linear.
+    A slash ends every `*`, so with one star per segment there is no backtracking, and the time stays linear.
     """
     pattern = _CHOICE.sub("", pattern, count=1)
     if "[" in pattern or "{" in pattern:

@@ -2,11 +2,11 @@
 
 Rules for every implementation, checked by `stepwell.testing`:
 
-- Paths are virtual and absolute, and only `paths` judges them, so every backend accepts the same ones.
+- Paths are virtual and absolute, and only the module `paths` checks them, so every backend accepts the same paths.
 - No verb raises for anything a model can type. Failures are results: `ErrorText`, `Listing.error`, `WriteResult.error`, `EditResult.error`.
 - No result ever shows a path of the host.
 - A backend with semantic search sets `can_search` and has a seventh verb, `search(query, path, top_k)`.
-- A write or an edit happens completely or not at all, and never silently undoes someone else's.
+- A write or an edit happens completely or not at all, and never silently undoes someone else's change.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class FileInfo(TypedDict):
 
 
 class GrepMatch(TypedDict):
-    """One matching line; lines count from 1, columns from 0 in characters."""
+    """One matching line. Lines are counted from 1; columns are counted in characters, from 0."""
 
     path: str
     line_number: int
@@ -61,7 +61,7 @@ class SearchMatch(TypedDict):
 
 
 class ErrorText(str):
-    """A failure as text that the model can act on. It is a string, but can be told apart from content."""
+    """A failure as text that the model can act on. It is a string, but its type distinguishes it from content."""
 
     __slots__ = ()
 

@@ -1,7 +1,7 @@
-"""Files in the agent's own state: they live as long as the thread and travel with its checkpoints.
+"""Files in the agent's own state, which live as long as the thread and travel with its checkpoints.
 
 Verbs cannot change the state from inside a step; they return `files_update`, and the calling tool returns that as a state update.
-`StateBackend()` finds the running graph's state itself; `StateBackend(runtime)` uses the given one.
+`StateBackend()` finds the running graph's state itself; `StateBackend(runtime)` uses the state of the given runtime.
 
 A subagent sees its parent's files through `inherited_files`, and its own state contains only its own changes.
 """
@@ -41,7 +41,7 @@ _INHERITED: ContextVar[Mapping[str, StoredFile] | None] = ContextVar("stepwell_i
 
 @contextmanager
 def inherited_files(files: Mapping[str, StoredFile]) -> Iterator[None]:
-    """Let the agents that run inside the body see these files below their own."""
+    """Let the agents that run inside the body see these files too; their own files take precedence."""
     token = _INHERITED.set(files)
     try:
         yield
@@ -50,7 +50,7 @@ def inherited_files(files: Mapping[str, StoredFile]) -> Iterator[None]:
 
 
 def visible_files(own: Mapping[str, StoredFile] | None) -> Mapping[str, StoredFile]:
-    """An agent's own files on top of those it inherited."""
+    """An agent's own files, and those inherited files that it has not replaced."""
     inherited = _INHERITED.get()
     if not inherited:
         return own or {}
@@ -76,7 +76,7 @@ class StateBackend(SyncBackend):
         self._prefix = prefix
 
     def bind(self, runtime: Any) -> StateBackend:
-        """For a tool that is called outside of a graph: use the files of the given runtime. A running graph's own take precedence."""
+        """For a tool that is called outside of a graph: use the given runtime's files. The files of a running graph take precedence."""
         if self._runtime is not None or not isinstance(getattr(runtime, "state", None), Mapping) or _is_in_a_run():
             return self
         return StateBackend(runtime, allowed_prefixes=self._allowed, clock=self._clock, prefix=self._prefix)
@@ -155,7 +155,7 @@ class StateBackend(SyncBackend):
         edited, count = outcome
         base = self._stored_version(path, current, changed)
         at = timestamp(self._clock)
-        if base is None:  # the file is inherited: store a whole copy in this agent's own state
+        if base is None:  # the file is inherited, so we store a whole copy in this agent's own state
             change: Mapping[str, Any] = changes.put(edited, base=None, at=at)
         else:
             change = changes.edit(old_string, new_string, replace_all, base=base, at=at)
@@ -163,7 +163,7 @@ class StateBackend(SyncBackend):
         return EditResult(path=path, files_update=update, occurrences=count, version=text.version_of(edited))
 
     def _stored_version(self, path: str, current: str | None, changed: bool) -> str | None:
-        """The version that the channel will have when this call's change arrives; None if the file is not in it."""
+        """The file's version in the channel when this call's change will be applied; None if the channel will not have the file."""
         if current is None or not (changed or self._prefix + path in (self._own_files() or {})):
             return None
         return text.version_of(current)
@@ -183,7 +183,7 @@ class StateBackend(SyncBackend):
         return current, changed
 
     def _with_earlier_writes(self, files: Mapping[str, StoredFile]) -> Mapping[str, StoredFile]:
-        """The files, plus those that earlier calls of this turn create; used only for their paths, to see what is a folder."""
+        """The files, and those that earlier calls of this turn create. Only their paths are used, to see which paths are folders."""
         start = self._prefix + "/"
         added = [path[len(self._prefix) :] for path in earlier_writes() if path.startswith(start)]
         blank: StoredFile = {"content": [], "created_at": "", "modified_at": ""}

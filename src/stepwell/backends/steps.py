@@ -1,11 +1,11 @@
-"""The third way to write a verb once: as steps. For backends whose work has both a sync and an async form, so that neither needs a thread.
+"""The third way to write a verb once: as steps. It is for backends that can work in sync and in async code, so that neither needs a thread.
 
 A verb is a generator. It yields what it needs done (a *request*: store operations, a call to another backend, a lock) and receives the
 answer; its return value is the verb's result. `perform` and `aperform` carry out a request, so sync code makes sync calls and async code
-awaits async ones. If a request fails, the error is thrown into the generator where it was yielded: `try`, `finally` and `with` work as
+awaits async ones. If a request fails, the error is thrown into the generator at the `yield`, so `try`, `finally` and `with` work as
 in plain code.
 
-Compare `sync_async`: there a backend has only one form, and calling the other costs a thread or a portal.
+With `sync_async`, in contrast, a backend has only one form, and calling the other form costs a thread or a portal.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class SteppedBackend(Transfers, ABC):
     """Base of backends that write their verbs as steps."""
 
     remote: bool = False
-    """Far away or owned by a person: searches from the root do not enter it, and nothing is written there automatically."""
+    """Whether files are far away or owned by a person. If so, searches from the root skip them, and nothing is written automatically."""
 
     @abstractmethod
     def perform(self, request: Any) -> Any:

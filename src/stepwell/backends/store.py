@@ -1,15 +1,15 @@
-"""Files in a LangGraph store: they outlive the thread, and every thread with the same namespace shares them.
+"""Files in a LangGraph store, which outlive the thread; every thread with the same namespace shares them.
 
 Each file is one item: its key is the path, its value a `FileData`. In a separate namespace there are small items that name the folders
-(`folders_of`): a store cannot tell cheaply whether anything is below a path, and a file must not take a folder's place.
+(`folders_of`), because a store cannot tell cheaply whether anything is below a path, and a file must not take a folder's place.
 
-Verbs are written as steps, because a store itself has both forms: async code calls `abatch` and sync code `batch`, without a thread in
-between. (`AsyncSqliteStore` and similar stores refuse sync calls on their own loop; `SqliteStore` has no async form, so its `batch`
-runs in a worker thread.)
+Verbs are written as steps, because a store itself has a sync and an async form: async code calls `abatch` and sync code `batch`, without
+a thread in between. (`AsyncSqliteStore` and similar stores refuse sync calls on their own loop; `SqliteStore` has no async form, so its
+`batch` runs in a worker thread.)
 
 **What is safe and what is not.** Within a process, changes below one top-level name wait for one another, so no concurrent edit is lost.
 A store has no compare-and-swap, so if two *processes* edit one file within the same few milliseconds, one of the edits can be lost;
-`expected_version` narrows that gap but cannot close it. If processes share files, use a backend that can.
+`expected_version` narrows that gap but cannot close it. If processes share files, use a backend that can prevent this.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _BUSY = "others keep changing what lies there"
 
 
 class _LockTables:
-    """One lock table per store, as long as the store lives."""
+    """One lock table per store, kept as long as the store lives."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -61,7 +61,7 @@ class _LockTables:
             return self._tables.setdefault(store, LockTable())
 
 
-# For the whole process: a new backend is made for each tool call, and those over one store must share the same locks.
+# For the whole process, because a new backend is made for each tool call, and all backends over one store must share the same locks.
 _LOCKS = _LockTables()
 
 
@@ -69,8 +69,8 @@ class StoreBackend(SteppedBackend):
     """Stores files in a LangGraph store.
 
     `StoreBackend()` uses the running graph's store, `StoreBackend(store)` a given one, `StoreBackend(runtime)` a runtime's.
-    `namespace` says whose files they are: a tuple of labels, or a function from the runtime to one. `index` is passed to the
-    store with each file: which fields it should embed, or False for none.
+    `namespace` says whose files they are: a tuple of labels, or a function that takes the runtime and returns one. `index` is passed to
+    the store with each file, and says which fields the store should embed (False for none).
     """
 
     def __init__(
@@ -255,7 +255,7 @@ class StoreBackend(SteppedBackend):
         }
 
     def _lock(self, path: str) -> SharedLock:
-        # By top-level name, so that a file and a folder of the same name cannot both be created.
+        # There is one lock per top-level name, so that a file and a folder of the same name cannot both be created.
         return _LOCKS.of(self._store()).at((self._labels(), path.split("/", 2)[1]))
 
     def _check_prefix(self, path: str | ErrorText) -> str | ErrorText:

@@ -84,7 +84,7 @@ def find_namespace(namespace: Namespace, runtime: Any) -> Labels:
 
 
 def _outside_a_run(namespace: Callable[[Any], Labels]) -> Labels:
-    """The labels from a function that does not use its runtime: outside of a run there is none."""
+    """The labels from a function that must not use its runtime, because there is none outside of a run."""
     try:
         return namespace(None)
     except (AttributeError, TypeError, KeyError) as error:
@@ -108,12 +108,12 @@ def find_store(runtime: Any) -> BaseStore:
 
 
 def folders_of(labels: Labels) -> Labels:
-    """The namespace whose keys name the folders of another. It is a sibling, because searching a namespace also finds those below it."""
+    """The namespace whose keys name the folders of `labels`. It is a sibling, since a search in a namespace also covers those below it."""
     return (*labels[:-1], f"{labels[-1]}~folders")
 
 
 def get(labels: Labels, path: str) -> Steps[Operations, Around]:
-    """Get a path's item, files above it, and whether it or its parents are named as folders, in one request."""
+    """Find out in one request: a path's item, whether a file is above it, and whether the path and its parents are named as folders."""
     above = list(parents(path))
     folders = folders_of(labels)
     answers: list[Item | None] = yield [
@@ -138,8 +138,8 @@ def get(labels: Labels, path: str) -> Steps[Operations, Around]:
 def scan(labels: Labels) -> Steps[Operations, dict[str, FileData]]:
     """Every file of a namespace.
 
-    One large page: stores sort by time of change, so a file that changes between two pages could be missed. If the page is full, we start
-    again with a larger one.
+    We request one large page, because stores sort by time of change, so a file that changes between two pages could be missed. If the page
+    is full, we start again with a larger one.
     """
     limit = FIRST_PAGE
     while True:
@@ -159,12 +159,12 @@ def _is_file(value: Mapping[str, Any]) -> bool:
 
 
 def put_file(labels: Labels, path: str, data: FileData, index: Literal[False] | list[str] | None) -> PutOp:
-    """Store a file."""
+    """The operation that stores a file."""
     return PutOp(labels, path, dict(data), index)
 
 
 def put_folder(labels: Labels) -> Callable[[str], PutOp]:
-    """Name a folder."""
+    """Makes the operation that names a folder."""
     folders = folders_of(labels)
     return lambda folder: PutOp(folders, folder, {"folder": True}, index=False)
 
@@ -204,7 +204,7 @@ def _with_retry(store: BaseStore, operations: Operations) -> list[Any]:
 
 
 def _with_ttl(store: BaseStore, operations: Operations) -> Operations:
-    """Apply the store's default TTL: `put` would do that, but `batch` does not."""
+    """Apply the store's default TTL, because `batch` does not do that, unlike `put`."""
     ttl = (store.ttl_config or {}).get("default_ttl")
     if ttl is None:
         return operations

@@ -1,6 +1,6 @@
 """Each backend implements each verb once, sync or async; this module adds the other form.
 
-| base class | the backend has | called from async code | called from sync code |
+| base class | the backend has | how async code runs them | how sync code runs them |
 |---|---|---|---|
 | `SyncBackend`, `blocking = False` | sync verbs that never wait | as they are | as they are |
 | `SyncBackend`, `blocking = True` | sync verbs that wait for a disk or a lock | in a worker thread | as they are |
@@ -33,7 +33,7 @@ class SyncBackend(Transfers, ABC):
 
     blocking: ClassVar[bool] = True
     remote: bool = False
-    """Far away or owned by a person: searches from the root do not enter it, and nothing is written there automatically."""
+    """Whether files are far away or owned by a person. If so, searches from the root skip them, and nothing is written automatically."""
 
     @abstractmethod
     def ls_info(self, path: str) -> list[FileInfo]: ...
@@ -174,7 +174,7 @@ class _Portal:
             return self._loop
 
 
-# One loop for the process: an async client (an HTTP pool, for example) is bound to the loop where it was first used.
+# One loop for the process, because an async client (an HTTP pool, for example) is bound to the loop where it was first used.
 _PORTAL = _Portal()
 
 

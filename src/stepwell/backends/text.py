@@ -17,7 +17,7 @@ LINE_NUMBER_WIDTH = 6
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines as stored in `FileData.content`. Only newlines split, so joining restores the text exactly."""
+    """Lines as stored in `FileData.content`. The text is split only at newlines, so joining restores it exactly."""
     return text.split("\n")
 
 
@@ -49,7 +49,7 @@ def content_complaint(path: str, content: object) -> ErrorText | None:
 
 
 def number_lines(path: str, lines: Sequence[str], offset: int, limit: int) -> str | ErrorText:
-    """Lines as `read` shows them: numbered from 1, long ones cut, and a final line that says what is left."""
+    """Lines as `read` shows them: numbered from 1, with long lines cut, and with a final line that says how much is left."""
     total = len(lines) - 1 if lines and lines[-1] == "" else len(lines)
     if total <= 0:
         return "(the file is empty)"
@@ -66,7 +66,7 @@ def window_complaint(offset: int, limit: int) -> ErrorText | None:
 
 
 def number_window(path: str, shown: Sequence[str], offset: int, limit: int, total: int | None) -> str | ErrorText:
-    """The same for lines that were already cut out. `total`: how many lines the file has, if known."""
+    """Like `number_lines`, for lines that were already taken from the file. `total` is the number of lines in the file, if known."""
     if total is None and shown and shown[-1] == "":
         shown = shown[:-1]
     if total == 0 or (total is None and offset == 0 and not shown):

@@ -1,7 +1,7 @@
-"""Whole files in and out of a backend, for programs around an agent: `upload_files` and `download_files`.
+"""Moves whole files into and out of a backend, for programs around an agent: `upload_files` and `download_files`.
 
-A model never calls these; it has the six verbs. An answer has one row per file, in order, so that one bad path does not affect the rest:
-`error` is one of four codes, `message` is a sentence. Backends store text, so uploads must be UTF-8.
+A model never calls these; it has the six verbs. An answer has one row per file, in order, so that one bad path does not affect the rest.
+In a row, `error` is one of four codes, and `message` is a sentence. Backends store text, so uploads must be UTF-8.
 
 Not to be confused with `whole_files`: these methods belong to one backend, hold each file in memory, and write with its `write`, so its
 rules apply. `WholeFiles` is for HTTP: bytes of any size, versions, and the files of all roots.
@@ -50,7 +50,7 @@ class Transfers:
         )
 
     def write(self, file_path: str, content: str, *, overwrite: bool = False) -> WriteResult:
-        raise NotImplementedError  # every backend has its own
+        raise NotImplementedError  # every backend has its own `write`
 
     def upload_files(self, files: Sequence[tuple[str, bytes]]) -> list[FileUploadResponse]:
         """Store files, overwriting existing ones."""

@@ -1,16 +1,16 @@
-"""A tree of text files as a mapping from path to `FileData`: the reading verbs of backends that have their files in memory.
+"""The reading verbs of backends that have their files in memory: a tree of text files is a mapping from path to `FileData`.
 
-Pure functions. They take paths that `paths.resolve` has accepted, and check patterns themselves. Storing, locking and checking prefixes
-is the backend's job.
+These are pure functions. They take paths that `paths.resolve` has accepted, and check patterns themselves. Storing, locking and checking
+prefixes is the backend's job.
 
-Same as in the backend on disk, and checked by the conformance suite:
+These rules also hold for the backend on disk, and the conformance suite checks them:
 
 - Folders exist because there are files below them. Their rows end with `/`, have size 0 and no time.
 - Rows are sorted by path. A file's size is that of its UTF-8 bytes.
-- `glob` sees only files, relative to its folder; `grep` may start at a single file.
+- `glob` sees only files, and matches their paths relative to its folder; `grep` may start at a single file.
 - A search that starts at a path that does not exist returns an error.
 
-Searching five thousand files must be about as fast as a bare loop: patterns are compiled once, and rows are built only for matches.
+Searching five thousand files must be about as fast as a bare loop, so patterns are compiled once, and rows are built only for matches.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def find(files: Files, pattern: object, path: str) -> Listing:
 
 
 def search(files: Files, pattern: object, path: str, glob: object = None) -> Matches | ErrorText:
-    """The matching lines in the files below a folder (or in one file) that match a glob."""
+    """The matching lines in those files below a folder (or in the one file) that match a glob."""
     wanted = compile_text(pattern)
     if isinstance(wanted, ErrorText):
         return wanted
@@ -105,7 +105,7 @@ def missing_file(files: Files, path: str) -> ErrorText:
 
 
 def placement_problem(files: Files, path: str) -> ErrorText | None:
-    """Why a file cannot be created at `path`: it is a folder, or something above it is a file."""
+    """Why a file cannot be created at `path`: `path` is a folder, or something above it is a file."""
     if (parent := file_above(files, path)) is not None:
         return messages.below_file(path, parent)
     if is_folder(files, path):
@@ -176,7 +176,7 @@ def _not_there(files: Files, path: str) -> ErrorText | None:
 
 
 def _candidates(files: Files, path: str, passes: Callable[[str], bool] | None) -> Collection[tuple[str, FileData]]:
-    """The files to search: one that was named directly, or those below a folder; the glob is matched against relative paths."""
+    """The files to search: the file at `path`, or those below the folder `path`. The glob is matched against relative paths."""
     if path in files:
         name = path.rpartition("/")[2]
         return [(path, files[path])] if passes is None or passes(name) else []

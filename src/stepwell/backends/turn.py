@@ -2,7 +2,7 @@
 
 LangGraph runs the calls of a turn in parallel, each on the state before the turn, so a call does not see what the calls before it wrote.
 The file tools therefore announce the earlier changes here, and `StateBackend` works as if they had already happened: several edits of
-one file in one turn are applied in call order, each to the result of the one before.
+one file in one turn are applied in call order, each to the result of the edit before.
 
 The order itself is kept elsewhere: in `tools.files.order` for calls that change files, in `tools.shell.call_order` for shell commands.
 """

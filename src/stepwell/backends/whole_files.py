@@ -1,4 +1,4 @@
-"""Files as other programs use them: bytes of any size, versions for conditional writes, and listings in pages. A protocol.
+"""A protocol for files as other programs use them: bytes of any size, versions for conditional writes, and listings in pages.
 
 `BackendProtocol` is for models: text, lines, sentences. This one is for the HTTP routes that upload and download files. Both see the same
 files. Nothing is held in memory as a whole: writes come from a file on disk, reads are returned piece by piece.
@@ -33,7 +33,7 @@ class FileFacts:
 
 @dataclass(frozen=True)
 class Base:
-    """What a change expects: a version, no file at all, or, with neither, anything."""
+    """What a change expects to find: a certain version, no file at all, or (if neither is set) anything."""
 
     version: str | None = None
     absent: bool = False
@@ -56,7 +56,7 @@ class WholeFiles(Protocol):
     async def look(self, root: str, path: str) -> FileFacts | None: ...
 
     def read(self, root: str, file: FileFacts, start: int, end: int) -> AsyncGenerator[bytes, None]:
-        """Bytes of exactly that version. Raises `VersionConflictError` if there is another version by now."""
+        """Bytes of exactly the version that `file` names. Raises `VersionConflictError` if there is another version by now."""
         ...
 
     async def put(self, root: str, path: str, source: Path, base: Base) -> FileFacts:
@@ -64,7 +64,7 @@ class WholeFiles(Protocol):
         ...
 
     async def delete(self, root: str, path: str, base: Base) -> bool:
-        """Returns whether the file existed."""
+        """Delete a file. Returns whether the file existed."""
         ...
 
     async def measure(self, root: str) -> int:
@@ -89,10 +89,10 @@ def _require(path: str | ErrorText) -> str:
 
 @contextmanager
 def mapped(source: Path) -> Iterator[bytes]:
-    """A file's content as a memory-mapped buffer: the system reads it from disk while it is sent."""
+    """A file's content as a memory-mapped buffer, so that the system reads it from disk while it is sent."""
     with source.open("rb") as file:
         if source.stat().st_size == 0:
             yield b""
             return
-        # Not closed here: a user of the buffer may keep it a little longer; it closes with the last reference.
+        # The buffer is not closed here, because its user may keep it a little longer; it closes with the last reference.
         yield mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # type: ignore[misc]  # a buffer, which is all that is needed

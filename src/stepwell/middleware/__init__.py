@@ -1,6 +1,6 @@
-"""Capabilities for an agent: one module per middleware.
+"""Capabilities for an agent, in one module per middleware.
 
-The larger ones have a folder for their parts: `spending` for `budget`, `model_calls` for `robust_calls`, `subagents` for the `task`
+The larger modules have a folder for their parts: `spending` for `budget`, `model_calls` for `robust_calls`, `subagents` for the `task`
 tool. `request` is the base class of middleware that changes model requests, `turns` decides what belongs to one message of the user, and
 `prompts` holds the texts.
 """

@@ -1,6 +1,6 @@
-"""Approvals before tools run: LangChain's, with one difference. An invalid answer is rejected before LangGraph stores it.
+"""LangChain's approvals before tools run, with one difference: an invalid answer is rejected before LangGraph stores it.
 
-LangChain's interrupt does not say what an answer looks like; here it does (`answers.asking`).
+LangChain's interrupt does not say what an answer must look like; ours does (`answers.asking`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CHECKPOINTER = "__pregel_checkpointer"
 
 
 class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
-    """`HumanInTheLoopMiddleware` that raises `AnswerShapeError` for an answer of the wrong shape, and keeps waiting."""
+    """A `HumanInTheLoopMiddleware` that raises `AnswerShapeError` for an answer of the wrong shape, and keeps waiting for a valid one."""
 
     @property
     def name(self) -> str:
@@ -45,14 +45,14 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
         return {"messages": [message, *(decided_by_person(each) for each in said if each)], EDITED_BY_A_PERSON: edited}
 
     def _calls_to_ask(self, message: AIMessage | None, state: AgentState[Any], runtime: Runtime[Any]) -> list[ToolCall]:
-        if message is None or self.interrupt_mode == "per_call":  # then each call asks when it begins
+        if message is None or self.interrupt_mode == "per_call":  # with "per_call", each call asks when it begins
             return []
         gated = [(call, self.interrupt_on.get(call["name"])) for call in message.tool_calls]
         return [call for call, config in gated if config and self._should_interrupt(call, config, state, runtime)]
 
 
 def _require_checkpointer(tool: str) -> None:
-    """This can only be checked here, at run time: servers and outer graphs bring their own checkpointer."""
+    """Raise an error if there is no checkpointer. Only a running agent knows, because servers and outer graphs bring their own."""
     if get_config()["configurable"].get(_CHECKPOINTER) is None:
         raise ConfigurationError(
             f"A person must approve '{tool}' before it runs, but without a checkpointer nothing stores the question until it is answered. "

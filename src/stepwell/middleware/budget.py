@@ -3,14 +3,14 @@
 ```
 before a model call   a limit is reached ────▶ no call; a final message says which limit, what was spent, what is left to do
                       80 % of one is used  ──▶ the model is told once, in this request only
-around a tool call    model calls inside count towards this run, and are refused at the limit
+around a tool call    model calls inside the tool count towards this run, and are refused at the limit
 ```
 A subagent's calls count towards the agent that called it, at any depth. A subagent with the same middleware ends in the same orderly
-way; any other gets an error for its next model call, and its caller continues. Totals are in the agent's state (`spending`), so a
-resumed run continues counting. A call in progress is not cut off, so spending can exceed a limit by one call. Concurrent calls do not
-exceed it by more: each reserves its share before it begins, and waits if others hold the rest (`spending.reservations`).
+way; any other subagent gets an error for its next model call, and its caller continues. Totals are in the agent's state (`spending`), so
+a resumed run continues counting. A call in progress is not cut off, so spending can exceed a limit by one call. Concurrent calls do not
+exceed it by more, because each reserves its share before it begins, and waits if others hold the rest (`spending.reservations`).
 
-It should be outermost: it does not see model calls made by middleware outside of it.
+This middleware should be outermost, because it does not see model calls made by middleware outside of it.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ from stepwell.models.usage import label_of
 WARN_AT = 0.8
 CHANNEL = "spending"
 _TURNS_KEPT = 256
-"""How many turns, over all runs, we remember because their calls may still be in progress."""
+"""How many turns of all runs together we remember, because their calls may still be in progress."""
 
 _log = logging.getLogger(__name__)
 
 
 class BudgetState(AgentState[Any]):
-    # LangGraph looks for the reducer in the last place.
+    # LangGraph looks for the reducer in the last place of the annotation.
     spending: NotRequired[Annotated[Spending, PrivateStateAttr, add_spending]]
 
 
@@ -184,7 +184,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
     def _charge(
         self, request: ModelRequest[Any], response: ModelResponse[Any], spent: Spending, meter: Meter, seconds: float
     ) -> Response:
-        """The answer, together with what it cost."""
+        """The model's answer, with a state update that adds what it cost."""
         more = meter.of_step(spent["turn"], f"model-{spent.get('calls', 0)}", seconds)
         if self._nearest(spent)[1] >= WARN_AT:
             more["warned"] = True
@@ -212,10 +212,10 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
             meter.close()
 
     def _account_of_turn(self, request: ToolCallRequest) -> Account:
-        """One account for all calls of a turn, including those that begin after others ended: the state is only updated after the turn."""
+        """One account for all calls of a turn, even if some begin after others ended, because the state is only updated after the turn."""
         asked_by = _asking_message(request)
         with self._lock:
-            # We keep the message itself, so that its id() cannot be reused for another one.
+            # We keep the message itself, so that its id() cannot be reused for another message.
             _, account = self._turns.setdefault(id(asked_by), (asked_by, Account(self._spent(request.state), self.limits)))
             self._turns.move_to_end(id(asked_by))
             while len(self._turns) > _TURNS_KEPT:
@@ -232,7 +232,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
             return Command(update={"messages": [result], CHANNEL: more})
         if isinstance(result, Command) and result.graph is None and isinstance(result.update, Mapping):
             return replace(result, update={**result.update, CHANNEL: more})
-        # A list of results, a command for another graph, or one whose update is not a mapping: we add our command beside it.
+        # To a list of results, a command for another graph, or a command whose update is not a mapping, we add a command of our own.
         several = result if isinstance(result, list) else [result]
         return cast("ToolResult", [*several, Command(update={CHANNEL: more})])
 
@@ -248,7 +248,7 @@ def _step_id(request: ToolCallRequest) -> str:
 
 
 def _kind_of(request: ToolCallRequest) -> str:
-    """Groups model calls of similar size: those of the same tool, or of the same subagent."""
+    """The group of model calls of similar size: those made by the same tool, or by the same subagent."""
     call = request.tool_call
     return f"{call['name']}:{call['args'].get('subagent_type', '')}"
 

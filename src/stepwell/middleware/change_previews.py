@@ -1,14 +1,14 @@
-"""Approvals of file changes: they show what would change, and are valid only for that change.
+"""Approvals of file changes, which show what would change and are valid only for that change.
 
 ```
-model asks to write ──▶ ChangePreviewMiddleware: reads the file, stores diff and base version in state (its own step, checkpointed)
+model asks to write ──▶ ChangePreviewMiddleware: reads the file, stores diff and base version in state (a checkpointed step of its own)
                     ──▶ PreviewedApprovals: the interrupt carries both; a person decides, perhaps days later
                     ──▶ on_seen_base(backend): the change is made only if the file still has that version; otherwise a conflict
 ```
 
-Code before an interrupt runs again when the interrupt is answered. So we read the file in a separate step before the one that asks: the
-base is what the person saw, not what is there when the answer comes. Versions are derived from content: if a turn changes one file
-several times, each change is based on the version that the previous one produces.
+Code before an interrupt runs again when the interrupt is answered. So we read the file in a separate step before the one that asks, and
+the base is what the person saw, not what is there when the answer comes. Versions are derived from content, so if a turn changes one
+file several times, each change can be based on the version that the previous change will produce.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class PreviewState(AgentState[Any]):
 
 
 class ChangePreviewMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Prepares the previews of a turn. Place it directly after `PreviewedApprovals`: `after_model` hooks run from last to first."""
+    """Prepares the previews of a turn. Place it directly after `PreviewedApprovals`, because `after_model` hooks run from last to first."""
 
     state_schema = PreviewState
 
@@ -87,7 +87,7 @@ class PreviewedApprovals(ApprovalMiddleware):
 
 
 def on_seen_base(backend: BackendProtocol | BackendFactory) -> BackendFactory:
-    """A backend for file tools: a change approved by its preview is applied to the version that the preview showed, or not at all."""
+    """A backend for file tools that applies a change approved by its preview to the version that the preview showed, or not at all."""
 
     def open_for(runtime: Any) -> BackendProtocol:
         inner = backend_for(backend, runtime)
@@ -98,7 +98,7 @@ def on_seen_base(backend: BackendProtocol | BackendFactory) -> BackendFactory:
 
 
 class _OnSeenBase:
-    """A backend whose changes to one file carry the version that a person saw. If the person chose another path, they carry none."""
+    """A backend whose changes to one file carry the version that a person saw. If the person chose another path, they carry no version."""
 
     def __init__(self, backend: BackendProtocol, preview: Preview) -> None:
         self._backend = backend
@@ -127,7 +127,7 @@ class _OnSeenBase:
     def _options(self, file_path: str, overwrite: bool) -> dict[str, Any]:
         if not self._is_seen(file_path):
             return {"overwrite": overwrite}
-        # If the person saw no file, none may be overwritten.
+        # If the person saw that there was no file, a file that has appeared since must not be overwritten.
         return {"overwrite": overwrite and self._preview["base_version"] is not None, **self._base(file_path)}
 
     def _base(self, file_path: str) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class _OnSeenBase:
         return paths.resolve_file(file_path) == self._preview["path"]
 
     def _explain(self, result: WriteResult, overwrite: bool) -> WriteResult:
-        """A file that appeared after the preview is a conflict if the call meant to overwrite."""
+        """The result, or a conflict if the call meant to overwrite and the file appeared after the preview."""
         path = self._preview["path"]
         if overwrite and self._preview["base_version"] is None and result.error == messages.exists(path):
             return WriteResult(error=messages.conflict(path))
@@ -146,13 +146,13 @@ class _OnSeenBase:
 
 
 def preview_all(calls: Sequence[ToolCall], found: Mapping[str, bytes | None]) -> dict[str, Preview]:
-    """The previews of a turn's calls, each based on the result of the ones before it."""
+    """The previews of a turn's calls, each based on the files as the calls before it would leave them."""
     contents = {path: None if data is None else data.decode(errors="replace") for path, data in found.items()}
     previews: dict[str, Preview] = {}
     for call in calls:
         path = paths.resolve_file(call["args"].get("file_path"))
         if isinstance(path, ErrorText):
-            continue  # the tool will report what is wrong with it
+            continue  # the tool will report what is wrong with the call
         before = contents.get(path)
         after = _apply(path, before, call)
         preview: Preview = {"path": path, "base_version": None if before is None else text.version_of(before), "diff": ""}

@@ -1,7 +1,7 @@
-"""Lets the agent ask its user: `ask_user` for answers in words, `ask_choices` with options.
+"""Lets the agent ask its user a question: `ask_user` for answers in words, `ask_choices` with options.
 
-Each is one interrupt (`answers.clarification`), in a subagent too. An agent has at most one open question: if a model asks several at
-once, the first is asked and the others return errors that say so.
+Each question is one interrupt (`answers.clarification`), in a subagent too. An agent has at most one open question: if a model asks
+several at once, the first is asked and the others return errors that say so.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ async def _aask_choices(
     return _ask_choices(runtime, question, options, allow_multiple, allow_freeform)
 
 
-# We set the classes themselves: LangChain resolves annotations for every new agent, and names cost more than classes.
+# The annotations are classes, not names: LangChain resolves them for every new agent, and resolving a name costs more.
 _ask_user.__annotations__ = _aask_user.__annotations__ = {"runtime": ToolRuntime, "question": str}
 _ask_choices.__annotations__ = _aask_choices.__annotations__ = {"runtime": ToolRuntime, "question": str, "options": list}
 
@@ -126,7 +126,7 @@ def _question_problem(runtime: ToolRuntime, question: str) -> str | None:
 
 
 def _read_options(options: list[Any]) -> list[tuple[str, str]]:
-    """Id and label of each, in the order given."""
+    """The id and label of each option, in the order given."""
     return [
         (each.strip(), each.strip()) if isinstance(each, str) else (_field(each, "id"), _field(each, "label"))
         for each in options

@@ -1,4 +1,4 @@
-"""Gives an agent the files on the user's device: mounted among its own files, or as seven tools if it has no files.
+"""Gives an agent the files on the user's device: mounted among the agent's own files, or through seven tools if the agent has no files.
 
 | | what the agent gets |
 |---|---|
@@ -35,16 +35,16 @@ _APPROVAL = " The user sees each change and allows it or not; if not, do what th
 class ClientToolsState(AgentState[Any]):
     current_project_id: NotRequired[str | None]
     write_approval: NotRequired[bool | dict[str, bool] | None]
-    """Whether writes need the user's approval: for all projects, or per project; `None`: as set in the middleware."""
+    """Whether writes need the user's approval, for all projects or per project. `None` means what is set in the middleware."""
 
 
 class ClientToolsMiddleware(RequestMiddleware):
     """Gives an agent the files of a project on the user's device.
 
     Args:
-        mount: Where they appear among the agent's files, such as `"/project/"`; None offers seven separate tools.
-        requires_approval: Whether the user is asked before a file changes, unless `write_approval` in state or configuration says.
-        project_id: Which project's files; by default `current_project_id` of state or configuration.
+        mount: Where the device's files appear among the agent's, such as `"/project/"`; None offers seven separate tools.
+        requires_approval: Whether the user is asked before a file changes; `write_approval` in state or configuration overrides this.
+        project_id: The project whose files the agent gets; by default `current_project_id` of state or configuration.
         deadline_s: How long the device may take before clients report that it is late.
         can_search: Whether the device offers semantic search.
         system_prompt: Replaces the default text for the model.
@@ -92,7 +92,7 @@ def _check_mount(mount: str) -> str:
 
 
 def _say_failure(error: DeviceError, call: DeviceCall, about: str) -> str:
-    """Like `say_failure` of the mount, but naming the tools that exist here."""
+    """Like `say_failure` of the mount, but with the names of the tools that exist here."""
     if error.code == "not_found":
         return f"Error: no file {paths.show(about)}. See which there are with list_files."
     if error.code == "conflict" and call.name == "write_file":

@@ -2,20 +2,20 @@
 
 ```
             ┌─ Begun ──▶ run it ─┬─ result, error ──▶ finish ──▶ the result
-            │                    ├─ pause ──────────▶ release     (it asks first and runs again when answered)
+            │                    ├─ pause ──────────▶ release     (the tool asks first, and runs again when answered)
 call ─ begin┤                    └─ crash, cancel,
-            │                       lost database ──▶ stays begun (its progress is unknown; the run is driven again)
+            │                       lost database ──▶ stays begun (how far it got is unknown; the run is driven again)
             ├─ Unknown ────────▶ an error result: not run again, ask a person
             ├─ Done ───────────▶ the stored result
             ├─ Settled ────────▶ what a person has found out
             └─ OtherArguments ─▶ an error result: the call was begun before, with other arguments
 ```
-Before a model call, calls that were stopped and then abandoned (the user wrote something else instead of resuming) are closed with the
-same texts, and a result that says "unknown" is replaced once the journal knows more.
+Some calls were stopped and then abandoned, because the user wrote something else instead of resuming. Before a model call, these are
+closed with the same texts, and a result that says "unknown" is replaced once the journal knows more.
 
 Other tools, and runs without a journal, pass straight through. Approvals come before the tool's step, so only approved calls are
-journaled. This middleware belongs directly outside the one that turns a tool's failure into a result: then the failure is stored as the
-result it became. Middleware further inside runs within one journaled call; if it retries, the tool runs again.
+journaled. This middleware belongs directly outside the one that turns a tool's failure into a result, so that the journal stores that
+result. Middleware further inside runs within one journaled call; if it retries, the tool runs again.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from stepwell.tools.files.order import EDITED_BY_A_PERSON
 
 _ATTEMPT_CHARS = 600
 _EFFECT = "effect"
-"""The key, in the artifact of a result that says "unknown", for the key of the effect."""
+"""The field that holds the effect's key in the artifact of a result that says "unknown"."""
 
 _log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class EffectsMiddleware(RequestMiddleware):
     def __init__(self) -> None:
         super().__init__()
         self._unknown: PrefixMemory[tuple[str, ...]] = PrefixMemory()
-        """Ids of results that say "unknown", for message lists whose calls all have results."""
+        """For message lists whose calls all have results: the ids of the results that say "unknown"."""
 
     def prepare(self, call: ModelCall) -> None:
         config = get_config()
@@ -152,7 +152,7 @@ class _Left:
 
 
 def _effect_of_result(message: AnyMessage) -> str | None:
-    """The key of the effect whose outcome this result calls unknown."""
+    """The key of the effect whose outcome is unknown according to this result; None for any other message."""
     if message.type != "tool" or not isinstance(message.artifact, Mapping):
         return None
     key = message.artifact.get(_EFFECT)
@@ -170,7 +170,7 @@ def _still_unknown(messages: list[AnyMessage], ids: list[str]) -> dict[str, _Lef
 
 
 def _tell(call: ModelCall, left: Mapping[str, _Left], standings: Mapping[str, Standing]) -> None:
-    """Add results for the calls in the journal. A call that is not there has not begun, and is closed like any other call."""
+    """Add results for the calls in the journal. A call that is not in the journal has not begun, and is closed like any other call."""
     news = []
     for key, standing in standings.items():
         before = left[key].result
@@ -247,7 +247,7 @@ def _find_journaled(request: ToolCallRequest) -> _Journaled | None:
 
 
 def _as_edited(request: ToolCallRequest) -> tuple[Any, ToolCall]:
-    """The call as it will run. A person's edit changes it only for LangChain's approvals, which are further inside."""
+    """The tool and the call as they will run. A person's edit is still in the state, because the approvals that apply it are further in."""
     state = request.state
     edited = state.get(EDITED_BY_A_PERSON, {}).get(request.tool_call["id"]) if isinstance(state, Mapping) else None
     if not edited:
@@ -282,17 +282,17 @@ class _Journaled:
         return self.journal.finish(self.key, encode(result))
 
     def fail(self, error: Exception) -> Future[None] | None:
-        """Record what an error means for the effect. `None` if nothing: the call was stopped midway and stays begun."""
+        """Record what an error means for the effect. None if there is nothing to record: the call was stopped midway and stays begun."""
         passing = find_passing(error)
         if passing is None:
             text = f"Error: {self.call['name']} failed: {type(error).__name__}: {words_of(error)}"
             return self.finish(_error(self.call, text[:4000]))
-        # After an invalid answer to an interrupt we ask again: the tool is still at its pause.
+        # After an invalid answer to an interrupt we ask again, so the tool is still at its pause.
         return self.journal.release(self.key) if isinstance(passing, GraphBubbleUp) or is_invalid_resume(passing) else None
 
 
 def encode(result: ToolResult) -> bytes:
-    """A result as bytes, including the tool's state updates. What cannot be stored is left out, but never the message."""
+    """A result as bytes, including the tool's state updates. What cannot be stored is left out, except that the message is always kept."""
     try:
         return _serialise(result)
     except TypeError:  # ormsgpack's errors are TypeErrors

@@ -1,7 +1,7 @@
-"""Files for an agent: six tools over a backend, and large tool results kept out of the context.
+"""Files for an agent: offers six tools over a backend, and keeps large tool results out of the context.
 
-A result too large for the context goes to a file under `/large_tool_results/`; the model gets its head, its tail and the path of the
-rest. If a turn's results are too large together, the largest go there too (`large_results`). The file tools limit their own results,
+A result too large for the context goes to a file under `/large_tool_results/`; the model gets its head, its tail and the file's path.
+If a turn's results are too large together, the largest go there too (`large_results`). The file tools limit their own results,
 and nothing is written to a remote backend automatically.
 """
 
@@ -76,7 +76,7 @@ class FilesystemMiddleware(RequestMiddleware):
         self._max_chars = None if limit is None else limit * CHARS_PER_TOKEN
 
     def with_mounts(self, mounts: Mapping[str, BackendProtocol]) -> FilesystemMiddleware:
-        """The same tools over a tree in which these backends are mounted too."""
+        """The same tools over a tree of files in which these backends are mounted too."""
         other = copy(self)
         other.backend = CompositeBackend(self.backend, mounts)
         commands = [tool for tool in self.tools if tool.name == EXECUTE]  # commands still run in the original backend
@@ -106,10 +106,10 @@ class FilesystemMiddleware(RequestMiddleware):
         return _moved(call) if chosen else None
 
     def _crowding(self, call: ModelCall) -> list[ToolMessage]:
-        """Results of the turn that just ended that do not fit into the next model call."""
+        """Results of the last tool calls that do not fit into the next model call."""
         if self._max_chars is None or not call.messages or call.messages[-1].type != "tool":
             return []
-        if "messages" in call.update:  # moved after the provider refused the previous attempt
+        if "messages" in call.update:  # results that we moved to files after the provider refused the previous attempt
             moved = {message.id: message for message in call.update["messages"]}
             call.messages = [moved.get(message.id, message) for message in call.messages]
         return crowding(call.messages, turn_room(call.request.model))
@@ -120,7 +120,7 @@ class FilesystemMiddleware(RequestMiddleware):
         return crowding(call.messages)
 
     def _tell_conflicts(self, call: ModelCall) -> None:
-        """Tell the model, once and in the transcript, about file versions that lost a race."""
+        """Tell the model about file versions that lost a race, once, in the transcript."""
         if not _has_changed_files(call.messages):
             return
         files = cast("Mapping[str, Any]", call.request.state).get("files") or {}
@@ -187,7 +187,7 @@ class FilesystemMiddleware(RequestMiddleware):
 
 
 def _replacing(last_choice: bool) -> dict[str, Any]:
-    """The last place is named by its content, so overwriting is safe. A third-party backend may not know the argument."""
+    """Ask to overwrite only at the last place, which is named by its content. A third-party backend may not know the argument."""
     return {"overwrite": True} if last_choice else {}
 
 

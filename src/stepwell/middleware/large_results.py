@@ -3,8 +3,8 @@
 | too large | when we notice | what happens |
 |---|---|---|
 | one result | after its call | it goes to a file, and its head and tail stay |
-| the results of a turn together | before the model call | the same for the largest, until the rest fits |
-| the conversation, though our estimate said it fits | when the provider refuses it | the same for half of the last turn's results |
+| the results of a turn together | before the model call | the largest go to files in the same way, until the rest fits |
+| the conversation, though our estimate said it fits | when the provider refuses it | the last turn's largest, until half its text is left |
 
 A file tool's result is not copied to another file; the model is told to ask for less.
 """
@@ -28,7 +28,7 @@ LARGE_RESULTS = "/large_tool_results"
 SHOWN_CHARS = 2_000
 UNKNOWN_WINDOW_TOKENS = 200_000
 TURN_SHARE = 0.5
-"""How much of the window one turn's results may fill: the rest of the conversation needs room, and token counts are estimates."""
+"""The share of the window that one turn's results may fill. The rest of the conversation needs room, and token counts are estimates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class LargeResult:
 
 
 def places_for(message: ToolMessage, body: str, call_id: str, taken: Mapping[str, Any]) -> list[LargeResult]:
-    """A result with each possible place for it, in order of preference.
+    """The possible places for a result, in order of preference.
 
     Some models reuse their call ids, in a later turn or in a subagent, so the last place is named by the text's hash.
     """
@@ -70,7 +70,7 @@ def turn_room(model: object) -> int:
 
 
 def crowding(messages: Sequence[AnyMessage], room: int | None = None) -> list[ToolMessage]:
-    """The largest of the last turn's results: enough of them that the rest fits into `room` (default: half their total size)."""
+    """The largest of the last turn's results, so many that the others fit into `room` (default: half of the total size of all)."""
     sizes: dict[int, tuple[int, ToolMessage]] = {}
     for message in reversed(messages):
         if not isinstance(message, ToolMessage):
@@ -96,7 +96,7 @@ def message_text(message: ToolMessage) -> str:
 
 
 def messages_in(result: ToolResult | list[ToolResult]) -> list[ToolMessage]:
-    if isinstance(result, list):  # LangGraph lets a tool return several
+    if isinstance(result, list):  # LangGraph lets a tool return several results
         return [message for item in result for message in messages_in(item)]
     if isinstance(result, ToolMessage):
         return [result]
@@ -114,7 +114,7 @@ def files_in(result: ToolResult | list[ToolResult]) -> Mapping[str, Any]:
 
 
 def replace_message(result: ToolResult, large: LargeResult, written: WriteResult) -> ToolResult:
-    """The result with the pointer in place of the message, and with the file if that lives in the state."""
+    """The result with the pointer in place of the message, and with the file itself if files live in the state."""
     if isinstance(result, list):
         # LangGraph accepts a list here, though its types do not say so.
         return cast(

@@ -25,7 +25,7 @@ _STANDS_IN = "stepwell_stands_in"
 
 
 def own_answer(text: str, reason: Reason, tool_calls: Sequence[ToolCall] = (), *, stands_in: bool = False) -> AIMessage:
-    """An answer that no model gave. `stands_in`: our code leads on in the model's place, and reads the user's answer itself."""
+    """An answer that no model gave. `stands_in`: our code continues in the model's place, and reads the user's reply itself."""
     marks = {_STANDS_IN: True} if stands_in else {}
     metadata = {"finish_reason": reason}
     return AIMessage(text, tool_calls=list(tool_calls), response_metadata=metadata, additional_kwargs=marks)
@@ -66,7 +66,7 @@ def is_refusal(message: ToolMessage) -> bool:
 
 
 def decided_by_person(message: ToolMessage) -> ToolMessage:
-    """Mark a result that a person gave in place of the tool: it shows that the person was reached."""
+    """Mark a result that a person gave in place of the tool. The mark shows that the person was reached."""
     return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, _DECIDED: True}})
 
 

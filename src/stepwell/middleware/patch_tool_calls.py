@@ -1,11 +1,11 @@
-"""Every tool call gets exactly one result, whatever happened to it.
+"""Every tool call gets exactly one result, whatever happened to the call.
 
-| problem | what this does |
+| problem | what this middleware does |
 |---|---|
-| a run stopped between a call and its result | closes the call with an error before the model sees it; stored after the call |
+| a run stopped between a call and its result | adds an error as the call's result, for the model and in the thread |
 | a model gave two calls the same id, or no id | gives them unique ids before they are stored |
-| a tool raised | its error becomes the result; what `control_flow` names (a pause, a lost database) passes through |
-| middleware around it has a bug | fails the run |
+| a tool raised an error | makes it the result; errors that `control_flow` names (a pause, a lost database) pass through |
+| middleware around the tool has a bug | fails the run |
 | a call carries more than `max_argument_chars` | does not run it; the result says why |
 """
 
@@ -55,7 +55,7 @@ class PatchToolCallsMiddleware(RequestMiddleware):
             call.update["messages"] = [*call.update.get("messages", []), *results]
 
     def _first_unchecked(self, messages: list[AnyMessage]) -> int:
-        """How many messages are known to have all their results. Calls and results alternate, so the rest can be checked separately."""
+        """How many of the first messages are known to be complete. Calls and results alternate, so the rest can be checked separately."""
         return next((length for length in range(len(messages), 0, -1) if self._whole.at(messages, length)), 0)
 
     def review(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:
@@ -99,7 +99,7 @@ class PatchToolCallsMiddleware(RequestMiddleware):
 
 
 def close_dangling(messages: list[AnyMessage], checked: int = 0) -> tuple[list[AnyMessage], list[ToolMessage]]:
-    """The messages with a result after every call, and the results that had to be added; the same list if nothing was missing.
+    """The messages with a result after every call, and the results that had to be added; the same list if nothing had to change.
 
     The first `checked` messages are assumed to be in order. A result that comes too late (LangChain's own channel appends results that are
     added later) is moved to its call.
@@ -140,7 +140,7 @@ def _with_results(
         closed.append(message)
         closed.extend(messages[place] for place in late.get(position, ()))
         results = [
-            # It may even have finished: LangGraph drops the results of a step that was interrupted and never resumed.
+            # The call may even have finished, because LangGraph drops the results of a step that was interrupted and never resumed.
             _error(
                 call,
                 f"Error: the run stopped before {call['name']} gave a result. It may have run: check before you repeat it.",
@@ -166,8 +166,8 @@ def _give_own_ids(message: AIMessage) -> None:
 
 
 def _strict(request: ToolCallRequest) -> ToolCallRequest:
-    """The request with a tool that cannot turn errors into text that must pass through. LangChain's tools may handle their `ToolException`s
-    themselves, before we see them, and many tools wrap any error in one."""
+    """The request with a tool that does not turn errors into text if they must pass through. LangChain's tools may handle their
+    `ToolException`s themselves, before we see them, and many tools wrap any error in a `ToolException`."""
     flag = getattr(request.tool, "handle_tool_error", False)
     if not isinstance(request.tool, BaseTool) or not flag:
         return request
@@ -175,7 +175,7 @@ def _strict(request: ToolCallRequest) -> ToolCallRequest:
 
 
 def _handle(flag: Literal[True] | str | Callable[[ToolException], Any], error: ToolException) -> Any:
-    """Does what LangChain does for each kind of `handle_tool_error`."""
+    """Re-raise an error that must pass through; otherwise do what LangChain does for each kind of `handle_tool_error`."""
     let_pass(error)
     if callable(flag):
         return flag(error)
@@ -199,10 +199,10 @@ def _failure_message(call: ToolCall, error: Exception) -> ToolMessage:
 def _middleware_fault(tool: str, error: Exception) -> MiddlewareError | None:
     """The error to fail the run with; None if the tool itself failed, or if middleware rejected the call.
 
-    A tool that fails answers its call (ADR 0005). A bug in the code around the tool (`TypeError` and the like) is different, because the
-    model cannot fix it: as a tool result it would make every call fail while the run seems to succeed. So it fails the run, with a
-    message for the programmer. Other errors that middleware raises (`PermissionError("not on Sundays")`) reject the call and become its
-    result. We find an error's origin in its traceback: a tool's error has passed through the function that runs tools.
+    If a tool fails, its error is the result of the call (ADR 0005). A bug in the code around the tool (`TypeError` and the like) is
+    different, because the model cannot fix it: if it became a result, every call would fail while the run seems to succeed. So it fails
+    the run, with a message for the programmer. Other errors that middleware raises (`PermissionError("not on Sundays")`) reject the call
+    and become its result. We find an error's origin in its traceback: a tool's error has passed through the function that runs tools.
     """
     if isinstance(error, MiddlewareError):
         return error
@@ -223,7 +223,7 @@ def _error(call: ToolCall, text: str) -> ToolMessage:
 
 
 def _size(value: Any) -> int:
-    """Characters in all strings of a call's arguments, nested ones included."""
+    """The number of characters in all strings of a call's arguments, including nested strings."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, Mapping):

@@ -12,7 +12,7 @@ def prompt_caching(model: BaseChatModel) -> AgentMiddleware[Any, Any, Any] | Non
     """The middleware that marks prompts for caching, if this model's provider is Anthropic."""
     if not model._llm_type.startswith("anthropic"):
         return None
-    # An Anthropic model is an instance of langchain-anthropic's class, so its middleware is installed too.
+    # An Anthropic model is an instance of langchain-anthropic's class, so that package with its middleware is installed.
     from langchain_anthropic.middleware import AnthropicPromptCachingMiddleware
 
     caching: AgentMiddleware[Any, Any, Any] = AnthropicPromptCachingMiddleware(unsupported_model_behavior="ignore")

@@ -1,10 +1,10 @@
-"""Middleware that only prepares the model's request, and a way to fold several of them into one.
+"""Middleware that only prepares the model's request, and a way to fold several such middleware into one.
 
 Every `wrap_model_call` in a stack costs time on every step, and an async one costs more than a graph node. Most capabilities only
 add to the system prompt, change which messages the model sees, or look at its answer. They derive from `RequestMiddleware`, which works
 alone in any `create_agent` stack; `fold` combines neighbours into a single wrapper.
 
-Order within a fold is the order of the stack: `prepare` runs first to last, `review` last to first.
+A fold keeps the order of the stack: `prepare` runs from first to last, `review` from last to first.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ModelCall:
     def __init__(self, request: ModelRequest[Any], updates: Iterable[dict[str, Any] | None] = ()) -> None:
         self.request = request
         self.messages: list[AnyMessage] = request.messages
-        """What the model will see. Replace it, but never change it in place: it may be the thread's own list."""
+        """What the model will see. Replace this list, but never change it in place, because it may be the thread's own list."""
         self.answer: AIMessage | None = None
         """Our own answer. If `prepare` sets it, the model is not called, and capabilities further inside do not see the call."""
         self.update: dict[str, Any] = {}
@@ -55,7 +55,7 @@ class ModelCall:
 
 
 def tool_runtime(state: Any, runtime: Runtime[Any]) -> ToolRuntime[Any, Any]:
-    """What a tool of this step would receive, for code around tools: backend factories need it."""
+    """The runtime that a tool of this step would receive, for code around tools. Backend factories need it."""
     return ToolRuntime(
         state=state,
         context=runtime.context,
@@ -86,7 +86,7 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
         self.prepare(call)
 
     def wants_another(self, call: ModelCall, response: ModelResponse[Any]) -> bool:
-        """Whether the model should be asked once more because of its answer. Change the call's messages to tell it why."""
+        """Whether the model should be asked once more because of its answer. Change the call's messages to tell the model why."""
         return False
 
     def review(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:
@@ -103,12 +103,12 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
 
     @property
     def members(self) -> tuple[RequestMiddleware, ...]:
-        """The capabilities inside; a single one contains itself."""
+        """The capabilities that are folded into this one; only itself if nothing is."""
         return (self,)
 
     @cached_property
     def _preparing(self) -> list[tuple[RequestMiddleware, bool]]:
-        """The members that prepare anything, and whether they may wait in async code; the others are not called."""
+        """The members that prepare anything, each with whether it may wait in async code. Other members are not called."""
         marked = [(member, _overrides(member, "aprepare")) for member in self.members]
         return [(member, waits) for member, waits in marked if waits or _overrides(member, "prepare")]
 
@@ -195,7 +195,7 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
         return ExtendedModelResponse(response, Command(update=call.update)) if call.update else response
 
     def _system_message(self, given: SystemMessage | None) -> SystemMessage | None:
-        """The system prompt with this capability's section; built once per prompt, since it is the same on every step."""
+        """The system prompt with this capability's section. It is built once per prompt, since it is the same on every step."""
         known: tuple[SystemMessage | None, SystemMessage | None] | None = self.__dict__.get("_built_prompt")
         if known is not None and known[0] is given:
             return known[1]
@@ -220,7 +220,7 @@ def with_sections(system: SystemMessage | None, sections: Sequence[str]) -> Syst
 
 
 class FoldedMiddleware(RequestMiddleware):
-    """Several request capabilities as one. The agent builder adds their sections to the system prompt: see `sections`."""
+    """Several request capabilities as one. The agent builder adds their sections to the system prompt (see `sections`)."""
 
     def __init__(self, members: Sequence[RequestMiddleware]) -> None:
         super().__init__()
@@ -270,7 +270,7 @@ def wraps_tools(middleware: AgentMiddleware[Any, Any, Any]) -> bool:
 
 
 def sections(folded: Iterable[AgentMiddleware[Any, Any, Any]]) -> list[str]:
-    """The system prompt sections of folded capabilities. Added once when the agent is built, they cost nothing per step."""
+    """The system prompt sections of folded capabilities. They are added once, when the agent is built, and so cost nothing per step."""
     folds = [entry for entry in folded if isinstance(entry, FoldedMiddleware)]
     return [member.prompt for entry in folds for member in entry.members if member.prompt]
 
@@ -304,7 +304,7 @@ def _is_foldable(middleware: AgentMiddleware[Any, Any, Any]) -> bool:
 
 @lru_cache(maxsize=64)
 def merged_schema(schemas: tuple[type, ...]) -> type:
-    """One state schema with the fields of several; cached, because LangChain resolves each new type from scratch."""
+    """One state schema with the fields of several schemas. It is cached, because LangChain resolves each new type from scratch."""
     distinct = tuple(dict.fromkeys(schemas))
     if len(distinct) == 1:
         return distinct[0]

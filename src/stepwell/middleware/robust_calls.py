@@ -2,13 +2,13 @@
 
 ```
 ask ──answer──▶ done
- │ fault (`faults`)                           a cut stream is a fault: nothing of it reaches the thread
+ │ fault (`faults`)                           a cut stream is a fault too, and nothing of it reaches the thread
  ├─ retries left, and worth it ──▶ tell the client, wait, ask again
- ├─ a fallback model ──▶ the same with that model
+ ├─ there is a fallback model ──▶ the same with that model
  └─ ModelCallError
 ```
-It must be innermost, next to the model: then its deadlines apply to the call alone, and other middleware around the model (a summary
-when the context is too long, say) sees the provider's own error. Its parts are in `model_calls`.
+This middleware must be innermost, next to the model, so that its deadlines apply to the call alone, and other middleware around the model
+(which writes a summary when the context is too long, say) sees the provider's own error. Its parts are in `model_calls`.
 
 Retries are limited per call and per run, so that a provider that is down does not cost hours. SDKs have their own retries, inside ours;
 switch them off with `model_settings={"max_retries": 0}`.
@@ -133,13 +133,13 @@ class RobustCallsMiddleware(AgentMiddleware[Any, Any, Any]):
             await self._asleep(wait_s)
 
     def judge(self, error: Exception, *, streamed: bool) -> Fault | None:
-        """The fault behind an error of the model; None if it is not the model's."""
+        """The fault behind an error; None if the model is not to blame."""
         return fault_of(error, now=self._clock.now(), streamed=streamed)
 
     def wait_before(self, retry: int, fault: Fault) -> float | None:
         """Seconds before this retry (counted from 1); None if the provider asks for a longer wait than we allow.
 
-        Random, below a bound that doubles: callers that failed together should not retry together.
+        The wait is random, below a bound that doubles, so that callers that failed together do not retry together.
         """
         jitter = self._random()
         if fault.retry_after_s is None:
@@ -163,7 +163,7 @@ class RobustCallsMiddleware(AgentMiddleware[Any, Any, Any]):
 
 
 class _Call:
-    """One answer of the model, over however many attempts."""
+    """The attempts to get one answer from the model."""
 
     __slots__ = ("_asked", "_attempt", "_is_async", "_request", "_retries", "_rules")
 
@@ -175,7 +175,7 @@ class _Call:
         self._asked = 0
         """How many times we have asked the current model."""
         self._retries = 0
-        """How many retries there were, over all models."""
+        """How many retries there were with all models together."""
 
     def next_attempt(self) -> TimedCall:
         self._asked += 1
@@ -192,7 +192,7 @@ class _Call:
         return ExtendedModelResponse(response, Command(update={"model_retries": used}))
 
     def after(self, error: Exception) -> float:
-        """How long to wait before the next attempt; raises if there is none."""
+        """How long to wait before the next attempt; raises an error if there will be none."""
         watch = cast("TimedCall", self._attempt).watch
         fault = self._rules.judge(error, streamed=watch.begun)
         if fault is None:

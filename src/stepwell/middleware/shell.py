@@ -1,6 +1,6 @@
-"""Commands for the model: one `execute` tool over a shell session that lasts as long as the run.
+"""Lets the model run commands: one `execute` tool over a shell session that lasts as long as the run.
 
-The shape (policies, redaction, the state key) is that of LangChain's `ShellToolMiddleware`. Ours differs where measurements showed
+Policies, redaction and the state key are those of LangChain's `ShellToolMiddleware`. Ours differs where measurements showed
 problems: the shell starts with the first command instead of with every run, the calls of a resumed run share one session, parallel
 calls run in order, and the session itself is ours (`tools/shell/process.py` says why).
 
@@ -55,7 +55,7 @@ class ShellMiddleware(ShellToolMiddleware[Any, Any]):
         policy: `"sandbox"` (bubblewrap), a `BubblewrapPolicy` with other limits or with network, another of LangChain's policies,
             or `"unsandboxed_host"`: commands run with all rights of this process, on everything it can reach.
         env: Variables for the commands. They see nothing else of this process's environment.
-        startup_commands: Run in every new shell before the first command.
+        startup_commands: Commands to run in every new shell before the first command.
         redaction_rules: LangChain's rules for what to hide in output.
         tool_description: Replaces the description that the model sees.
 
@@ -143,7 +143,7 @@ class ShellMiddleware(ShellToolMiddleware[Any, Any]):
     def _message(self, report: CommandReport, call_id: str, *, told_new: bool) -> ToolMessage:
         result = report.result
         try:
-            # We drop the matches: they are what must not be seen.
+            # We drop the matches, because they are what must not be seen.
             text, _ = self._apply_redactions(report.output.text())
         except PIIDetectionError as error:
             text = f"[the output is withheld: it contains {error.pii_type}]"

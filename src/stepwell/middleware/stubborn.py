@@ -1,4 +1,4 @@
-"""Models that get stuck: they are warned once, and then our code decides.
+"""Warns a model that gets stuck once; after that, our code decides how to continue.
 
 | a model that | is warned | and then |
 |---|---|---|
@@ -15,15 +15,15 @@
 | gives arguments that are not JSON | at once | stopped at the 2nd |
 | gives an empty answer | at once | stopped at the 2nd |
 | gives only reasoning | at once | stopped at the 2nd |
-| keeps making different calls that succeed | never: that is work | limited by a budget and by the recursion limit |
-| polls a state until it changes | never: the result differs | continues |
+| keeps making different calls that succeed | never, because that is work | limited by a budget and by the recursion limit |
+| polls a state until it changes | never, because the result differs | continues |
 
-*Stopped* means the first of these that is possible: the application's own way to continue (`fallback`: the tutor asks its method's
-question); a question to the user, if the agent has `ask_user`; a final message that says what happened. None of this costs the user a
-model call, and answers by our own code are not charged (`own_words`, `payment`).
+*Stopped* means the first of these that is possible: the application's own way to continue (with its `fallback`, the tutor asks its
+method's question); a question to the user, if the agent has `ask_user`; a final message that says what happened. None of this costs the
+user a model call, and answers by our own code are not charged (`own_words`, `payment`).
 
-It reads the last few messages of the thread (`turns.read_stall`) and remembers nothing else, so it works after a pause, after a crash
-and in subagents. It does not touch tool calls: approvals, effects and charges see them unchanged.
+This middleware reads the last few messages of the thread (`turns.read_stall`) and remembers nothing else, so it works after a pause,
+after a crash and in subagents. It does not touch tool calls, so approvals, effects and charges see them unchanged.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SILENT_BLOCKS = frozenset({"text", "reasoning", "thinking", "redacted_thinking"
 
 
 class StubbornModelMiddleware(RequestMiddleware):
-    """Stops a model that makes no progress. `fallback` says how the application continues without it."""
+    """Stops a model that makes no progress. `fallback` says how the application continues without the model."""
 
     reaches_subagents = True
 
@@ -142,7 +142,7 @@ def _without_broken_calls(message: AIMessage) -> AIMessage:
 
 
 def _tell_client(call: ModelCall, response: ModelResponse[Any]) -> None:
-    """The same event as for a failed call: clients drop what they have shown of the message with this id."""
+    """Send the same event as for a failed call, so that clients drop what they have shown of the message with this id."""
     write = getattr(call.request.runtime, "stream_writer", None)
     if write is not None:
         event = {"type": "model_retry", "attempt": 2, "reason": "silent", "model": label_of(call.request.model), "wait_s": 0.0}

@@ -1,8 +1,8 @@
-"""Long conversations: the model sees a summary of the first part and the last messages unchanged; the thread keeps everything.
+"""Summarises long conversations: the model sees a summary of the first part, then the last messages unchanged. The thread keeps everything.
 
 LangChain's middleware of the same name replaces the messages in the thread and counts the whole history on every step. Here the
-summary is a view: it is stored beside the messages (`summary`: a text and the id of the last message it covers). So the transcript
-stays complete, a restart does not pay for the summary again, and a step that needs none costs a few dictionary look-ups.
+summary is only a view: it is stored beside the messages (`summary`: a text and the id of the last message it covers). So the transcript
+stays complete, a restart does not pay for the summary again, and a step that needs no summary costs a few dictionary look-ups.
 
 If the provider says that the context is too long although our count said otherwise, we summarise the conversation at once and ask the
 model again, once.
@@ -31,7 +31,7 @@ DEFAULT_TRIGGER_TOKENS = 170_000
 WINDOW_SHARE = 0.85
 DEFAULT_KEEP_MESSAGES = 6
 INPUT_CHARS_PER_TRIGGER_TOKEN = 3
-"""Limits what goes into one summarising call, whose model usually has the same window; the middle of a longer text is left out."""
+"""Limits the text of one summarising call, because its model usually has the same window. The middle of a longer text is left out."""
 EXCERPT_CHARS = 2_000
 
 # The summary's tokens are not the agent's answer, so they stay out of message streams.
@@ -124,7 +124,7 @@ class ConversationView:
             [_spoken(self.summary), *thread[self._covered :]] if self.summary else cast("list[AnyMessage]", thread)
         )
         self.answered_from = _position_behind(self.messages, self.summary.get("made_at")) if self.summary else 0
-        """The position of the first message after this view was made; usage reported before it refers to a longer view."""
+        """The position of the first message that came after this view was made. Usage reported earlier refers to a longer view."""
 
     def show_in(self, call: ModelCall) -> None:
         """Show this view to the model, and store its summary in the thread."""
@@ -135,7 +135,7 @@ class ConversationView:
             call.update["summary"] = self.summary
 
     def next_cut(self, keep: int) -> int | None:
-        """The position of the first message to keep; None if there is nothing before it. A tool result stays with its call."""
+        """The position of the first message to keep; None if there is nothing before it to summarise. A tool result stays with its call."""
         cut = len(self._thread) - keep
         while cut > self._covered and self._thread[cut].type == "tool":
             cut -= 1
@@ -146,7 +146,7 @@ class ConversationView:
         return [*([_spoken(self.summary)] if self.summary else []), *self._thread[self._covered : cut]]
 
     def excerpt(self, cut: int) -> str:
-        """Replaces the summary if the summariser returned nothing: asking again on every step would not help."""
+        """The text that replaces the summary if the summariser returned nothing, since asking again on every step would not help."""
         text = get_buffer_string(self.before(cut))
         if len(text) > 2 * EXCERPT_CHARS:
             text = f"{text[:EXCERPT_CHARS]}\n(…)\n{text[-EXCERPT_CHARS:]}"
@@ -164,7 +164,7 @@ def default_trigger(model: BaseChatModel) -> int:
 
 
 def _view(call: ModelCall, *, whole: bool = False) -> ConversationView:
-    """The conversation as prepared so far, or with `whole` as stored in the thread."""
+    """The conversation as prepared so far or, with `whole`, as stored in the thread."""
     return ConversationView(call.request.messages if whole else call.messages, call.stored("summary"))
 
 

@@ -1,7 +1,7 @@
-"""Large arguments of a tool call are stored once, in the thread, and not again in the task that runs the call.
+"""Stores large arguments of a tool call once, in the thread, and not again in the task that runs the call.
 
 LangChain starts each tool call as a separate task that carries the whole call. A checkpointer stores that task twice, in addition to the
-model's message with the same arguments: writing a file of 10 kB stored 40 kB. Here the task carries only the call's name and id, and
+model's message with the same arguments, so writing a file of 10 kB stored 40 kB. Here the task carries only the call's name and id, and
 the arguments are read from the message when the tool runs.
 
 `lighten` changes the one function of a compiled graph that starts the tasks. tests/unit/middleware/test_thread_arguments.py
@@ -23,12 +23,12 @@ from stepwell.errors import ToolUseError
 from stepwell.middleware.request import AsyncToolHandler, RequestMiddleware, ToolHandler, ToolResult
 
 SMALL_ARGUMENT_CHARS = 1_000
-"""Smaller calls are carried whole, so that readers of task streams see them unchanged."""
+"""Tasks carry smaller calls whole, so that readers of task streams see these unchanged."""
 IN_THREAD = "arguments_in_thread"
 
 
 class ThreadArgumentsMiddleware(RequestMiddleware):
-    """Restores the arguments of a tool call. It must be outermost, so that no other middleware sees the call without them."""
+    """Restores the arguments of a tool call. It must be outermost, so that no other middleware sees the call without its arguments."""
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
         return handler(_whole(request))

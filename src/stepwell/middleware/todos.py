@@ -1,4 +1,4 @@
-"""Planning: LangChain's to-do list with a short description, and without its extra graph node.
+"""Planning with LangChain's to-do list, but with a short description and without its extra graph node.
 
 LangChain checks for two `write_todos` calls in one turn after every model call, in a separate node. Here the tool itself checks, so a
 step costs nothing if the plan does not change.
@@ -30,7 +30,7 @@ class PlanningMiddleware(RequestMiddleware, TodoListMiddleware):
     """`write_todos` and the section of the system prompt that teaches it."""
 
     state_schema = PlanningState
-    # The tool below does the base class's check instead of a node.
+    # The tool below makes the check for which the base class adds a node.
     after_model = AgentMiddleware.after_model
     aafter_model = AgentMiddleware.aafter_model
     wrap_model_call = RequestMiddleware.wrap_model_call  # type: ignore[assignment]  # may also return state updates
@@ -64,7 +64,7 @@ async def _awrite_todos(runtime: ToolRuntime, todos: list[Any]) -> Command[Any] 
     return _write_todos(runtime, todos)
 
 
-# We set the classes themselves: LangChain resolves annotations for every new agent, and names cost more than classes.
+# The annotations are classes, not names: LangChain resolves them for every new agent, and resolving a name costs more.
 _write_todos.__annotations__ = _awrite_todos.__annotations__ = {"runtime": ToolRuntime, "todos": list}
 
 

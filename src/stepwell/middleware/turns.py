@@ -1,11 +1,11 @@
-"""A turn of an agent: everything that follows one message of the user. Tells which turn it is (`turn_of`), and whether the agent still
-makes progress in it (`read_stall`).
+"""A turn of an agent is everything that follows one message of the user. This module tells which turn it is (`turn_of`), and whether the
+agent still makes progress in it (`read_stall`).
 
 A run that paused for a person, or was resumed after a crash, continues the same turn, though LangGraph gives it another run id.
 Everything here is read from the thread, so it works in another process too.
 
-A *step* is an answer of the model with tool calls, and their results. It is *barren* if every call failed, or if every call with its
-result also appears in one of the steps before it. Running the tests twenty times while fixing a program is work, and so is polling a job
+A *step* is an answer of the model with tool calls, and their results. A step is *barren* if every call failed, or if every call with its
+result also appears in one of the earlier steps. Running the tests twenty times while fixing a program is work, and so is polling a job
 until its state changes; getting the same result four times is not.
 """
 
@@ -22,11 +22,11 @@ from stepwell.middleware.clarify import USER_WORDS
 from stepwell.middleware.own_words import is_decided_by_person, is_own_answer, is_refusal, stands_in
 
 PATIENCE = 3
-"""After this many barren steps in a row, or identical calls, the model is warned."""
+"""After this many barren steps or identical calls in a row, the model is warned."""
 MAX_FAILURES = 6
 """After this many different failures in a row, the agent stops. Looking for a file under four names is still work."""
 _WINDOW = 6
-"""How many steps back we look for a repeat."""
+"""How many steps back we look for the same call with the same result."""
 STUCK = "stepwell_stuck"
 """Marks the result of a subagent that made no progress."""
 
@@ -44,9 +44,9 @@ class Stall:
     """The state of an agent that makes no progress."""
 
     is_told: bool
-    """The model was warned in an earlier step."""
+    """Whether the model was warned in an earlier step."""
     is_over: bool
-    """It did the same again after that, or failed too often: our code decides."""
+    """Whether the model did the same again after the warning, or failed too often, so that our code decides."""
     what: str
     """What happened, in words."""
 
@@ -92,11 +92,11 @@ class _Made:
 
     @property
     def failed(self) -> bool:
-        # A structured answer that cannot be parsed comes back as a plain result; only its text says so.
+        # If a structured answer cannot be parsed, the result looks like any other, and only its text says so.
         return self.result.status == "error" or _text(self.result).startswith("Error:")
 
     def repeats(self, other: _Made) -> bool:
-        """The same call with the same result; if both failed, the same result is enough."""
+        """Whether this is the same call with the same result as another; if both failed, their arguments may differ."""
         if self.name != other.name or not (self.args == other.args or (self.failed and other.failed)):
             return False
         return self._content() == other._content()
@@ -115,7 +115,7 @@ class _Step:
 
     @property
     def weight(self) -> int:
-        """A subagent that was stopped has already used up the patience."""
+        """How many barren steps this step counts as: `PATIENCE` if it called a subagent that was stopped as stuck, otherwise one."""
         return PATIENCE if any(each.result.additional_kwargs.get(STUCK) for each in self.made) else 1
 
     def is_barren(self, before: Sequence[_Step]) -> bool:
@@ -130,8 +130,8 @@ class _Step:
 
 
 def _steps_back(messages: Sequence[BaseMessage]) -> Iterator[_Step]:
-    """The turn's steps, newest first. It ends where a person has spoken, except for an answer to a question that our code asked in the
-    model's place: that does not show progress by the model."""
+    """The turn's steps, newest first, back to where a person last spoke. An answer to a question that our code asked in the model's place
+    does not end them, because it does not show progress by the model."""
     results: dict[str, ToolMessage] = {}
     heard = False
     for message in reversed(messages):

@@ -1,11 +1,11 @@
 """An open folder on disk, and the operations on names directly in it.
 
-`Folder` is the seam between the verbs and the host. An open `Folder` is always inside the root; from there every method takes one name,
+`Folder` is the seam between the verbs and the host. An open `Folder` is always inside the root; each of its methods takes one name,
 never a path, and never follows a link. There are two implementations:
 
 | form | identified by | strength |
 |---|---|---|
-| `HeldFolder` | a file descriptor | unaffected if any folder above it is moved or swapped |
+| `HeldFolder` | a file descriptor | still the same folder if any folder above it is moved or swapped |
 | `portable.NamedFolder` | its path | checked before and after each step; for systems without folder descriptors |
 
 Failures are `OSError`s, so that one place (`filesystem.explain`) can put them into words: `PermissionError` for what is never allowed,
@@ -23,7 +23,7 @@ from functools import lru_cache
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-# O_NONBLOCK: opening a pipe must not wait for its other end. If a flag is missing, the system does not need it.
+# O_NONBLOCK, because opening a pipe must not wait for its other end. If a system lacks a flag, it does not need it.
 READ_FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_NOFOLLOW", 0)
@@ -59,12 +59,12 @@ class ChangedError(OSError):
 
 
 def file_mode(folder: os.stat_result) -> int:
-    """The mode of a new file: users who may not look into its folder may not read it either. The umask removes more."""
+    """The mode of a new file. Users who may not look into its folder may not read the file either; the umask removes more rights."""
     return folder.st_mode & 0o666
 
 
 def folder_mode(above: os.stat_result) -> int:
-    """The mode of a new folder, by the same rule."""
+    """The mode of a new folder, by the same rule as `file_mode`."""
     return above.st_mode & 0o777
 
 
@@ -76,7 +76,7 @@ class Folder(Protocol):
     def stat(self, name: str) -> os.stat_result: ...
 
     def open(self, name: str) -> int:
-        """A descriptor for reading. The caller checks what it opened: see `check_regular`."""
+        """A descriptor for reading. The caller must check what was opened (see `check_regular`)."""
         ...
 
     def create(self, name: str) -> int:
@@ -111,7 +111,7 @@ class Folder(Protocol):
 
 
 def check_regular(status: os.stat_result) -> None:
-    """Raise unless this is an ordinary file with one name: a second name may belong to a file outside the root."""
+    """Raise an error unless this is an ordinary file with one name. If a file has a second name, that may be outside the root."""
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, "a folder")
     if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
@@ -167,7 +167,7 @@ class HeldFolder:
         rename = _renameat2()
         if rename is not None and rename(self._fd, os.fsencode(source), self._fd, os.fsencode(target), _RENAME_NOREPLACE) == 0:
             return
-        # Also used if the file system lacks that call. The file has two names for a moment, and readers refuse it meanwhile.
+        # Also used if the file system lacks that call. For a moment the file has two names, so readers refuse it.
         os.link(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd, follow_symlinks=False)
         os.unlink(source, dir_fd=self._fd)
 

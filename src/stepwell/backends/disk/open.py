@@ -10,7 +10,7 @@ openat2(root, "a/b", BENEATH | NO_SYMLINKS | NO_MAGICLINKS)        Linux 5.6 and
    └─ not available: `portable`                                      checked before and after; weaker
 ```
 
-Links are refused wherever they point. If the root itself is given through links, that is the host's choice; they are resolved once.
+Links are refused wherever they point. If the path of the root itself contains links, that is the host's choice; they are resolved once.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Tree(Protocol):
 
 
 def tree_at(root: str, containment: Containment = "auto") -> Tree:
-    """The strongest method that this system has, or the requested one."""
+    """The tree with the strongest method of opening that this system has, or with the requested one."""
     if containment == "portable" or (containment == "auto" and not _has_descriptors()):
         return NamedTree(root)
     return HeldTree(root, beneath=containment != "walk")
@@ -81,7 +81,7 @@ class HeldTree:
 
 
 def _walk(here: int, segments: Sequence[str], create: bool) -> int:
-    """Returns the last folder's descriptor, and closes `here` and those in between."""
+    """Returns the last folder's descriptor, and closes `here` and the descriptors in between."""
     for depth, name in enumerate(segments, 1):
         try:
             there = _step(here, name, depth, create)
@@ -97,13 +97,13 @@ def _step(here: int, name: str, depth: int, create: bool) -> int:
     except FileNotFoundError:
         if not create:
             raise
-        with suppress(FileExistsError):  # another process may be faster; the next step checks what it made
+        with suppress(FileExistsError):  # another process may be faster; the code below checks what it made
             os.mkdir(name, folder_mode(os.fstat(here)), dir_fd=here)
         return _step(here, name, depth, create=False)
     except OSError as error:
         if error.errno not in (errno.ENOTDIR, errno.ELOOP, errno.EMLINK):
             raise
-    # Systems report a link here with different errors, so check what it is.
+    # Systems report a link with different errors, so we check what is there.
     if stat.S_ISREG(os.stat(name, dir_fd=here, follow_symlinks=False).st_mode):
         raise InTheWayError(depth)
     raise PermissionError(errno.EPERM, "a link or a special file on the way")

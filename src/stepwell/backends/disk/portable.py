@@ -1,8 +1,8 @@
 """Containment for systems that cannot open a file relative to a folder (Windows).
 
-Weaker than `open.HeldTree`, and only used where that is not available: a path is checked, used, and checked again. An attacker who can
-swap folders of the host between two checks may get one step through, which is then reported as refused. Links that are simply in the
-tree never get through.
+It is weaker than `open.HeldTree`, and only used where that is not available: a path is checked, used, and checked again. An attacker who
+can swap folders of the host between two checks may get one operation through, which is then reported as refused. Links that were in the
+tree before never get through.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class NamedFolder:
         return os.access(self._at(name), os.W_OK)
 
     def sync(self) -> None:
-        """These systems have no way to do it."""
+        """Do nothing, because these systems cannot sync a folder."""
 
     def identity(self) -> tuple[int, int]:
         status = os.lstat(self._path)
@@ -100,7 +100,7 @@ class NamedFolder:
         return None
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, because nothing is open."""
 
     def __enter__(self) -> Self:
         return self

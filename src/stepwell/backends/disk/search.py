@@ -28,7 +28,7 @@ def file_row(path: str, status: os.stat_result) -> FileInfo:
     return {"path": path, "is_dir": False, "size": status.st_size, "modified_at": _moment(status.st_mtime_ns)}
 
 
-# Formatting a time costs as much as reading it from the disk, and most files keep theirs from one search to the next.
+# Cached, because formatting a time costs as much as reading it from the disk, and most files keep their time between two searches.
 @lru_cache(maxsize=2 * MAX_FOUND)
 def _moment(nanoseconds: int) -> str:
     try:
@@ -44,7 +44,7 @@ def is_single(status: os.stat_result) -> bool:
 
 
 def find_files(walk: Walk, matches: Callable[[str], bool], shown: str, deadline: Deadline) -> Listing:
-    """The files whose path below the start matches; `shown` is prepended to each."""
+    """The files whose path relative to the start of the walk matches; `shown` is prepended to each path."""
     rows: list[FileInfo] = []
     for folder, below, names in walk:
         for name in names:
@@ -62,7 +62,7 @@ def find_files(walk: Walk, matches: Callable[[str], bool], shown: str, deadline:
 
 
 def grep_tree(walk: Walk, wanted: TextPattern, passes: Callable[[str], bool] | None, shown: str, deadline: Deadline) -> Matches:
-    """The matching lines in the files below the start that match a glob."""
+    """The matching lines in those files below the start of the walk that match a glob."""
     finder = byte_finder(wanted)
     rows: list[GrepMatch] = []
     for folder, below, names in walk:
@@ -92,7 +92,7 @@ def grep_one(
 def grep_file(
     folder: Folder, name: str, path: str, wanted: TextPattern, finder: ByteFinder, deadline: Deadline
 ) -> Sequence[GrepMatch]:
-    """One file's matching lines, at most one more than are shown; empty if it is not a readable text file."""
+    """One file's matching lines, at most one more than will be shown; empty if it is not a readable text file."""
     try:
         descriptor = folder.open(name)
     except OSError:

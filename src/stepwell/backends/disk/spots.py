@@ -39,7 +39,7 @@ class Spot:
 
     @property
     def below(self) -> str:
-        """The prefix for the names of its children when they are shown."""
+        """The prefix with which the names of this folder's children are shown."""
         return self.shown.rstrip("/") + "/"
 
     @property
@@ -62,7 +62,7 @@ class Spots:
             raise ConfigurationError(
                 f"FilesystemBackend: root_dir {str(root_dir)!r} is not a folder. Create it first, or pass one that exists."
             )
-        # Empty in virtual mode: paths are shown without a prefix.
+        # Empty in virtual mode, where paths are shown without a prefix.
         self._prefix = "" if virtual_mode else _host_prefix(given)
         self._real_prefix = "" if virtual_mode else self.root.rstrip("/")
         self._virtual = virtual_mode

@@ -2,8 +2,8 @@
 
 The walk keeps two descriptors open however deep the tree is, and enters each folder through `Tree.enter`, so it does not follow a link
 that appears meanwhile. It leaves out what cannot be used: links, special files, unfinished writes, and names that `paths` refuses.
-Folders that cannot be opened are skipped, except the one it starts in: the caller must explain that error.
-It stops when its time is up.
+Folders that cannot be opened are skipped, except the one where the walk starts, because the caller must explain that error.
+The walk stops when its time is up.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from stepwell.backends.paths import MAX_PATH_BYTES, MAX_SEGMENT_BYTES, resolve
 
 SEARCH_TIMEOUT_S = 10.0
 
-# Names joined by slashes; possessive, so that a long odd name is not scanned twice.
+# Matches names joined by slashes. The quantifiers are possessive, so that a long odd name is not scanned twice.
 _PLAIN_NAMES = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*+/++)*+", re.ASCII)
 
 
@@ -123,7 +123,7 @@ class Walk:
             return []
 
     def _hold(self, below: str) -> Folder | None:
-        """The folder, which stays open until the next one is requested; returning to one opens it again."""
+        """The folder at this path. It stays open until another one is requested; if the walk returns to it, it is opened again."""
         if self._folder_below != below:
             self._leave()
             try:

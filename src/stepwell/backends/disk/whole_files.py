@@ -1,6 +1,6 @@
 """Whole files in a folder of this machine; each root is a folder below it. A file's version is its inode, size and modification time.
 
-Every open goes through a `Tree`, like in the disk backend: no link leads outside.
+Every open goes through a `Tree`, as in the disk backend, so no link leads outside.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class FolderFiles:
         try:
             while start < end:
                 piece = await asyncio.to_thread(os.pread, descriptor, min(PIECE_BYTES, end - start), start)
-                # A writer that changes the file in place shortens it, or leaves us with bytes of two versions.
+                # If a writer changes the file in place, it may become shorter, or we may have read bytes of two versions.
                 if not piece or _facts(os.fstat(descriptor), file.path).version != file.version:
                     raise VersionConflictError("The file was changed while it was read. Read it again.")
                 start += len(piece)

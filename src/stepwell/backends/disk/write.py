@@ -1,11 +1,11 @@
 """Changes files on disk so that each change happens completely or not at all, and none undoes another.
 
 ```
-hold(folder)    one writer per folder: threads by a lock in memory, processes by flock on the folder itself
+hold(folder)    one writer per folder: a lock in memory keeps out other threads, and flock on the folder itself other processes
 put(...)        write a new file beside the old one -> check that the old one is still what was read -> rename over it
 ```
 
-The lock is on the folder's own descriptor: there are no lock files, and it ends with the process that holds it. The comparison just
+The flock is on the folder's own descriptor, so there are no lock files, and it ends with the process that holds it. The comparison just
 before the rename catches programs that do not use the lock (an editor, for example). A new file is renamed by a call that never
 overwrites, so of two creators one wins.
 """
@@ -28,12 +28,12 @@ _RESERVED = re.compile(r"\.stepwell-[0-9a-f]{16}\.tmp")
 
 
 def is_reserved(name: str) -> bool:
-    """Whether unfinished writes use a name like this. Such names are not shown and cannot be used."""
+    """Whether a name has the form that unfinished writes use. Such names are not shown and cannot be used."""
     return _RESERVED.fullmatch(name) is not None
 
 
 def existing(folder: Folder, name: str) -> os.stat_result | None:
-    """The file of that name if it may be changed, None if it does not exist; raises for anything else."""
+    """The status of a file that may be changed; None if it does not exist. Raises an error for anything else."""
     try:
         status = folder.stat(name)
     except FileNotFoundError:
@@ -48,13 +48,13 @@ class FolderLocks:
     """One writer at a time per folder, within a time limit."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
-        # A fixed number of locks serves any number of folders; two folders that share one only wait a little longer.
+        # A fixed number of locks serves any number of folders. If two folders share a lock, their writers only wait a little longer.
         self._stripes = tuple(threading.Lock() for _ in range(_STRIPES))
         self._monotonic = monotonic
 
     @contextmanager
     def hold(self, folder: Folder) -> Iterator[None]:
-        """Raises `TimeoutError` if others keep the folder busy."""
+        """Be the folder's only writer in the body. Raises `TimeoutError` if others keep the folder busy."""
         stripe = self._stripes[hash(folder.identity()) % _STRIPES]
         if not stripe.acquire(timeout=LOCK_TIMEOUT_S):
             raise TimeoutError("others keep writing to this folder")
@@ -77,7 +77,7 @@ class FolderLocks:
         try:
             yield
         finally:
-            # Not left to closing: a child process that was forked meanwhile would keep the lock.
+            # Closing the descriptor is not enough, because a child process that was forked meanwhile would keep the lock.
             with suppress(OSError):
                 fcntl.flock(descriptor, fcntl.LOCK_UN)
 
@@ -110,7 +110,8 @@ def put(
     modified_ns: int,
     fsync: bool,
 ) -> None:
-    """Store a whole file. `before` is the file it replaces, `read` its content; raises `ChangedError` if that has changed."""
+    """Store a whole file. `before` is the status of the file it replaces, `read` the content that was read from that file. Raises
+    `ChangedError` if that content has changed."""
     temporary = f".stepwell-{secrets.token_hex(8)}.tmp"
     descriptor = folder.create(temporary)
     try:
@@ -142,7 +143,7 @@ def _fill(descriptor: int, data: bytes, before: os.stat_result | None, modified_
 
 
 def _keep_ownership(descriptor: int, before: os.stat_result) -> None:
-    """Copy mode and owner of the replaced file, as far as this process may set them; never set-uid bits."""
+    """Copy mode and owner of the replaced file if this process may set them, but never set-uid bits."""
     mine = os.fstat(descriptor)
     if hasattr(os, "fchown") and (mine.st_uid, mine.st_gid) != (before.st_uid, before.st_gid):
         with suppress(OSError):

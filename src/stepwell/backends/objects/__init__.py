@@ -1,9 +1,9 @@
-"""Files in an object store: Google Cloud Storage, S3, Azure Blob Storage, or memory, many tenants in one bucket.
+"""Files of many tenants in one bucket of an object store: Google Cloud Storage, S3, Azure Blob Storage, or memory.
 
 `backend` has the six verbs below one tenant's root; `root` defines roots, and which one applies to a call; `grants` decides which roots a
-caller may use; `read_only` refuses changes of what may only be read; `names` maps paths to objects; `search` finds; `changes` writes so
-that no update is lost; `whole_files` reads and writes files as bytes; `bucket` talks to the store; `opening` makes a bucket from the
-settings.
+caller may use; `read_only` refuses changes of what may only be read; `names` maps paths to objects; `search` has `glob` and `grep`;
+`changes` writes so that no update is lost; `whole_files` reads and writes files as bytes; `bucket` talks to the store; `opening` makes a
+bucket from the settings.
 """
 
 from stepwell.backends.objects.backend import ObjectBackend

@@ -1,10 +1,10 @@
 """Files of one tenant in a bucket: the six verbs below a root.
 
-Reading and changing request the object itself, so a listing that lags behind does not matter. An object store cannot prevent two
+Reads and changes request the object itself, so a listing that lags behind does not matter to them. An object store cannot prevent two
 processes from creating a file and a folder of the same name at the same moment; then both exist, and both can be read. Folders exist
 because there are objects below them.
 
-`ls` joins and cuts the pages of one folder, which obstore collects; `search` has `glob` and `grep`.
+obstore collects the pages of one folder, and `ls` cuts the listing at its limit; `search` has `glob` and `grep`.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class _Refusal(Exception):
 
 
 class ObjectBackend(AsyncBackend):
-    """Stores files in `bucket` below `root`: a tenant's own root (`/company/workspace/`), or a function that returns it for each call;
-    default: the root that is open to the running request. `max_file_bytes` is the maximum that is read or written at once.
+    """Stores files in `bucket` below `root`. `root` is a tenant's own root (`/company/workspace/`), or a function that returns it for each
+    call; by default, it is the root that is open to the running request. `max_file_bytes` is the maximum that is read or written at once.
     """
 
     remote = True
@@ -196,7 +196,7 @@ class ObjectBackend(AsyncBackend):
             lock.release()
 
     async def _check_write(self, path: str, held: Held | None, overwrite: bool, expected_version: str | None) -> None:
-        """Raise if the file must not be written over the current one."""
+        """Raise an error if the current file must not be overwritten."""
         if held is not None and not overwrite:
             raise _Refusal(messages.exists(path))
         if held is None and (problem := await self._placement_problem(path)):
@@ -217,7 +217,7 @@ class ObjectBackend(AsyncBackend):
         return content
 
     async def _placement_problem(self, path: str) -> ErrorText | None:
-        """Why a new file cannot be created at a path: something above it is a file, or it is a folder."""
+        """Why a new file cannot be created at a path: something above the path is a file, or a folder is there."""
         above = list(paths.parents(path))
         keys = [self._root()[1:] + parent[1:] for parent in above]
         *found, below = await asyncio.gather(*(self._bucket.look(key) for key in keys), self._has_below(path))
@@ -256,7 +256,7 @@ class ObjectBackend(AsyncBackend):
         return Listing(found[: tree.MAX_FOUND], note=tree.found_note() if len(found) > tree.MAX_FOUND else None)
 
     async def _list_lone(self, path: str) -> Listing:
-        """A file is listed as itself."""
+        """The listing of a path with nothing below it: a file is listed as itself."""
         row = await self._lone(path)
         if row is None and path != paths.ROOT:
             return Listing(error=messages.no_folder(path))

@@ -1,7 +1,7 @@
-"""One bucket: the requests we send to an object store, limited in number and time, with errors that leak nothing.
+"""One bucket: sends our requests to an object store, limits their number and time, and raises errors that leak nothing.
 
-obstore retries reads, with a growing, jittered pause. Writes are not retried here: after a failed write only `changes` can find out
-whether it happened, so every write here is one request with a precondition.
+obstore retries reads, with a growing, jittered pause. Writes are not retried here, because after a failed write only `changes` can find
+out whether it happened. So every write here is one request with a precondition.
 
 obstore's own messages quote URLs, which may contain an account or a signature. They are neither shown nor logged: the log gets the
 status and the store's code.
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 LINEAGE = "stepwellwrites"
-"""The metadata field with the ids of the last writes. Letters only: Azure accepts nothing else."""
+"""The metadata field with the ids of the last writes. Its name has only letters, because Azure accepts nothing else."""
 
 _STATUS = re.compile(r"status code: (\d{3})")
 _CODE = re.compile(r"<Code>(\w{1,60})</Code>")
@@ -57,7 +57,7 @@ class Patience:
     first_pause_s: float = 0.1
     longest_pause_s: float = 2.0
     total_s: float = 60.0
-    """For one request including all its retries."""
+    """The time for one request including all its retries."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Held:
     mark: UpdateVersion
     attributes: Mapping[str, str] = field(hash=False)
     data: bytes | None = field(default=None, repr=False)
-    """None if it was not requested, or is larger than the limit."""
+    """The content; None if it was not requested, or is larger than the limit."""
 
     @property
     def lineage(self) -> tuple[str, ...]:
@@ -88,9 +88,9 @@ class Held:
 
 
 class ObjectsUnavailable(BackendError):
-    """The store gave no usable answer. The text is for the model: it names only the kind of failure.
+    """The store gave no usable answer. The text is for the model, so it names only the kind of failure.
 
-    `refused` means that the store rejected the request: nothing was done, and a retry does not help.
+    `refused` means that the store rejected the request, so nothing was done, and a retry does not help.
     """
 
     retryable = True
@@ -137,14 +137,14 @@ class Bucket:
         self.new_id = new_id
         """Makes the id of a write, unique among the last writes of its object."""
         self.jitter = jitter
-        """Returns a pause, given the longest one allowed."""
+        """Takes the longest pause allowed, and returns the pause to make."""
         self.locks = LockTable(256)
-        """Changes of one object within this process wait for one another instead of conflicting."""
+        """Locks with which changes of one object within this process wait for one another instead of conflicting."""
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
         self._guard = threading.Lock()
 
     async def fetch(self, key: str, limit: int) -> Held | None:
-        """An object with its bytes, unless there are more than `limit`; None if it does not exist."""
+        """An object, with its bytes unless there are more than `limit`; None if the object does not exist."""
         async with self._request():
             try:
                 found = await self._api.get_async(self._reader, key)
@@ -183,7 +183,7 @@ class Bucket:
             return _held(found.meta, found.attributes, None)
 
     async def put(self, key: str, data: bytes, attributes: Mapping[str, str], over: Held | None) -> None:
-        """Overwrite exactly the version in `over`, or create the object if that is None. `Changed` means that nothing was written."""
+        """Overwrite exactly the version in `over`, or create the object if `over` is None. `Changed` means that nothing was written."""
         mode: Any = "create" if over is None else over.mark
         async with self._request():
             try:
@@ -194,7 +194,7 @@ class Bucket:
                 raise Changed from error
             except FileNotFoundError as error:
                 self._check_bucket(error)
-                raise Changed from error  # it was deleted, and the store reports that before it checks the precondition
+                raise Changed from error  # the object was deleted, and the store reports that before it checks the precondition
             except self._errors.BaseError as error:
                 if _find(_STATUS, error) == "409":  # S3's answer to two conflicting writes; neither was made
                     raise Changed from error
@@ -214,10 +214,10 @@ class Bucket:
     async def list_below(
         self, prefix: str, page: int = 1_000, after: str | None = None, unlisted: list[str] | None = None
     ) -> AsyncIterator[list[Row]]:
-        """All objects below a prefix (which ends with a slash), page by page; each page is fetched on demand. `after` skips names up to it.
+        """All objects below a prefix (which ends with a slash), in pages that are fetched on demand, beginning after the name `after`.
 
         obstore fails a whole page because of one invalid name, such as `a//b`. Then we list the rest folder by folder, and add folders with
-        such a name to `unlisted`; if that is None, the listing fails."""
+        such a name to `unlisted`; if `unlisted` is None, the listing fails."""
         pages = self._api.list(self._reader, prefix.rstrip("/"), offset=after, chunk_size=page)
         while True:
             async with self._request():
@@ -251,13 +251,13 @@ class Bucket:
             yield rows
 
     def _check_bucket(self, error: FileNotFoundError) -> None:
-        """A missing object is a normal answer; a missing bucket is an error."""
+        """Raise an error if the bucket itself is missing. A missing object is a normal answer."""
         if _find(_CODE, error) in _NO_BUCKET:
             raise error
 
     @asynccontextmanager
     async def _request(self) -> AsyncIterator[None]:
-        """Wraps one request: its turn, its time-out, and its errors."""
+        """Wraps one request: waits for its turn, limits its time, and explains its errors."""
         with self._explain():
             async with self._turns(), asyncio.timeout(self.patience.total_s):
                 yield
@@ -305,7 +305,7 @@ def _held(meta: ObjectMeta, attributes: Attributes, data: bytes | None) -> Held:
 
 
 def _unzipped(held: Held, limit: int) -> Held:
-    """An object that another program stored compressed, decompressed. Written back, it is stored uncompressed."""
+    """The object, decompressed if another program stored it compressed. If we write it back, it is stored uncompressed."""
     if held.data is None or held.attributes.get(_ENCODING) != "gzip":
         return held
     unzip = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)

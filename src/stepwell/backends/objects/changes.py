@@ -30,13 +30,13 @@ from stepwell.errors import VersionConflictError
 
 MAX_REBASES = 5
 MAX_REPEATS = 5
-"""How often a write is sent again after no answer."""
+"""How often a write is sent again if no answer comes."""
 REMEMBERED = 48
-"""Ids in a lineage: about 500 bytes of the 2 kB that the strictest store (S3) allows for metadata."""
+"""The number of ids in a lineage. They take about 500 bytes of the 2 kB that the strictest store (S3) allows for metadata."""
 
 Read = Callable[[], Awaitable[Held | None]]
 Make = Callable[[Held | None], Awaitable[bytes]]
-"""Makes the new content from the current one; if it raises, the change ends before anything is written."""
+"""Makes the new content from the current one. If it raises an error, the change ends before anything is written."""
 
 
 class OutcomeUnknown(VersionConflictError):
@@ -94,7 +94,7 @@ def judge(unanswered: Attempt, held: Held | None, write_id: str) -> Literal["wri
     if (before.mark if before else None) == (held.mark if held else None):
         return "pending"
     if before is None or held is None:
-        return "not written"  # and no longer possible: others have created the object, or deleted it
+        return "not written"  # and it no longer can be, because others have created the object, or deleted it
     return "not written" if before.lineage[-1] in held.lineage else "unknown"
 
 

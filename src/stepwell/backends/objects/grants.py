@@ -1,10 +1,11 @@
-"""Which roots a caller may use, and the one that a run is tied to.
+"""Which roots a caller may use, and which root a run is tied to.
 
 ```
 key or token ──> Grants ──open_root(what the request asks for)──> OpenedRoot ──pinned into the run──> the tools of its graph
 ```
-A root in a request may only narrow the grant: with `/acme/main/`, `/acme/main/sub/` is allowed too, and `t1` never opens `t10`, since
-roots end with a slash. We do not check whether a root exists, so another tenant's root gives the same error as one that does not exist.
+A root in a request may only narrow the grant: a grant of `/acme/main/` also allows `/acme/main/sub/`. A grant of `t1` never opens `t10`,
+since roots end with a slash. We do not check whether a root exists, so another tenant's root gives the same error as one that does not
+exist.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Grants:
     roots: tuple[str, ...] = ()
     read_roots: tuple[str, ...] = ()
     unlimited: bool = False
-    """Every root, as on a laptop without authentication."""
+    """Whether the caller may use every root, as on a laptop without authentication."""
 
     @property
     def all_roots(self) -> tuple[str, ...]:
@@ -51,14 +52,14 @@ class Grants:
 
 
 Granted = Callable[[str], Grants]
-"""What an owner was granted in addition to their key or token, for example in an operator's table."""
+"""Returns what an owner was granted beyond what their key or token says, for example in an operator's table."""
 
 NO_ROOTS = Grants()
 ANY_ROOT = Grants(unlimited=True)
 
 
 def nothing_more(owner: str) -> Grants:
-    """`Granted` for setups where keys and tokens say everything."""
+    """The `Granted` for setups in which keys and tokens contain all grants."""
     return NO_ROOTS
 
 
@@ -78,8 +79,8 @@ def open_root(grants: Grants, asked: object, default: str | None = None) -> Open
     """The root of a request: the requested one, or `default`, or the caller's only one.
 
     Raises:
-        AccessError: The caller may not use it, whether it exists or not.
-        InvalidRequestError: It is invalid, or none is named although there are several.
+        AccessError: The caller may not use this root, whether it exists or not.
+        InvalidRequestError: The root is invalid, or the request names none although the caller has several.
     """
     if not asked and default is None and not grants.unlimited:
         return _open_only(grants)
@@ -101,7 +102,7 @@ def _open_only(grants: Grants) -> OpenedRoot:
 
 
 def pin(opened: OpenedRoot | None) -> dict[str, Any]:
-    """What a run carries for its graph; None means no root at all."""
+    """The entry in `configurable` that ties a run to a root; None as `opened` means that the run has no root at all."""
     return {PINNED_ROOT: {"root": opened.root, "read_only": opened.read_only} if opened else {"root": None}}
 
 
@@ -109,7 +110,7 @@ def pinned_root(configurable: Mapping[str, Any]) -> OpenedRoot | None:
     """The root that a run is tied to; None if no server has tied it to one.
 
     Raises:
-        AccessError: The run's caller has none.
+        AccessError: The run's caller has no root.
     """
     if PINNED_ROOT not in configurable:
         return None

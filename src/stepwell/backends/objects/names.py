@@ -1,13 +1,13 @@
 """Maps paths to object names, by the stores' rules for names. Pure functions.
 
-Roots and paths are checked by `paths.resolve` like every other path, so no name contains `..`, an empty part or a control character:
+Roots and paths are checked by `paths.resolve` like every other path, so no name contains `..`, an empty part or a control character, and
 what is written below a root stays below it. Additional rules of the stores:
 
 | rule | whose |
 |---|---|
 | a name has at most 1,024 bytes, including the root | Google, S3; Azure counts characters |
 | nothing below `.well-known/acme-challenge/` | Google |
-| no part ends with a full stop | Azure, which drops it |
+| no part ends with a full stop | Azure, which drops the full stop |
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Makes a bucket from the settings: which store, which bucket, with which credentials.
 
-It sends no requests to the store. If the settings contain no credentials, obstore looks for those of the machine (a workload identity, an
-instance's role), like the clouds' own tools. Errors name the variable, never its value.
+Nothing here sends a request to the store. If the settings contain no credentials, obstore looks for those of the machine (a workload
+identity, an instance's role), like the clouds' own tools. Errors name the variable, never its value.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{1,221}[a-z0-9]")
 
 
 def open_bucket(settings: Settings, patience: Patience | None = None) -> Bucket | None:
-    """The bucket from the settings; None if they name none."""
+    """The bucket that the settings name; None if they name none."""
     if not settings.buckets:
         return None
     if len(settings.buckets) > 1:
@@ -71,7 +71,7 @@ def _connect(chosen: BucketSettings, patience: Patience, retries: int) -> Object
             **options,
         )
     except (exceptions.BaseError, ValueError, OSError):
-        # Without its cause, whose text may contain a key.
+        # The error is raised without its cause, whose text may contain a key.
         raise ConfigurationError(
             f"The settings beside {chosen.variable} cannot be used: {', '.join(chosen.variables) or 'credentials are missing'}. "
             "Check that they are complete, and belong together."
@@ -80,7 +80,7 @@ def _connect(chosen: BucketSettings, patience: Patience, retries: int) -> Object
 
 
 def _check_service_account(key: str) -> str:
-    """The address in a service account's key, if it has one; raises if it is not such a key."""
+    """The address in a service account's key, if there is one. Raises an error if the text is not such a key."""
     try:
         fields = json.loads(key)
     except ValueError:

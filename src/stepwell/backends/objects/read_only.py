@@ -1,4 +1,4 @@
-"""A root that is open for reading only: the rule, and what those are told who try to change something in it.
+"""The rule for a root that is open for reading only, and the messages for whoever tries to change something in it.
 
 | who tries | is refused by | before |
 |---|---|---|
@@ -23,14 +23,14 @@ TOOL_REFUSAL = (
 
 
 def require_write(opened: OpenedRoot) -> None:
-    """`AccessError` if the root may only be read."""
+    """Raise `AccessError` if the root may only be read."""
     if opened.read_only:
         raise AccessError("This workspace is open to you for reading only. Ask its operator for a key that may write.")
 
 
 def refuse_change(opened: OpenedRoot, path: str) -> ErrorText | None:
-    """What a backend answers instead of changing a file: below a root that may only be read, and, for a backend that was made
-    elsewhere, in a call that may only read."""
+    """What a backend answers instead of changing a file; None if it may change the file. It may not if the root may only be read, or if
+    the current call may only read, even if the backend was made elsewhere."""
     if not (opened.read_only or is_read_only()):
         return None
     return PathError("Error: ", Place(path), " is in a workspace that is open for reading only. Nothing in it can be changed.")

@@ -1,9 +1,9 @@
-"""A tenant's root: which roots are valid, and which one is open to the current call.
+"""The roots of tenants: which roots are valid, and which one is open to the current call.
 
 A root is the prefix of every name that a tenant can reach. It ends with a slash, so that `t1` is not a prefix of `t10/a.md`.
 
-Tools find the root of their request in a context variable: each tool call has its own, and concurrent requests in one process share
-nothing. `GCSRuntimeMiddleware` sets it around each call; code outside of an agent may set it itself.
+Tools find the root of their request in a context variable. Each tool call has its own value, so concurrent requests in one process share
+nothing. `GCSRuntimeMiddleware` sets the variable around each call; code outside of an agent may set it itself.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_ROOT_BYTES = 512
 
 @dataclass(frozen=True)
 class OpenedRoot:
-    """A root that is open to somebody, normalised: what a request is given, a run is tied to, and a backend works below."""
+    """A normalised root that is open to somebody. A request is given one, a run is tied to it, and a backend works below it."""
 
     root: str
     read_only: bool = False
@@ -58,7 +58,7 @@ def check_root(raw: object) -> str:
 
 
 def set_gcs_root_path(root: str) -> Token[OpenedRoot]:
-    """Set the root from here on, in this task or thread; resetting the token restores the previous one."""
+    """Set the root from here on, in this task or thread; resetting the token restores the previous root."""
     return _current.set(open_here(root))
 
 
@@ -85,7 +85,7 @@ def is_read_only() -> bool:
 
 
 def open_here(root: str | OpenedRoot) -> OpenedRoot:
-    """A root that code names by itself. In a call that may only read, it can only be read too."""
+    """Open a root that code names by itself. In a call that may only read, this root can only be read too."""
     return root if isinstance(root, OpenedRoot) else OpenedRoot(check_root(root), is_read_only())
 
 

@@ -1,7 +1,7 @@
 """`glob` and `grep` over the objects below a folder, with limited memory and cost.
 
-Names come in pages. `grep` first decides by name and size which objects can contain a match, then fetches those, a window at a time
-and as many at once as the bucket allows, in the order of their paths, and stops when it has enough. A note says what was left out.
+Names come in pages. `grep` first decides by name and size which objects can contain a match. Then it fetches these in the order of their
+paths, a window at a time and as many at once as the bucket allows, until it has enough matches. A note says what was left out.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Search:
         return Listing(rows[: tree.MAX_FOUND], note=cut or _scan_note(scanned) or self._unlisted_note(unlisted))
 
     async def grep(self, folder: str, lone: Row | None, wanted: TextPattern, passes: Passes | None) -> Matches | ErrorText:
-        """The matching lines in the files below a folder that match a glob; `lone` is the file at the folder's own path, if any."""
+        """The matching lines in those files below a folder that match a glob; `lone` is the file at the folder's own path, if any."""
         if lone is not None:
             candidates = [(folder, lone)] if passes is None or passes(folder.rpartition("/")[2]) else []
             return await self._look_into(candidates, wanted, None)
@@ -78,7 +78,7 @@ class Search:
                 return
 
     def _unlisted_note(self, unlisted: list[str]) -> str | None:
-        """Which folders were left out, because another program has stored an invalid name in them."""
+        """A note that names the folders that were left out, because another program has stored an invalid name in them."""
         if not unlisted:
             return None
         shown = ", ".join(paths.show(paths.ROOT + key.removeprefix(self.root[1:])) for key in unlisted[:_SHOWN_FOLDERS])

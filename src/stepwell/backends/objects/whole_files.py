@@ -1,6 +1,7 @@
 """Whole files in a bucket. The version is the id of the last write (see `changes`), so that the writer knows it without asking again.
 
-The stores have no common conditional delete: a delete that names a version checks first, and other servers may write in between.
+The stores have no common conditional delete, so a delete that names a version checks the version first, and another server may write
+between the check and the delete.
 """
 
 from __future__ import annotations
@@ -93,5 +94,5 @@ class BucketFiles:
 
 
 def _facts(path: str, held: Held) -> FileFacts:
-    # With the size: another program may have stored other bytes and kept our metadata.
+    # The version contains the size, because another program may have stored other bytes and kept our metadata.
     return FileFacts(check_path(path), held.size, held.modified, f"{held.lineage[-1]}-{held.size:x}")

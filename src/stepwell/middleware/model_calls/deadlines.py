@@ -5,13 +5,13 @@ start ──connect──▶ connected ──────────▶ first t
   └───────────── first token ────────────────┘                                        │
   └────────────────────────────────── total ───────────────────────────────────────────┘
 ```
-The first-token and idle limits apply only to streamed answers; an answer in one piece has only the total limit.
+The first-token and idle limits apply only to streamed answers; for an answer in one piece there is only the total limit.
 
 Connecting happens inside the SDK. If the SDK takes a time-out with each request, we pass the limit; otherwise the first-token limit
 covers connecting.
 
-An async call is cancelled. A sync call runs in its own thread, which cannot be stopped from outside: we abandon it, it ends at its next
-token or at the SDK's own time-out, and its output is ignored.
+An async call is cancelled. A sync call runs in its own thread, which cannot be stopped from outside, so we abandon the call: it ends at
+its next token or at the SDK's own time-out, and its output is ignored.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TAKE_A_TIMEOUT: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """In seconds; None means no limit."""
+    """The limits in seconds; None means no limit."""
 
     connect_s: float | None
     first_token_s: float | None
@@ -58,7 +58,7 @@ class Deadlines:
                 raise ConfigurationError(f"{name} is {value!r}. Give a number of seconds above 0, or None for no limit.")
 
     def tell_sdk(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        """The request with the limits that only the SDK can enforce."""
+        """The request with the limit that only the SDK can enforce, namely the one for connecting."""
         if self.connect_s is None or "timeout" in request.model_settings:
             return request
         make = _timeout_class(type(request.model))
@@ -70,7 +70,7 @@ class Deadlines:
 
 @lru_cache(maxsize=64)
 def _timeout_class(model: type[Any]) -> Callable[..., Any] | None:
-    """The `Timeout` class of the SDK behind a model, if its requests take one. The SDK is already loaded, since the model exists."""
+    """The `Timeout` class of the model's SDK, if that takes a time-out with each request. The SDK is loaded, since the model exists."""
     packages = {kind.__module__.partition(".")[0] for kind in model.__mro__}
     sdk = next((sys.modules.get(module) for package, module in _TAKE_A_TIMEOUT.items() if package in packages), None)
     return getattr(sdk, "Timeout", None)

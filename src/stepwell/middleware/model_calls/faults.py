@@ -4,8 +4,8 @@ Each SDK has its own classes for the same few faults. We tell them apart by what
 their base classes), so we import no SDK, and a new one rarely needs a change here. If `fault_of` does not know an exception, we treat it
 as a bug in the program and let it through unchanged.
 
-The caller's error names the model, what happened, and what to do. It does not repeat the provider's message, since some contain the
-key; that message stays in `__cause__`.
+The caller's error names the model, what happened, and what to do. It does not repeat the provider's message, since some messages
+contain the key; the message stays in `__cause__`.
 
 | fault | retried | what it becomes |
 |---|---|---|
@@ -13,8 +13,8 @@ key; that message stays in `__cause__`.
 | 408, 5xx, 529, a provider's "overloaded" inside a stream | yes | ModelBusyError |
 | no connection | yes | ModelUnreachableError |
 | an answer that broke off | yes; the client is told to drop the part it showed | ModelStreamCutError |
-| connect, first token, idle | yes | ModelDeadlineError |
-| total | no: all the time is used up | ModelDeadlineError |
+| the limit for connect, first token or idle passed | yes | ModelDeadlineError |
+| the total limit passed | no, because all the time is used up | ModelDeadlineError |
 | 401, 403, 404, 402, no credit | no | ModelAccessError |
 | 400 and everything else, above all a context that is too long | no | the original error |
 """
@@ -59,7 +59,7 @@ RETRYABLE: frozenset[FaultKind] = frozenset({"rate limited", "overloaded", "unre
 _KIND_OF_CLASS: tuple[tuple[type[Exception], FaultKind], ...] = (
     (ModelRateLimitError, "rate limited"),
     (ModelAPIError, "overloaded"),
-    (ModelTimeoutError, "timeout"),  # before the connection error: SDKs derive it from that
+    (ModelTimeoutError, "timeout"),  # before the connection error, from which SDKs derive their time-outs
     (ModelConnectionError, "unreachable"),
     (ModelAuthenticationError, "key refused"),
     (ModelPermissionDeniedError, "key refused"),
@@ -114,9 +114,9 @@ class Fault:
     kind: FaultKind
     status: int | None = None
     deadline: str | None = None
-    """For a time-out: which one."""
+    """For a time-out: which limit passed."""
     seconds: float | None = None
-    """For one of our own time-outs: its length."""
+    """For one of our own time-outs: the limit in seconds."""
     retry_after_s: float | None = None
     """How long the provider asks us to wait."""
 
@@ -127,7 +127,7 @@ class Fault:
 
 
 def fault_of(error: BaseException, *, now: datetime | None = None, streamed: bool = False) -> Fault | None:
-    """The fault behind an exception; None if it is not the model's. `streamed`: a part of the answer had already arrived."""
+    """The fault behind an exception; None if the model is not to blame. `streamed`: a part of the answer had already arrived."""
     if not isinstance(error, Exception) or isinstance(error, (ContextOverflowError, ModelInvalidRequestError, AssertionError)):
         return None
     if find_passing(error) is not None:
@@ -149,7 +149,7 @@ def fault_of(error: BaseException, *, now: datetime | None = None, streamed: boo
 
 def _kind(error: Exception, status: int | None) -> FaultKind | None:
     for code in _codes(error):
-        # An empty account also returns 429; only its code tells it from a real rate limit.
+        # A provider also returns 429 for an account without credit; only the error code tells that from a real rate limit.
         if code in _KIND_OF_CODE and (status is None or status < 400 or _KIND_OF_CODE[code] == "no credit"):
             return _KIND_OF_CODE[code]
     for kind_class, kind in _KIND_OF_CLASS:

@@ -1,7 +1,7 @@
 """Threads for calls that may never return.
 
-A call that returns frees its thread for the next one. A call that was abandoned keeps its thread until it ends, and the next call gets
-another. The threads are daemons: one that hangs does not keep the program from exiting.
+A call that returns frees its thread for the next call. A call that was abandoned keeps its thread until it ends, and the next call gets
+another thread. The threads are daemons, so a thread that hangs does not keep the program from exiting.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class SideResult(Generic[T]):
     def settle(self, work: Callable[[], T]) -> None:
         try:
             self._settled.put((work(), None))
-        except BaseException as error:  # the caller decides what to do with it
+        except BaseException as error:  # the caller decides what to do with the error
             self._settled.put((None, error))
 
     def wake(self) -> None:

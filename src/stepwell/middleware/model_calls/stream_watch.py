@@ -1,8 +1,8 @@
 """Watches a streamed answer: whether a call streams, when its tokens arrive, whether it is complete.
 
 LangChain's loop calls the model itself, so we see tokens through a callback that we add to the call's configuration. LangChain decides
-whether a call streams (a client follows the tokens, or the model is set to stream); we ask it with the same functions. Only this
-module uses those parts of LangChain, and tests/unit/middleware/test_robust_calls.py pins them.
+whether a call streams (it does if a client follows the tokens, or if the model is set to stream); we find out by calling the same
+functions. Only this module uses those parts of LangChain, and tests/unit/middleware/test_robust_calls.py pins them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class AbandonedError(BaseException):
 class StreamWatch(BaseCallbackHandler):
     """Receives the tokens of one call."""
 
-    run_inline = True  # on the event loop itself: a thread hop per token would cost more than the token
+    run_inline = True  # on the event loop itself, because a thread hop per token would cost more than the token
     raise_error = True
     # Without this LangChain converts the whole conversation to text, for old-style handlers.
     ignore_chat_model = True
@@ -65,7 +65,7 @@ class StreamWatch(BaseCallbackHandler):
 
 @contextmanager
 def watching(watch: StreamWatch) -> Iterator[None]:
-    """Watch the model that is called inside. The watch is the first callback, so that an abandoned call sends nothing to the others."""
+    """Watch the model that the body calls. The watch is the first callback, so that an abandoned call sends nothing to other callbacks."""
     config = var_child_runnable_config.get() or RunnableConfig()
     watched = cast("RunnableConfig", {**config, "callbacks": _with_first(config.get("callbacks"), watch)})
     token = var_child_runnable_config.set(watched)

@@ -1,6 +1,6 @@
-"""Counts the model calls within one step of an agent, by a callback, so that none is missed: the agent's own, a summary's, those of any
-kind of subagent, and those of a tool that calls a model itself. `stepwell.models.usage` counts what each call used; the meter of a tool
-call also refuses calls at the run's limits.
+"""Counts the model calls within one step of an agent. A callback counts them, so that none is missed: the agent's own calls, the calls for
+a summary, those of any kind of subagent, and those of a tool that calls a model itself. `stepwell.models.usage` counts what each call
+used; the meter of a tool call also refuses calls at the run's limits.
 
 ```
 BudgetMiddleware, around a model step     reserves from every account around it, which covers the calls inside
@@ -32,7 +32,7 @@ from stepwell.models.usage import CallListener, CallUsage
 
 
 class Sizes:
-    """What the largest call of each kind has used, as far as this process has seen. A kind is a tool, or a subagent."""
+    """What the largest call of each kind that this process has seen has used. A kind is a tool, or a subagent."""
 
     def __init__(self) -> None:
         self._largest: dict[str, Spending] = {}
@@ -61,13 +61,13 @@ class Sizes:
 
 
 class Meter(CallListener):
-    """Counts the model calls within one step of an agent. Its creator has made sure that they may be made."""
+    """Counts the model calls within one step of an agent. Whoever created the meter has made sure that these calls are allowed."""
 
     raise_error = True
     covered = True
     """Whether the creator of this meter has already reserved what its calls need."""
     kind = ""
-    """The kind of these calls, for `Sizes`."""
+    """The kind of the calls that this meter counts, for `Sizes`."""
     gate: _Gate | None = None
 
     def __init__(self, together: Account, prices: Mapping[str, Price], around: Meter | None = None) -> None:
@@ -95,7 +95,7 @@ class Meter(CallListener):
         return more
 
     def close(self) -> None:
-        """Count the calls that reported no end: they were cancelled."""
+        """Count the calls that reported no end, because they were cancelled."""
         for run_id in list(self.open_calls):
             if call := self.open_calls.pop(run_id, None):
                 self.add(run_id, self.usage_so_far(call))
@@ -109,7 +109,7 @@ class Meter(CallListener):
 
 class ToolMeter(Meter):
     """Counts the model calls within a tool call. It also reserves a part of the run's account for each of them, and refuses them once a
-    limit is reached; that ends a subagent which has no budget of its own."""
+    limit is reached; a refusal ends a subagent that has no budget of its own."""
 
     covered = False
 
@@ -184,8 +184,8 @@ class ToolMeter(Meter):
             raise self._refuse(run_id, refusal)
 
     def _hold_in_thread(self, run_id: UUID, parent_run_id: UUID | None) -> None:
-        """The same from a thread, which blocks meanwhile."""
-        nested = self.is_asking(parent_run_id)  # a model that calls another one: waiting for its own end would take for ever
+        """Reserve a part of the account for a call, from a thread, which blocks meanwhile."""
+        nested = self.is_asking(parent_run_id)  # a model that calls another model must not wait for its own end
         if nested or _is_covered() or (self.gate and self.gate.here()):
             return
         self._holds[run_id] = hold = Hold(self._expecting(run_id))
@@ -261,7 +261,7 @@ _GATE: ContextVar[_Gate | None] = ContextVar("stepwell_gate", default=None)
 
 @cache
 def _hear_every_model() -> None:
-    """Let LangChain pass the context's meter to every model and tool. Done once per process, and only if a budget is used."""
+    """Let LangChain pass the context's meter to every model and tool. This happens once per process, and only if a budget is used."""
     register_configure_hook(_METER, inheritable=True)
     register_configure_hook(_GATE, inheritable=True)
 

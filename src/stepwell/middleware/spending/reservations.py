@@ -1,4 +1,4 @@
-"""What concurrent model calls may still spend: each reserves its part of a limit before it begins, and gives it back at its end.
+"""What concurrent model calls may still spend. Each reserves its part of a limit before it begins, and gives it back at its end.
 
 ```
 enter ──┬─ the limit is reached ──────────────────────────────> refused
@@ -6,12 +6,12 @@ enter ──┬─ the limit is reached ─────────────�
         └─ otherwise ──> in line, until others leave ──┬──────> held
                                                        └──────> refused: the limit is reached, or it took too long
 ```
-What a call will need is an estimate: as much as the largest of its kind so far, or its own input if that is more. The first of a kind
-runs alone, since there is nothing to estimate from. A call that is alone may begin below the limit whatever it needs, so a run can
+What a call will need is an estimate: as much as the largest call of its kind so far, or its own input if that is more. The first call of a
+kind runs alone, since there is nothing to estimate from. Below the limit, a call that is alone may begin whatever it needs, so a run can
 exceed its limit by one call. Concurrent calls exceed it by no more than the error of their estimates.
 
-Rules to keep: first come, first served; otherwise a large call would wait for ever behind small ones. A call that is alone is not
-measured. To enter several accounts, start with the outermost; this prevents deadlocks.
+Rules to keep: calls are served in the order they came, because otherwise a large call would wait for ever behind small ones. A call that
+is alone is not measured. To enter several accounts, start with the outermost, which prevents deadlocks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PATIENCE_S = 300.0
 _OTHERS = "calls under way hold the rest of the budget, and did not end in time"
 
 Measure = Callable[[], Spending | None]
-"""What a call will probably spend; None if unknown."""
+"""Returns what a call will probably spend; None if unknown."""
 
 
 @dataclass(eq=False, slots=True)
@@ -40,7 +40,7 @@ class Hold:
 
     measure: Measure
     decided: Future[str | None] = field(default_factory=Future)
-    """None once it is reserved; otherwise the reason for the refusal."""
+    """Its result is None if the share was reserved, or the reason if it was refused."""
 
 
 class Account:
@@ -79,7 +79,7 @@ class Account:
         _tell(settled)
 
     def _look(self) -> list[tuple[Hold, str | None]]:
-        """Decide on the calls at the head of the line, as far as possible now."""
+        """Decide on as many calls at the head of the line as is possible now."""
         settled: list[tuple[Hold, str | None]] = []
         while self._line:
             ceiling = self.ceilings.reached(self._spent)
@@ -92,7 +92,7 @@ class Account:
         return settled
 
     def _fits(self, hold: Hold) -> bool:
-        """Whether it fits beside the current holds. Measured each time, because other calls of its kind may have used more meanwhile."""
+        """Whether a call fits beside the current holds. It is measured each time, as others of its kind may have used more meanwhile."""
         together = self._spent
         for each in (*self._held, hold):
             if (expected := each.measure()) is None:
@@ -102,14 +102,14 @@ class Account:
 
 
 def _tell(settled: Sequence[tuple[Hold, str | None]]) -> None:
-    """Called outside the lock, because waiting threads may continue at once."""
+    """Tell the calls what was decided. Use it outside the lock, because waiting threads may continue at once."""
     for hold, refusal in settled:
         hold.decided.set_result(refusal)
 
 
 @contextmanager
 def holding(accounts: Sequence[Account], measure: Measure) -> Iterator[str | None]:
-    """Reserve a share of each account for the body, outermost first. Yields the reason if refused. Blocks while it waits."""
+    """Reserve a share of each account for the body, outermost first. Yields the reason for a refusal, or None. Blocks while it waits."""
     held: list[tuple[Account, Hold]] = []
     try:
         refusal = None
@@ -140,7 +140,7 @@ async def aholding(accounts: Sequence[Account], measure: Measure) -> AsyncIterat
 
 
 def wait_for(account: Account, hold: Hold) -> str | None:
-    """Enter, and block until the decision. In any case the caller must leave afterwards."""
+    """Enter the account, and block until the decision. Whatever it is, the caller must leave the account afterwards."""
     account.enter(hold)
     try:
         return hold.decided.result(account.patience_s)

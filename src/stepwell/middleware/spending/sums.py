@@ -1,8 +1,8 @@
-"""What a run has spent. It is stored in the agent's state, so that it outlives the process, and added up by the channel's reducer, since
-several tools of one turn may finish at the same time.
+"""What a run has spent. The totals are stored in the agent's state, so that they outlive the process. The channel's reducer adds them up,
+since several tools of one turn may finish at the same time.
 
-Seconds are those of the agent's steps. Tools of one turn run in parallel, so only the longest counts; time spent waiting for a person
-does not count.
+The seconds are the time that the agent's steps took. Tools of one turn run in parallel, so only the longest counts; time spent waiting
+for a person does not count.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ class Spending(TypedDict, total=False):
     """The totals of one run, or what one step adds to them."""
 
     turn: str
-    """Which run. Totals of another run start from zero."""
+    """The run that these totals belong to. For another run they start from zero."""
     tokens: int
     usd: float
     calls: int
     seconds: float
     step: str
-    """The latest step, and how long it took; `seconds` is the total before it."""
+    """The latest step. `step_seconds` says how long it took, and `seconds` is the total before it."""
     step_seconds: float
     unpriced: list[str]
     """Models without a known price."""
@@ -71,7 +71,7 @@ class Ceilings:
         return {name: amount / limit for name, (amount, limit) in used.items() if limit is not None}
 
     def reached(self, spent: Spending) -> str | None:
-        """The limit that is reached, in words."""
+        """The limit that is reached, in words; None if none is."""
         for name, share in self.shares(spent).items():
             if share >= 1.0:
                 return self.in_words(name)

@@ -62,7 +62,7 @@ class SubAgentCall:
                 raise self.timed_out() from None
 
     def step(self, stop: threading.Event) -> Mapping[str, Any]:
-        """Run step by step, so that it can be stopped between two steps once the caller has given up."""
+        """Run the subagent step by step, so that it can be stopped between two steps once the caller has given up."""
         if not isinstance(self.agent, Pregel):
             return cast("Mapping[str, Any]", self.agent.invoke(self._input(), self._config()))
         state: Mapping[str, Any] = {}
@@ -90,7 +90,7 @@ class SubAgentCall:
         return update
 
     def _version_in_own_state(self, path: str) -> str | None:
-        """The version in the parent's own channel. A file that the parent itself inherited is not there."""
+        """A file's version in the parent's own channel; None for a file that the parent itself inherited, which is not in that channel."""
         own = (self.runtime.state.get(CHANNEL) or {}).get(path)
         return None if own is None else text.version_of(changes.text_of(own))
 
@@ -106,7 +106,7 @@ class SubAgentCall:
     def _config(self) -> RunnableConfig:
         # Everything else (configurable, callbacks, checkpointer, context) comes from the running parent through LangGraph.
         names = {"subagent": self.name, "subagent_call_id": self.runtime.tool_call_id or ""}
-        # LangChain's name for the speaker. A graph compiled elsewhere has another name or none, and would look like its parent.
+        # By this field LangChain names the speaker. A graph compiled elsewhere has another name or none, and would look like its parent.
         return {"metadata": {**names, "lc_agent_name": self.name}}
 
 
@@ -117,7 +117,7 @@ def final_text(name: str, final: Mapping[str, Any]) -> str:
         return to_json(structured, fallback=str).decode()  # any kind of class: pydantic, dataclass, TypedDict
     messages = final.get("messages") or []
     if messages and isinstance(messages[-1], ToolMessage) and messages[-1].text.strip():
-        return messages[-1].text  # a tool whose result is the answer (`return_direct`)
+        return messages[-1].text  # the result of a tool, which is the answer (`return_direct`)
     for message in reversed(messages):
         if isinstance(message, AIMessage) and message.text.strip():
             return message.text

@@ -19,12 +19,12 @@ GENERAL_PURPOSE = "general-purpose"
 
 
 class SubAgent(TypedDict):
-    """A subagent, built when it is first called. Without its own `model`, `tools` or `interrupt_on` it uses the main agent's."""
+    """A subagent that is built when it is first called. Without its own `model`, `tools` or `interrupt_on` it uses the main agent's."""
 
     name: str
     """Its name in the `task` tool: letters, digits, `-` and `_`."""
     description: str
-    """When to use it; shown to the main agent."""
+    """When to use the subagent; the main agent sees this text."""
     system_prompt: NotRequired[str]
     prompt: NotRequired[str]
     """The older name of `system_prompt`."""

@@ -1,4 +1,4 @@
-"""The `task` tool: delegates work to a subagent with its own context.
+"""The `task` tool, which delegates work to a subagent with its own context.
 
 Subagents are compiled when they are first called. If one fails or takes too long, it returns an error result and its siblings continue.
 If one asks a person, the run pauses and the subagent later resumes where it stopped, because its graph is nested in its parent's. If
@@ -52,8 +52,8 @@ class TaskArgs(BaseModel):
 class SubAgentMiddleware(RequestMiddleware):
     """Offers the given subagents through `task`.
 
-    `build` turns a description into an agent; `create_deep_agent` passes one that shares its own model, tools and backend. Without it, each
-    description must name its model, or there must be a `default_model`. That is deepagents' way, with `default_tools`,
+    `build` turns a description into an agent; the `build` of `create_deep_agent` shares the main agent's model, tools and backend. Without
+    `build`, each description must name its model, or there must be a `default_model`. This is how deepagents does it, with `default_tools`,
     `default_middleware`, `default_interrupt_on`, and a general-purpose subagent unless `general_purpose_agent` is False.
     `task_description` replaces the model's description of `task`; `{available_agents}` in it becomes the list of subagents.
     """
@@ -140,7 +140,7 @@ class SubAgentMiddleware(RequestMiddleware):
         return SubAgentCall(name, agent, description, runtime, timeout_s)
 
 
-# We set the classes themselves: LangChain resolves annotations for every new agent, and names cost more than classes.
+# The annotations are classes, not names: LangChain resolves them for every new agent, and resolving a name costs more.
 _ANNOTATIONS = {"runtime": ToolRuntime, "description": str, "subagent_type": str}
 SubAgentMiddleware._task.__annotations__ = SubAgentMiddleware._atask.__annotations__ = _ANNOTATIONS
 
@@ -186,7 +186,7 @@ def _check_defaults(given: Mapping[str, Any], build: BuildSubAgent | None) -> No
 
 
 def _build_plain(defaults: Mapping[str, Any], spec: SubAgent) -> Runnable[Any, Any]:
-    """A subagent without a deep agent around it: its own model, tools and middleware, on top of the defaults."""
+    """A subagent without a deep agent around it. It gets its own model, tools and middleware on top of the defaults."""
     model = spec.get("model", defaults.get("model"))
     if model is None:
         raise SubAgentSpecError(
