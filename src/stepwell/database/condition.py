@@ -16,16 +16,16 @@ class Contents:
     open_runs: int
     open_interrupts: int
     unreadable_runs: int
-    """Set aside because their rows can't be read."""
+    """How many runs were set aside because their rows can't be read."""
     half_erased: int
-    """Deleted threads whose last rows have not been removed yet."""
+    """How many deleted threads still have rows."""
 
 
 @dataclass(frozen=True)
 class Condition:
     form: int
     missing: tuple[Migration, ...]
-    """Migrations up to the newest schema, of the platform and of the products."""
+    """The migrations that are missing up to the newest schema, for the platform and for the products."""
     size_bytes: int
     free_bytes: int | None
     """Unused space inside the database, where known."""
@@ -34,7 +34,7 @@ class Condition:
 
 
 def count_contents(connection: Connection, form: int) -> Contents:
-    """0 is the form of an empty database."""
+    """Count what the database contains. `form` is its schema version; 0 means that the database is empty."""
 
     def count(what: str) -> int:
         return int(connection.execute(f"SELECT COUNT(*) FROM {what}").fetchone()[0]) if form else 0  # noqa: S608 - ours

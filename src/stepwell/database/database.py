@@ -5,7 +5,7 @@ write ──> one queue ──> the writer's thread: everything waiting, in one 
 read  ──> one queue ──> a few readers' threads, each on a snapshot
 ```
 
-Writes run in the order they were submitted, and one that fails does not affect the others. A caller continues once its work is
+Writes run in the order they were submitted, and a write that fails does not affect the others. A caller continues once its work is
 committed, so whatever was awaited survives a kill of the process. Other code relies on the order: an effect journaled after a
 checkpoint was submitted is never stored without that checkpoint. Work in one *lane* (a run's checkpoints and effects, under one lease) is
 also stored without gaps: once a piece fails because of the storage, all later work in its lane is refused. A lane ends with its lease;
@@ -41,7 +41,8 @@ GroupWritten = Callable[[int, float], None]
 _LARGEST_GROUP = 256
 _READERS = 4
 _PATIENT_READERS = 2
-"""For reads whose size a caller chooses (a history, a search with values), so that they never occupy the other readers."""
+"""The number of reader threads for reads whose size a caller chooses (a history, a search with values): these reads never occupy the other
+readers."""
 _MAX_BROKEN_LANES = 10_000
 
 
@@ -52,8 +53,8 @@ class OrderedWork(Generic[T]):
     lane: Hashable | None
     work: Work[T]
     guarded: bool = False
-    """It concerns one thread and changes that thread's row first. A concurrent change to the thread then conflicts on that row, and the
-    database need not track everything that was read."""
+    """The work concerns one thread and changes that thread's row first. A concurrent change to the thread then conflicts on that row, so
+    the database need not track everything that was read."""
 
     def __call__(self, connection: Connection) -> T:
         return self.work(connection)
@@ -77,11 +78,11 @@ class Job(Generic[T]):
     loop: asyncio.AbstractEventLoop | None = None
     """The loop that `done` belongs to, if it is one of asyncio's."""
     frees: bool = False
-    """It frees space, so it may use the reserve of a full disk."""
+    """The work frees space, so it may use the reserve of a full disk."""
     synced: bool = False
-    """It must survive a power failure, whatever the rest of the database promises."""
+    """Once committed, the work must survive a power failure, even if the database does not promise that otherwise."""
     exclusive: bool = False
-    """Only one process may do such work at a time. If another one is doing it now, it is skipped and returns `None`."""
+    """Only one process may do such work at a time. If another process is doing it now, the work is skipped and returns `None`."""
     result: Any = None
     error: BaseException | None = None
 
@@ -102,7 +103,7 @@ class BrokenLanes:
         """Lane -> whether the database was unreachable."""
 
     def refuse(self, job: Job[Any]) -> bool:
-        """Whether earlier work in its lane is missing; if so, sets the job's error."""
+        """Whether earlier work in the job's lane could not be stored; if so, sets the job's error."""
         if job.lane is None or job.lane not in self._broken:
             return False
         job.error = StorageUnavailableError(
@@ -155,7 +156,7 @@ class SqlDatabase(ABC):
 
     @abstractmethod
     def size_bytes(self) -> int:
-        """The size of the database, as far as known without a query."""
+        """The size of the database, as known without a query."""
 
     @abstractmethod
     async def give_back_space(self, *, only_if_low: bool = False) -> int:
@@ -166,7 +167,8 @@ class SqlDatabase(ABC):
         """Raise `StorageUnavailableError` if writing is not possible now."""
 
     def serving_since(self, connection: Connection) -> float:
-        """Since when every worker could reach the database. A worker's silence before that means nothing."""
+        """The time since when every worker could reach the database. Missing heartbeats before that time don't mean that a worker is
+        dead."""
         return 0.0
 
     def leads(self) -> bool:
@@ -189,11 +191,12 @@ class SqlDatabase(ABC):
     def write_soon(
         self, work: Work[T], *, frees: bool = False, synced: bool = False, exclusive: bool = False
     ) -> asyncio.Future[T]:
-        """`submit` for an event loop. The loop is woken once for all of its work in a group; wrapped futures would each wake it.
+        """`submit` for an event loop. The loop is woken once for all of its work in a group, whereas each wrapped future would wake it
+        separately.
 
         `frees`: the work frees space, or is needed for that; on a full disk it may use the reserve. `synced`: once done, it survives a
-        power failure, even in a database that does not promise that otherwise. `exclusive`: only one process may do this at a time;
-        returns `None` if another one is doing it now.
+        power failure, even in a database that does not promise that otherwise. `exclusive`: only one process may do this at a time; the
+        result is `None` if another process is doing it now.
         """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()

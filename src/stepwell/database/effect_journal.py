@@ -9,9 +9,9 @@ a thread is copied ────> the copy looks under its origin, so both share 
 a thread is deleted ───> the row stays, reduced to key, tool, time and outcome
 ```
 
-Work runs in the order it was submitted, and a checkpoint is submitted before its step's tools are called: so nothing journaled here is
-ever on disk without the checkpoint its key comes from. All of it is in the lane of the run's lease: if an outcome could not be stored,
-nothing after it is either, and the run is driven again from before the call, wherever the error may have gone meanwhile.
+Work runs in the order it was submitted, and a checkpoint is submitted before its step's tools are called. So nothing journaled here is ever
+on disk without the checkpoint that its key comes from. All of this work is in the lane of the run's lease: if an outcome could not be
+stored, nothing after it is stored either, and the run is driven again from before the call, no matter which code caught the error.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _BEGIN = """
 INSERT INTO effects (origin, key, run_id, state, created_at, thread_id, tool, arguments)
 VALUES (:origin, :key, :run, 'begun', :now, :thread, :tool, :arguments)
 """
-# Leaves only key, tool, time and outcome. A fingerprint of arguments with few possible values would reveal them.
+# Leaves only key, tool, time and outcome. If arguments have few possible values, even their fingerprint would reveal them.
 _STRIP = """
 UPDATE effects SET thread_id = NULL, run_id = '', arguments = '', result = NULL, note = NULL, settled_by = NULL
 WHERE (origin, key) IN (SELECT origin, key FROM effects WHERE thread_id = ? LIMIT ?)
@@ -91,8 +91,8 @@ class SqlEffects:
         return self._database.submit(work)
 
     def barrier(self) -> Future[None]:
-        """Work is committed in order, so when this is done, everything before it is too. It needs the lease as well: a barrier is
-        followed by an external effect, and a worker that lost its lease must not cause any."""
+        """Completes when all work submitted before it is committed, since work is committed in order. It is refused without the lease,
+        because an external effect follows a barrier, and a worker that lost its lease must not cause any."""
         return self._database.submit(fenced(self._lease, lambda connection: None))
 
     def _change(self, key: str, statement: str, *values: bytes) -> Future[None]:
@@ -105,8 +105,9 @@ class SqlEffects:
 
 
 def stands_behind(connection: Connection, run: Run) -> bool:
-    """Whether an effect began in a run that only continued what was already in the thread, with an answer or without input. Rolling its
-    steps back would leave the call there as if it had never begun, and its interrupt open. With a run's own input, the call goes too."""
+    """Whether a rollback must keep the run's steps: an effect began in them, and the run only continued what was already in the thread
+    (with an answer, or without input). Deleting the steps would leave the call in the thread as if it had never begun, and its interrupt
+    open. If the run had its own input, the call is deleted too."""
     if run.request.input is not None:
         return False
     row = connection.execute("SELECT 1 FROM effects WHERE thread_id = ? AND run_id = ?", (run.thread_id, run.run_id)).fetchone()
@@ -119,7 +120,8 @@ def take_back(connection: Connection, run: Run) -> None:
 
 
 def strip(connection: Connection, thread_id: str, limit: int) -> int:
-    """The thread is deleted: remember that it acted, but not the content. Returns how many rows were changed, at most `limit`."""
+    """The thread is deleted: of each of its effects keep only key, tool, time and outcome. Changes at most `limit` rows and returns how
+    many."""
     return connection.execute(_STRIP, (thread_id, limit)).rowcount
 
 

@@ -1,7 +1,7 @@
 """The fence: the one check that every write under a lease makes, in its own transaction. A worker that lost the lease is refused.
 
 The check includes the worker's name. A standby that takes over from a failed Postgres may have missed the last commits. If a claim was
-among them, the next worker claims the same run and gets the same number, and only the name tells the two apart.
+among these commits, the next worker claims the same run and gets the same fence number, and only the name tells the two workers apart.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from stepwell.sql import Connection
 
 T = TypeVar("T")
 
-# In Postgres others may write at the same time. This updates the row, without changing it, so that a worker taking the thread over waits
-# for this transaction and then sees everything it wrote.
+# In Postgres, other processes may write at the same time. This statement updates the row without changing it, so that a worker that takes
+# the thread over waits for this transaction and then sees everything that the transaction wrote.
 _HOLDS = {
     "sqlite": "SELECT 1 FROM threads WHERE thread_id = ? AND fence = ? AND lease_run = ? AND lease_holder = ?",
     "postgres": "UPDATE threads SET fence = fence WHERE thread_id = ? AND fence = ? AND lease_run = ? AND lease_holder = ? RETURNING 1",

@@ -1,4 +1,5 @@
-"""The schema versions of a database, called its *forms*, and the numbered SQL files that lead to them. SQLite and Postgres have the same.
+"""The schema versions of a database, called its *forms*, and the numbered SQL files that lead to them. SQLite and Postgres have the same
+forms.
 
 | | files | first | noted in |
 |---|---|---|---|
@@ -34,10 +35,10 @@ _CREATED = re.compile(r'^\s*CREATE\s+(?:TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?"
 
 
 class Forms(NamedTuple):
-    """What a database has."""
+    """The forms that a database has."""
 
     platform: int
-    """0: it is empty."""
+    """0 means that the database is empty."""
     products: Mapping[str, int]
 
 
@@ -48,10 +49,10 @@ class Migration(NamedTuple):
     name: str
     sql: str
     product: str | None = None
-    """`None`: of the platform's own tables."""
+    """The product whose tables are changed; `None` for the platform's own tables."""
 
     def creates(self) -> set[str]:
-        """The names of its tables and views."""
+        """The names of the tables and views that this step creates."""
         return {name.lower() for name in _CREATED.findall(self.sql)}
 
 
@@ -102,7 +103,7 @@ def refuse_older(form: int) -> None:
 
 
 def find_newer(engine: Engine, forms: Forms) -> str | None:
-    """Which installed product's tables are newer than the product itself, if any, as the beginning of a sentence."""
+    """If the tables of an installed product are newer than the product itself, says so, in words for the middle of a sentence."""
     for tables in installed_tables():
         form, newest = forms.products.get(tables.product, 0), product_migrations(tables, engine)[-1].number
         if form > newest:
@@ -125,7 +126,7 @@ def warn_of_uninstalled(forms: Forms) -> None:
 
 
 def refuse_same_names(engine: Engine, forms: Forms, there: Collection[str]) -> None:
-    """Raise `ConfigurationError` if a product would bring a table whose name is taken. `there`: the tables and views of the database."""
+    """Raise `ConfigurationError` if a product would add a table whose name is taken. `there`: the tables and views of the database."""
     ours = {"stepwell_form"}.union(*(step.creates() for step in platform_migrations(engine)))
     owners = dict.fromkeys(ours, "Stepwell itself")
     for tables in installed_tables():

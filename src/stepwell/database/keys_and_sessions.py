@@ -31,7 +31,7 @@ class ApiKey:
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     grants: Grants = NO_ROOTS
-    """The workspaces it gives access to."""
+    """The workspaces that the key gives access to."""
 
     def usable(self, now: datetime) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
@@ -39,7 +39,7 @@ class ApiKey:
 
 @dataclass(frozen=True)
 class SignInSession:
-    """A browser session. It ends with the key it was opened with."""
+    """A browser session. It ends when the key with which it was opened ends."""
 
     hash: str
     owner: str
@@ -51,7 +51,7 @@ class SignInSession:
 
 @dataclass(frozen=True)
 class SignIn:
-    """A user on the way to an identity provider, and what must come back with them. It can be used once."""
+    """A user who was sent to an identity provider, and what they must bring back. A sign-in can be used once."""
 
     hash: str
     state: str

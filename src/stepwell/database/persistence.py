@@ -42,7 +42,7 @@ WHERE thread_id = ? AND run_id = ? AND channel = '__resume__' AND task_id <> '00
 
 @dataclass(frozen=True)
 class RunTraces:
-    """What an earlier attempt of a run left behind."""
+    """What earlier attempts at a run left behind."""
 
     checkpointed: bool
     """The root graph has a checkpoint of this run: continue from there, without the input."""
@@ -68,7 +68,7 @@ class Persistence(ABC):
 
     database: SqlDatabase
     counts: SharedCounts
-    """Limits shared by all servers."""
+    """Counters for the limits that all servers share."""
 
     def __init__(self, clock: Clock | None, new_id: Callable[[], str], lease_s: float) -> None:
         self._clock = clock or SystemClock()

@@ -1,4 +1,4 @@
-"""Converts database rows to records and back. The only module that knows the columns of both."""
+"""Converts database rows to records and back. It is the only module that knows which column belongs to which field."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Limits that apply to all servers of an installation together: open streams, and how often something may happen within a time window.
-The protocol, and its implementation for one process.
+This module contains the protocol, and its implementation for one process.
 
 ```
 take ─> open ─ give back ─> free      a dead server's streams are freed as soon as its heartbeat stops
@@ -39,7 +39,8 @@ class SharedCounts(Protocol):
         ...
 
     async def count(self, name: str, window_s: float, times: int = 1) -> Counted:
-        """Count `times` more occurrences on this server. Returns the total across all servers; the first one starts a new window."""
+        """Count `times` more occurrences on this server. Returns the total across all servers in the current window; the first occurrence
+        starts a new window."""
         ...
 
 

@@ -1,4 +1,5 @@
-"""The tables that a product brings: how they are made, and what happens to their rows with the thread they belong to.
+"""The tables that a product brings: how they are created, and what happens to their rows when the thread they belong to is copied, deleted
+or exported.
 
 ```
 a database is opened ─> schema      its SQL files that the database does not have yet, in order (`forms`)
@@ -34,13 +35,13 @@ class Kept(NamedTuple):
 
 @dataclass(frozen=True)
 class ProductTables:
-    """What the place `tables` of a `Product` names."""
+    """The object that a `Product` names under `tables`."""
 
     product: str
     """The product's name."""
     schema: str
     """A folder of SQL files, written like a package: `notes.schema` has `sqlite/0001_initial.sql`, `postgres/0001_initial.sql` and so on.
-    Both databases have the same numbers, tables and columns. A file that a release has brought is never changed."""
+    Both databases have the same numbers, tables and columns. A file that has been released is never changed."""
     of_thread: tuple[Kept, ...] = ()
     copied: tuple[str, ...] = ()
     copy: Callable[[Connection, str, str], None] | None = None
@@ -56,7 +57,7 @@ def installed_tables() -> tuple[ProductTables, ...]:
     """The tables of all installed products.
 
     Raises:
-        ConfigurationError: Those of a product cannot be loaded.
+        ConfigurationError: The tables of a product cannot be loaded.
     """
     return tuple(_load(product) for product in installed_products() if product.tables is not None)
 

@@ -1,8 +1,8 @@
-"""What an assistant, a thread and a run are, inside the program. On the wire they are LangGraph's (`server/schemas`).
+"""What an assistant, a thread and a run are, inside the program. On the wire they have LangGraph's form (`server/schemas`).
 
-Plain frozen values: to change one, write a new one through the repository or the queue. `owner` is the user it belongs to; the server
-sets it, never a request. In a *query*, an owner of `None` means the program itself, which sees everything.
-JSON is held as Python values here; the database decides how to store it.
+Plain frozen values: to change one, write a new one through the repository or the queue. `owner` is the user a record belongs to; it is set
+by the server and never taken from a request. In a *query*, an owner of `None` means the program itself, which sees everything. JSON is held
+as Python values here; the database decides how to store it.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Thread:
 
 @dataclass(frozen=True, kw_only=True)
 class RunFields:
-    """What an order for a run and the request that is stored have in common, with LangGraph's meaning."""
+    """The fields that a caller's order for a run and the stored request have in common, with the same meaning as in LangGraph."""
 
     input: Any = None
     command: Json | None = None
@@ -108,7 +108,7 @@ class RunRequest(RunFields):
     graph_id: str
     resume: Json | None = None
     delete_thread_after: bool = False
-    """A stateless run: its thread is deleted when it ends."""
+    """Whether this is a stateless run, whose thread is deleted when the run ends."""
     cancel_on_disconnect: bool = False
 
     def without_secrets(self) -> RunRequest:
@@ -173,8 +173,8 @@ class Lease:
     origin: str = ""
     """Prefix of the thread's effect keys, shared with its copies. Default: the thread's id."""
     newest_checkpoint: str | None = None
-    """The newest one stored when the lease was taken. Checkpoint ids are made from clocks and define their order, so a worker writing under
-    the lease only makes greater ones (`checkpoints.continue_ids_after`), whatever its own clock says."""
+    """The newest checkpoint when the lease was taken. Checkpoints are ordered by their ids, which are made from clocks. So a worker that
+    writes under the lease only makes greater ids (`checkpoints.continue_ids_after`), whatever its own clock says."""
 
 
 class Document(NamedTuple):
@@ -182,9 +182,9 @@ class Document(NamedTuple):
 
     number: int
     base: int | None
-    """The document it changes; `None` if this one is complete."""
+    """The number of the document that this one changes; `None` if this one is complete."""
     changes: bytes | None
-    """`None` if already submitted."""
+    """`None` if the document was already submitted."""
     text: bytes | None = None
     """The whole text, if it is needed now."""
 
@@ -194,13 +194,13 @@ class StoredDocument(NamedTuple):
 
     document: Document
     kept: tuple[int, int] | None = None
-    """How many bytes of the beginning and of the end are used."""
+    """How many bytes of the document's beginning and of its end are used."""
 
 
 class RunEvent(NamedTuple):
     """An event of a run. `seq` grows within the thread; `data` is JSON, encoded once.
 
-    A tuple, like everything created per event: that takes a third of the time of a frozen dataclass.
+    It is a tuple, like everything that is created for each event, because a tuple takes a third of the time of a frozen dataclass.
     """
 
     seq: int
@@ -209,7 +209,7 @@ class RunEvent(NamedTuple):
     event: str
     data: bytes
     complete: bool = True
-    """Whether `data` is present. If not, it is in the log; readers never receive such an event."""
+    """Whether `data` is present. If not, the data is only in the log; readers never receive such an event."""
 
 
 class NewEvent(NamedTuple):
@@ -286,14 +286,16 @@ class RunOutcome:
     """The run failed before any of its steps began, for example on input the graph can't accept. Its writes are undone, and the thread
     stays as it was, with its open interrupts."""
     rolled_back: bool = False
-    """Delete the run with its checkpoints. If an effect stands behind it they stay, and the other fields say how the run ended."""
+    """Delete the run with its checkpoints. If an effect requires them to be kept (`stands_behind`), they stay, and the other fields say how
+    the run ended."""
 
 
 @dataclass(frozen=True)
 class BareAnswer:
-    """An answer that names no interrupt. It is accepted if exactly one interrupt is open, nothing runs, and it can only be meant for that
-    one: its checkpoint, if given, is the one that asks; and if that checkpoint asked before, the question had been shown to a user
-    (`note_shown`) before the answer came, so it can't be a repeat of the previous answer."""
+    """An answer that names no interrupt. It is accepted if exactly one interrupt is open, no run is under way, and the answer can only be
+    meant for that interrupt. This means that the answer's checkpoint, if given, is the one that asks. And if the same checkpoint asked
+    another question before, the open question must have been shown to a user (`note_shown`) before the answer came, so that the answer
+    can't be a repeat of the previous one."""
 
     answer: Any
     refused: bool = False

@@ -30,7 +30,7 @@ def insert_webhook(connection: Connection, run: Run, body: bytes) -> None:
     if run.request.webhook is None:
         return
     connection.execute(
-        # Due since the beginning of time, so that a clock set back can't delay it.
+        # It gets the earliest possible due time, so that a clock that is set back can't delay it.
         "INSERT INTO webhooks (run_id, owner, url, body, due_at, state) VALUES (?, ?, ?, ?, 0, 'due') ON CONFLICT DO NOTHING",
         (run.run_id, run.owner, run.request.webhook, body),
     )
@@ -44,7 +44,7 @@ class WebhookOutbox:
 
     async def claim(self, now: float, hold_s: float, most: int) -> list[Webhook]:
         """Claim up to `most` messages that are due. They become due again after `hold_s`."""
-        # Reads first, so that an idle server writes nothing.
+        # Looks before it writes, so that an idle server writes nothing.
         if not await self._database.read(
             lambda c: c.execute("SELECT 1 FROM webhooks WHERE state = 'due' AND due_at <= ? LIMIT 1", (now,)).fetchone()
         ):

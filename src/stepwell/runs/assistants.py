@@ -30,7 +30,7 @@ from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.schemas import AnyGraph, graph_drawing, graph_schemas, subgraph_schemas
 
 _NAMESPACE = UUID("5f0c1f3e-6f6b-4b8e-9d53-2b1f6f0a7c41")
-"""A random value that must never change: every default assistant would get a different id."""
+"""A random value that must never change, because otherwise every default assistant would get a different id."""
 _UNTITLED = "Untitled"
 
 
@@ -51,7 +51,7 @@ class Assistants:
         store_of: Callable[[str], BaseStore] | None = None,
         gates: Sequence[Gate] = (),
     ) -> None:
-        """`store_of` returns an owner's store, for factories that read it even when their graph is only described; `gates` look at what
+        """`store_of` returns an owner's store, because some factories read it even when their graph is only described; `gates` check what
         an assistant stores."""
         self._gates = tuple(gates)
         self._records = repository
@@ -172,7 +172,7 @@ class Assistants:
         await self._records.delete_assistant(owner, _id_or_name(assistant_id), delete_threads=delete_threads)
 
     async def readiness(self, owner: str | None) -> dict[str, str | None]:
-        """Every served graph, with what it needs before it can run here, or `None`."""
+        """Every served graph, with what is missing before it can run here; `None` if nothing is."""
         return await self._registry.readiness(owner or SYSTEM, self._store(owner))
 
     async def schemas(self, owner: str | None, assistant_id: str) -> dict[str, Any]:

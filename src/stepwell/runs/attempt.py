@@ -80,7 +80,7 @@ class _Seen:
 
 @dataclass(frozen=True)
 class _Left:
-    """How an unfinished attempt leaves the thread, according to the newest checkpoint; `None` if it could not be read."""
+    """How an unfinished attempt leaves the thread, according to the newest checkpoint. Fields are `None` if that could not be read."""
 
     values: Any = None
     interrupts: tuple[PendingInterrupt, ...] | None = None
@@ -141,7 +141,7 @@ class Attempt:
         except BaseException as error:
             if lost := find_infrastructure(error):
                 raise lost from lost.__cause__
-            # A graph is user code: what it raises ends its run, never the process, and never leaves the run without an end.
+            # A graph is user code: whatever it raises ends its run, but not the process, and the run never stays without an end.
             logger.info("run failed", extra={"run_id": self._run.run_id}, exc_info=error)
             outcome = self._fail(error)
             await self._about_to_end(outcome)
@@ -174,14 +174,14 @@ class Attempt:
 
     @property
     def _broken_off(self) -> bool:
-        """Whether its caller or the time limit stopped it. A payer can cause both, so neither makes an answer free."""
+        """Whether the caller or the time limit stopped the attempt. Whoever pays can cause both, so neither makes an answer free."""
         return self._stop.done() or self._timed_out
 
     def _said_until_stopped(self, namespace: str) -> tuple[int, int] | None:
         return self._meter.said_at(namespace) if self._broken_off else None
 
     async def _about_to_end(self, outcome: RunOutcome) -> None:
-        # The caller has read the run's output until it was stopped or its time was up.
+        # If the run was stopped or its time was up, the caller has still got its output up to that moment.
         delivered = outcome.status == "success" or self._broken_off
         for attendance in self.attending:
             await attendance.before_end(delivered=delivered)
@@ -194,7 +194,7 @@ class Attempt:
             request.graph_id, config=self._caller_config(), saver=saver, store=store, purpose="run", context=request.context
         )
         try:
-            # Not in a separate task: what a factory opens must be closed by the task that opened it.
+            # Not in a separate task, because what a factory opens must be closed by the task that opened it.
             async with asyncio.timeout_at(self._deadline) as limit:
                 with ended_by(self._stop, limit):
                     return await opened.enter_async_context(making)
@@ -217,7 +217,7 @@ class Attempt:
     async def _prepare(self, graph: Graph) -> _Prepared:
         """What to pass to LangGraph, and what not to pass again."""
         run = self._run
-        # Most invalid inputs are refused before admission; for a graph that is built for each run, this is the first chance.
+        # Most invalid inputs are refused before admission. If the graph is built for each run, its input can only be checked now.
         if run.request.command is None and (fault := input_fault(run.request.graph_id, input_fields(graph), run.request.input)):
             raise InvalidRequestError(fault)
         traces = await self._persistence.run_wrote(run.thread_id, run.run_id) if run.attempt > 1 else None
@@ -243,7 +243,7 @@ class Attempt:
         progresses = stream_graph(
             prepared.graph, prepared.input, prepared.config, request, request.context, self._documents, self._watch_task
         )
-        # Closed here, so that nodes stop at once even if recording fails (lease lost, disk full).
+        # The stream is closed here, so that nodes stop at once even if recording fails (lease lost, disk full).
         async with aclosing(progresses):
             async for progress in progresses:
                 await self._record(progress, journal)
@@ -254,7 +254,7 @@ class Attempt:
         self._steps.watch_task(task)
 
     async def _record(self, progress: Progress, journal: Journal) -> None:
-        """An interrupt is stored before anyone can read about it, so that its answer always finds it."""
+        """Record progress. Interrupts are stored before the events that show them, so that an answer always finds its interrupt."""
         known = self._seen.interrupts
         if new := [pending for pending in self._with_asker(progress.interrupts) if known.get(pending.interrupt_id) != pending]:
             known.update((pending.interrupt_id, pending) for pending in new)
@@ -278,7 +278,7 @@ class Attempt:
             return await self._end(prepared.graph)
         if self._stop.done():
             return await self._end_stopped(prepared.graph, self._stop.result())
-        self._began = True  # a step may have begun without us having read of it yet
+        self._began = True  # a step may have begun although the stream has not shown it yet
         await self._keep_text(prepared.graph)
         await self._look_at_thread(prepared.graph)
         return self._fail(self._too_long())
@@ -308,7 +308,7 @@ class Attempt:
         return None if self._seen.interrupts else await self._seen.text.keep(graph, self._run.thread_id)
 
     async def _roll_back(self, graph: Graph | None) -> RunOutcome:
-        """Delete the run. If an effect stands behind it, leave the thread as if the run had been stopped."""
+        """Delete the run. If an effect requires its steps to be kept (`keeps_steps`), leave the thread as if the run had been stopped."""
         if graph is not None and await self._persistence.keeps_steps(self._run):
             await self._look_at_thread(graph)
             answered = self._run.request.resume or {}
@@ -336,7 +336,7 @@ class Attempt:
         except StorageUnavailableError:
             raise
         except Exception:
-            # If the thread can't be read at all, it stays as recorded.
+            # If the thread can't be read at all, its record stays as it is.
             logger.warning("the state of a stopped run cannot be read", extra={"run_id": self._run.run_id}, exc_info=True)
 
     async def _state(self, graph: Graph) -> StateSnapshot:
@@ -361,7 +361,7 @@ class Attempt:
             values=self._write_values(values),
             interrupts=interrupts,
             usage=self.usage,
-            # LangGraph streams interrupts one by one, each with its own values: the last would hide the others.
+            # LangGraph streams interrupts one by one, each with its own values, so the last values would only show the last interrupt.
             result=None
             if "values" in self._run.request.stream_modes and not interrupts
             else self._write_values(_result(values, interrupts or ())),
@@ -370,11 +370,11 @@ class Attempt:
     def _write_values(self, values: Any) -> bytes | Document | None:
         if values is None:
             return None
-        # Without a book the run has not begun: the next free document number is not known yet.
+        # Without a book the run has not begun, and the next free document number is not known yet.
         return wire.encode(values) if self._documents is None else self._documents.write(VALUES, values)
 
     def _values_if_any(self) -> bytes | Document | None:
-        """For a stopped or failed run: if its values can't be encoded, the run must still end."""
+        """The newest values of a run that failed or ran out of time; `None` if they can't be encoded, because the run must still end."""
         try:
             return self._write_values(self._seen.values if self._left.values is None else self._left.values)
         except Exception:
@@ -385,7 +385,7 @@ class Attempt:
         return NewEvent("metadata", wire.encode({"run_id": self._run.run_id, "attempt": self._run.attempt}))
 
     async def _snapshot(self, graph: Graph, documents: DocumentBook) -> list[NewEvent]:
-        """Where a repeated attempt starts: a client discards text that is in no checkpoint."""
+        """Shows clients the state from which a repeated attempt starts, so that they discard text that is in no checkpoint."""
         snapshot = await graph.aget_state({"configurable": {"thread_id": self._run.thread_id}})
         return [documents.event("values", VALUES, snapshot.values)]
 
@@ -403,5 +403,5 @@ def _result(values: Any, interrupts: Sequence[PendingInterrupt]) -> Any:
 
 
 def _show_interrupt(pending: PendingInterrupt) -> dict[str, Any]:
-    """In the format of LangGraph's `Interrupt` in streamed values."""
+    """The interrupt in the format that LangGraph's `Interrupt` has in streamed values."""
     return {"value": pending.value, "id": pending.interrupt_id, "response_schema": pending.response_schema}

@@ -1,4 +1,5 @@
-"""What one attempt at a run passes to LangGraph: the input and the configuration. Pure functions: traces of earlier attempts are arguments.
+"""What one attempt at a run passes to LangGraph: the input and the configuration. Pure functions, which get the traces of earlier attempts
+as arguments.
 
 A repeated attempt must not pass again what an earlier one has passed:
 
@@ -42,8 +43,8 @@ def make_input(run: Run, traces: RunTraces | None, tasks_of_interrupts: Mapping[
 
 
 def keep_open_answers(run: Run, tasks_of_interrupts: Mapping[str, str]) -> Run:
-    """The run with only those answers whose interrupts are still waiting. Without any it must not be driven: LangGraph would continue
-    with whatever comes next in the thread.
+    """The run with only those answers whose interrupts are still waiting. If none is left, the run must not be driven, because LangGraph
+    would continue with whatever comes next in the thread.
 
     Raises:
         InterruptAnsweredError: A message sent before the answers has taken the thread past all of their interrupts.
@@ -82,7 +83,7 @@ def make_config(
     checkpoint: Mapping[str, Any] | None = None,
 ) -> RunnableConfig:
     """The configuration of an attempt: the caller's, overridden by what only we may set. `given` holds the objects the run works with,
-    under names no caller can set."""
+    under names that no caller can set."""
     request = run.request
     names = {
         "thread_id": run.thread_id,
@@ -116,7 +117,7 @@ def _trace_id(run: Run) -> uuid.UUID:
 
 
 def checkpoint_asked_for(run: Run) -> dict[str, Any] | None:
-    """The checkpoint to go back to. The queue has removed one that only means to continue."""
+    """The checkpoint to go back to. If the caller only meant to continue, the queue has removed the checkpoint from the request."""
     asked = run.request.checkpoint
     if not asked or not asked.get("checkpoint_id"):
         return None

@@ -43,9 +43,9 @@ from stepwell.supervision import Duty, Supervisor, stop
 logger = logging.getLogger(__name__)
 
 OPERATOR = "operator"
-"""The owner of what an operator starts without a thread."""
+"""The owner of runs that an operator starts without a thread."""
 MOST_AT_ONCE = 1000
-"""Default for how many runs one process drives at the same time."""
+"""How many runs one process drives at the same time, by default."""
 _ALWAYS_SENT = frozenset({"metadata", "error", "end"})
 _STORAGE_RETRY_S = 1.0
 _LONGEST_RETRY_S = 60.0
@@ -61,7 +61,7 @@ class RunWatcher(Protocol):
         ...
 
     def ended(self, run: Run, outcome: RunOutcome | None) -> None:
-        """`None`: the attempt was abandoned, and the run will be driven again."""
+        """An attempt has ended. An `outcome` of `None` means that it was abandoned, and that the run will be driven again."""
         ...
 
 
@@ -75,14 +75,14 @@ class EngineOptions:
     max_active_runs_per_owner: int | None = None
     answer_shapes: AnswerShapes = field(default_factory=AnswerShapes)
     refuse_bare_answers: bool = False
-    """Answers must name their question."""
+    """Whether answers must name their question."""
     drain_s: float = 10.0
     """How long runs get to finish when the process stops."""
     webhook_rules: WebhookRules = field(default_factory=WebhookRules)
 
 
 class Engine:
-    """`async with Engine(...)`: recovers what a dead process left, then works until the block is left."""
+    """`async with Engine(...)`: recovers what a dead process left, then drives runs until the block is left."""
 
     def __init__(
         self,
@@ -145,8 +145,8 @@ class Engine:
         await self.drain()
 
     async def drain(self) -> int:
-        """Claim no more runs, let current ones finish for a while, then hand the rest back, for the next process to continue. Returns
-        how many those are. Leaving the block does this too; a server calls it while it can still answer waiting clients."""
+        """Claim no more runs, let current ones finish for a while, then hand the rest back, for the next process to continue. Returns how
+        many runs were handed back. Leaving the block does this too; a server calls it while it can still answer waiting clients."""
         self.stop_claiming()
         working, obeying = self._tasks
         await asyncio.wait({working}, timeout=self._options.drain_s)
@@ -155,7 +155,7 @@ class Engine:
         return handed_back
 
     async def _recover(self) -> None:
-        """Runs once, before the first claim."""
+        """Recover what dead processes left. Called once, before the first claim."""
         if self._recovered:
             return
         recovered = await self._persistence.queue.recover(self._worker)
@@ -174,15 +174,15 @@ class Engine:
         )
 
     async def start(self, owner: str | None, order: RunOrder, grants: object = None, key: RequestKey | None = None) -> Admitted:
-        """Admit a run. When this returns, it is on disk and will be driven. `grants` is what the caller's key or token says for gates; if
-        `key` has started a run before, returns that one."""
+        """Admit a run. When this returns, the run is on disk and will be driven. `grants` is what the caller's key or token tells gates. If
+        `key` has started a run before, returns that run."""
         return (await self.start_many(owner, [order], grants, key))[0]
 
     async def start_many(
         self, owner: str | None, orders: Sequence[RunOrder], grants: object = None, key: RequestKey | None = None
     ) -> list[Admitted]:
         """Admit all of them or none."""
-        # Before any other check: what was valid the first time may not be now.
+        # This comes before any other check, because a request that was valid the first time may not be valid now.
         if key and (before := await self._persistence.queue.recall(key)) is not None:
             return before
         return await self._persistence.queue.admit_many([await self._admission(owner, order, grants) for order in orders], key)
@@ -221,7 +221,8 @@ class Engine:
         return await self._check_answers(admission)
 
     async def _check_input(self, owner: str | None, graph_id: str, order: RunOrder) -> None:
-        """Before anything is stored or paid: input that the graph can't accept must not drop the thread's open questions."""
+        """Refuse input that the graph can't accept, before anything is stored or paid, since such input would drop the thread's open
+        questions."""
         fields = await self._registry.input_fields(graph_id, owner or SYSTEM, self._persistence.store(owner or SYSTEM))
         if order.command is None and (fault := input_fault(graph_id, fields, order.input)):
             raise InvalidRequestError(fault)
@@ -237,7 +238,8 @@ class Engine:
     async def events(
         self, owner: str | None, thread_id: str, run_id: str, *, after: int = BEGINNING, modes: Sequence[str] | None = None
     ) -> AsyncIterator[list[RunEvent]]:
-        """A run's events after `after`, existing and future, up to its end. `modes` leaves out modes that were not requested."""
+        """A run's events after number `after`, existing and future, up to the run's end. With `modes`, events of other modes are left
+        out."""
         run = await self._persistence.records.get_run(owner, thread_id, run_id)
         wanted = None if modes is None else {_event_name(mode) for mode in modes} | _ALWAYS_SENT
         async for batch in self._persistence.events.follow_run(thread_id, run_id, after=after):
@@ -257,10 +259,11 @@ class Engine:
             yield batch
 
     async def _note_shown(self, thread_id: str, batch: Sequence[RunEvent]) -> None:
-        """A client that receives the end of a run has seen its last question, so an answer from now on is not a repeat."""
+        """Note that a client that receives the end of a run has seen the run's last question, so that an answer from now on is no repeat of
+        an earlier one."""
         for event in batch:
             if event.event == "end":
-                with suppress(StorageUnavailableError):  # then the answer has to name its question
+                with suppress(StorageUnavailableError):  # the answer then has to name its question
                     await self._persistence.queue.note_shown(thread_id, asked_by=event.run_id)
 
     async def result(self, owner: str | None, thread_id: str, run_id: str) -> bytes:
@@ -286,7 +289,7 @@ class Engine:
         wait: bool = False,
         status: Literal["pending", "running", "all"] | None = None,
     ) -> list[Run]:
-        """Stop runs: those named, or those of a thread (or of the owner) with a status. Named ones must exist."""
+        """Stop the named runs, which must exist, or all runs of a thread (or of the owner) that have a certain status."""
         if run_ids and thread_id:
             for run_id in run_ids:
                 await self._persistence.records.get_run(owner, thread_id, run_id)
@@ -306,7 +309,7 @@ class Engine:
         return await self._persistence.records.open_runs(owner, thread_id, None if status == "all" else status)
 
     async def _owner_of(self, thread_id: str | None) -> str:
-        """What an operator starts on a user's thread belongs to that user."""
+        """The owner of a run that an operator starts: on a user's thread, it belongs to that user."""
         if thread_id is None:
             return OPERATOR
         try:
@@ -315,7 +318,7 @@ class Engine:
             return OPERATOR
 
     async def _drive(self, claim: ClaimedRun) -> None:
-        """Drive one claim, then end it. Whatever stops us, the run is either ended or driven again."""
+        """Drive one claimed run, then end it. Whatever interrupts this, the run is either ended or driven again."""
         run = claim.run
         callbacks = [handler for watcher in self._watchers for handler in watcher.began(run)]
         attempt = Attempt(
@@ -349,8 +352,8 @@ class Engine:
             logger.warning(
                 "the database cannot be written to; the run waits", extra={"run_id": claim.run.run_id}, exc_info=error
             )
-            # Longer each time: a step that is too large for the disk, and costs money, must not be repeated rapidly. An unreachable
-            # database is not the step's fault.
+            # The pause gets longer each time, because a step that is too large for the disk, and costs money, must not be repeated rapidly.
+            # If the database is unreachable, that is not the step's fault.
             doublings = 0 if error.away else min(claim.run.attempt - 1, _MAX_DOUBLINGS)
             await attempt.until_stopped(min(_STORAGE_RETRY_S * 2**doublings, _LONGEST_RETRY_S))
             await self._keep_trying(lambda: queue.hand_back(lease, usage=attempt.usage))
@@ -388,7 +391,7 @@ class Engine:
             if attempt := self._driving.get(wanted.run_id):
                 attempt.stop(wanted.action)
             else:
-                # Claimed but not driven yet; or already ended, and then this is forgotten after a while.
+                # The run is claimed but not driven yet. Or it has already ended, in which case this entry is deleted after a while.
                 self._stop_early[wanted.run_id] = wanted.action
                 asyncio.get_running_loop().call_later(_EARLY_S, self._stop_early.pop, wanted.run_id, None)
             duty.succeeded()

@@ -16,7 +16,7 @@ from stepwell.state import wire
 
 
 def describe_failure(error: BaseException, secrets: Collection[str] = (), *, interrupts: Any = None, **left: Any) -> RunOutcome:
-    """The outcome of a failed run. `left` is what else it leaves: values, usage."""
+    """The outcome of a failed run. `left` holds the other fields of the outcome, such as values and usage."""
     described = {"error": type(error).__name__, "message": hide_secrets(words_of(error), secrets)}
     return RunOutcome(
         "timeout" if isinstance(error, TimeoutError) else "error",
@@ -29,7 +29,7 @@ def describe_failure(error: BaseException, secrets: Collection[str] = (), *, int
 
 
 def hide_in_error(error: Any, secrets: Collection[str]) -> Any:
-    """A node's error as streamed: with the same name and without secrets, even in its text. Text stays text."""
+    """A node's error as it is streamed: an error with the same name, or the same text if it is text, and without secrets."""
     if isinstance(error, BaseException):
         return type(type(error).__name__, (Exception,), {})(hide_secrets(words_of(error), secrets))
     return hide_secrets(error, secrets) if isinstance(error, str) else error

@@ -1,11 +1,11 @@
-"""What a product has to say about runs: whether and how one is admitted, what its graph is given, and what happens when it ends.
+"""How a product takes part in runs: whether and how a run is admitted, what its graph is given, and what happens when it ends.
 
 ```
 order ─> Gate.admit, one after the other ─> admitted            a gate refuses by raising, before anything is stored
 claim ─> Gate.attend ─> Attendance.given ─> the graph's config
                         Attendance.before_end ─> the run is ended ─> Attendance.after_end
 ```
-The engine knows no product: no money, no bucket, no evidence. Each gate sees what the gates before it have made of the order.
+The engine knows nothing about products: no money, no bucket, no evidence. Each gate sees the order as the gates before it have changed it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from stepwell.database.types import Assistant, Lease, Run, RunStatus
 from stepwell.runs.starting import Place, RunOrder
 
 SaidUntilStopped = Callable[[str], tuple[int, int] | None]
-"""Checkpoint namespace -> input and output tokens of the answer that was cut off there; None if nothing was."""
+"""Checkpoint namespace -> input and output tokens of the answer that was cut off there; None if no answer was."""
 
 
 @dataclass(frozen=True)
@@ -30,17 +30,17 @@ class Arrival:
     owner: str
     """Whom the run will belong to."""
     thread_id: str
-    """Also if the thread is only about to be created."""
+    """The run's thread, which may only be about to be created."""
     assistant: Assistant
     order: RunOrder
     grants: object = None
-    """What the caller's key or token says for gates."""
+    """What the caller's key or token tells gates."""
     place: Place = field(default_factory=Place)
 
 
 @dataclass(frozen=True)
 class Attendance:
-    """A product's part in one attempt at a run. The methods do nothing; a product overrides what it needs."""
+    """A product's part in one attempt at a run. By default the methods do nothing; a product overrides those it needs."""
 
     @property
     def given(self) -> Mapping[str, Any]:
@@ -55,17 +55,17 @@ class Attendance:
 
 
 class Gate:
-    """A product's say in every run. The methods do nothing; a product overrides what it needs."""
+    """A product's part in every run. By default the methods do nothing; a product overrides those it needs."""
 
     takes: ClassVar[bool] = False
-    """Its admission takes something, such as money: it comes after all gates that only look."""
+    """Whether admission by this gate takes something, such as money. Such gates come after all gates that only check."""
 
     async def admit(self, arrival: Arrival) -> Arrival:
-        """The arrival, changed or not. Raises a `RunError` to refuse the run: nothing of it was stored yet."""
+        """Returns the arrival, changed or not, or raises a `RunError` to refuse the run. Nothing of the run has been stored yet."""
         return arrival
 
     def check_stored(self, values: Any) -> None:
-        """Look at values that are stored without a run, such as an update of a thread's state. Raises a `RunError` to refuse them."""
+        """Check values that are stored without a run, such as an update of a thread's state. Raises a `RunError` to refuse them."""
 
     def attend(self, run: Run, lease: Lease, said_until_stopped: SaidUntilStopped) -> Attendance | None:
         """The product's part in an attempt; None if it has none."""

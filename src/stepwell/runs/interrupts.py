@@ -29,8 +29,9 @@ def has_breakpoints(graph: Pregel[Any, Any, Any, Any], request: RunRequest) -> b
 
 
 def pending_interrupts(snapshot: StateSnapshot, seen: Mapping[str, PendingInterrupt]) -> tuple[PendingInterrupt, ...]:
-    """What a paused thread waits for. `seen` comes from the stream: if both it and the state know an interrupt, the one with the
-    innermost task wins. Inside a tool that is the stream, inside a subgraph that was not streamed it is the state."""
+    """What a paused thread waits for. `seen` comes from the stream. If both the stream and the state have an interrupt, the one that names
+    the innermost task is used. For an interrupt inside a tool that is the stream's, for one inside a subgraph that was not streamed it is
+    the state's."""
     found = {pending.interrupt_id: pending for pending in _walk(snapshot, "")}
     told = {name: pending for name, pending in seen.items() if name not in found or _depth(pending) + 1 >= _depth(found[name])}
     return tuple({**found, **told}.values())
@@ -42,7 +43,8 @@ def root_interrupts(snapshot: StateSnapshot) -> tuple[PendingInterrupt, ...]:
 
 
 def _depth(pending: PendingInterrupt) -> int:
-    """The number of parts in the namespace. The state's ends with the interrupted task, the stream's with the graph that contains it."""
+    """The number of parts in the namespace. In the state, a namespace ends with the interrupted task; in the stream, with the graph that
+    contains the task."""
     return pending.namespace.count("|") + 1 if pending.namespace else 0
 
 
@@ -52,7 +54,7 @@ def _walk(snapshot: StateSnapshot, namespace: str) -> Iterator[PendingInterrupt]
         for interrupt in task.interrupts:
             yield _pending(interrupt, inner, task.id)
         if isinstance(task.state, StateSnapshot):
-            # After the parent's, so that the innermost task, where it really stopped, wins.
+            # Added after the parent's interrupts, so that the innermost task, where the graph really stopped, replaces the parent's.
             yield from _walk(task.state, inner)
 
 

@@ -5,7 +5,8 @@ from the run's owner, which the server has determined. Names that begin with `US
 otherwise pose as another user inside a graph.
 
 **The context.** LangGraph's older clients send `config.configurable` and newer ones `context`; a run has both, with the same content
-(`starting`). So the context may contain names meant for other code, and only those that the graph's `context_schema` declares reach it:
+(`starting`). So the context may contain names that are meant for other code, and only the names that the graph's `context_schema` declares
+reach the graph:
 
 | `context_schema` | the graph gets |
 |---|---|
@@ -14,8 +15,8 @@ otherwise pose as another user inside a graph.
 | none | everything that was given, or `None` |
 
 **What clients may see.** A request's `configurable` may contain keys, and LangGraph adds its own and copies everything into every
-checkpoint's metadata. So only a checkpoint's address is shown of `configurable`, and of metadata everything except LangGraph's and our own
-bookkeeping and values with secret names. The same rule applies to streams and to a thread's state.
+checkpoint's metadata. So of `configurable` only a checkpoint's address is shown. Of metadata everything is shown except LangGraph's and our
+own bookkeeping, and values whose names mark them as secret. The same rule applies to streams and to a thread's state.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ def public_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def public_config(config: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """`{"configurable": {thread_id, checkpoint_ns, checkpoint_id, checkpoint_map}}`, as far as present."""
+    """`{"configurable": {thread_id, checkpoint_ns, checkpoint_id, checkpoint_map}}`, with those of the keys that are present."""
     return None if config is None else {"configurable": checkpoint_place(config)}
 
 

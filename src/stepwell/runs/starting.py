@@ -42,11 +42,11 @@ class RunOrder(RunFields):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run works: what gates have pinned into its configuration, and whose share of the server it uses."""
+    """What gates have fixed in a run's configuration, and whose share of the server the run uses."""
 
     pinned: Mapping[str, Any] = field(default_factory=dict)
     tenant: str | None = None
-    """None: it counts towards its owner."""
+    """Whose share the run uses; None for its owner's."""
     max_runs: int | None = None
 
 
@@ -95,7 +95,7 @@ def make_admission(
 
 
 def _pinned(request: RunRequest, place: Place) -> RunRequest:
-    """The request with what gates have pinned, overriding the caller's values."""
+    """The request with the values that gates have fixed, which override the caller's."""
     if not place.pinned:
         return request
     configurable = {**(request.config.get("configurable") or {}), **place.pinned}
@@ -105,7 +105,7 @@ def _pinned(request: RunRequest, place: Place) -> RunRequest:
 def check_answers(
     answers: Mapping[str, Any] | BareAnswer, asked: Sequence[PendingInterrupt], shapes: AnswerShapes
 ) -> dict[str, AnswerShapeError | None]:
-    """Open interrupt -> what is wrong with its answer. A bare answer is checked against the interrupt if there is only one."""
+    """Open interrupt -> what is wrong with its answer. A bare answer is checked if only one interrupt is open."""
     if isinstance(answers, BareAnswer):
         answers = {pending.interrupt_id: answers.answer for pending in asked} if len(asked) == 1 else {}
     faults: dict[str, AnswerShapeError | None] = {}
@@ -121,8 +121,8 @@ def check_answers(
 
 
 def _checkpoint(order: RunOrder, answers: object) -> Mapping[str, Any] | None:
-    """The checkpoint in an order. One in `config` does not determine where the run begins, but with an answer it shows which interrupt
-    the sender has seen."""
+    """The checkpoint in an order. A checkpoint in `config` does not determine where the run begins, but if it comes with an answer, it
+    shows which interrupt the sender has seen."""
     named = order.checkpoint_id
     if answers is not None and not named:
         named = (order.config.get("configurable") or {}).get("checkpoint_id")
@@ -152,7 +152,8 @@ def _request(
 
 
 def _answers(resume: Any, *, refuse_bare: bool) -> Mapping[str, Any] | BareAnswer | None:
-    """A map of interrupt ids is recognised as LangGraph does: an object whose keys all look like its ids."""
+    """The answers in a resume. A map of interrupt ids is recognised as in LangGraph: it is an object whose keys all look like interrupt
+    ids."""
     if resume is None:
         return None
     if isinstance(resume, Mapping) and resume and all(_INTERRUPT_ID.fullmatch(str(key)) for key in resume):

@@ -1,4 +1,4 @@
-"""What ran in a run, step by step: models, tools, subagents and nodes, each with its time, and models with tokens and cost.
+"""The steps of a run: models, tools, subagents and nodes, each with its time, and models also with tokens and cost.
 
 ```
 RunMeter   ─ models ─┐
@@ -6,9 +6,9 @@ LangChain  ─ tools  ─┼─> StepRecorder ─ ended steps ──> StepJourna
 LangGraph  ─ tasks  ─┘
 ```
 
-A step is recorded when it ends: one row of limited size, whatever it read or wrote. LangGraph's namespaces show which steps belong to a
-subagent; the metadata that its call passes to everything inside shows which subagent that is. The nodes that make up an agent's loop
-(`model`, `tools`, middleware hooks) are not recorded, but the models and tools in them are.
+A step is recorded when it ends, as one row of limited size, whatever the step read or wrote. LangGraph's namespaces show which steps belong
+to a subagent. The metadata that the subagent's call passes to everything inside shows which subagent that is. The nodes that make up an
+agent's loop (`model`, `tools`, middleware hooks) are not recorded, but the models and tools in them are.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class StepRecorder(BaseCallbackHandler):
         self._begun: dict[object, _Begun] = {}
         self._ended: list[Step] = []
         self._agents: dict[str, str] = {}
-        """Call id -> the subagent it turned out to run."""
+        """Call id -> the subagent that the call turned out to run."""
         self._names: dict[str, str] = {}
         """Namespace -> the subagent that runs there."""
         self._lock = threading.Lock()
@@ -92,7 +92,7 @@ class StepRecorder(BaseCallbackHandler):
             self._end(key, "interrupted")
 
     def asker(self, question: PendingInterrupt) -> str | None:
-        """The subagent that asks, or in which the asking task runs; `None` if it is the agent itself."""
+        """The subagent that asks, or in which the task that asks runs; `None` if the agent itself asks."""
         place = question.namespace
         while place:
             if name := self._names.get(place):
@@ -193,7 +193,8 @@ class StepRecorder(BaseCallbackHandler):
 class StepJournal:
     """Writes what a recorder has collected, at most a few times a second: `async with StepJournal(...) as steps`, `steps.tick()`.
 
-    What is left at the end is stored with the run's outcome, in the transaction that ends it; it is written here only if there is none.
+    Steps that are left at the end are stored with the run's outcome, in the transaction that ends the run; they are written here only if
+    there is no outcome.
     """
 
     def __init__(self, recorder: StepRecorder, records: KeepSteps, lease: Lease) -> None:
@@ -233,7 +234,7 @@ class StepJournal:
 
 
 def _namespace(place: Mapping[str, Any]) -> str:
-    """The namespace of the graph in which something runs; LangGraph's also names the task, at its end."""
+    """The namespace of the graph in which something runs. It is LangGraph's namespace without its last part, which names the task."""
     return str(place.get("langgraph_checkpoint_ns") or "").rpartition("|")[0]
 
 
@@ -249,5 +250,6 @@ def _words(error: object) -> str | None:
 
 
 def _text(value: object, longest: int = _LONGEST_NAME) -> str | None:
-    """In a form that can be stored: models and graphs choose names, and only Python accepts half a surrogate pair."""
+    """The value as text that can be stored. Models and graphs choose names, which may contain half a surrogate pair, and only Python
+    accepts that."""
     return None if value is None else str(value)[:longest].encode(errors="replace").decode()

@@ -6,10 +6,10 @@ moment, and leaves behind what does not end.
 **The unfinished text** (`PartialText`) is written into the thread as a message marked as unfinished, so that it is neither lost nor
 mistaken for a complete answer.
 
-**Open calls** (`close_open_calls`). A run behind which an effect stands keeps its steps when it is rolled back (ADR 0011). Each call
-without a result gets one in the thread at once, so that nobody sees it open: a call whose effect began gets what the journal knows of it,
-the other calls get the result of any stopped call. If this is not possible (a crash came first, another task's interrupt is open in the
-same step, the state has no messages), the calls are closed when the thread continues.
+**Open calls** (`close_open_calls`). If an effect requires it (`stands_behind`), a run keeps its steps when it is rolled back (ADR 0011).
+Each call without a result gets one in the thread at once, so that nobody sees it open: if the call's effect began, the result says what the
+journal knows about the effect; all other calls get the same result as any stopped call. If this is not possible (a crash came first,
+another task's interrupt is open in the same step, the state has no messages), the calls are closed when the thread continues.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _STOP_S = 0.8
-"""How long a graph may take to stop: a cancelled run must end within a second."""
+"""How long a graph may take to stop, since a cancelled run must end within a second."""
 CANCELLED = "cancelled"
 """The `finish_reason` of a stopped answer."""
 _MESSAGES = "messages"
@@ -67,7 +67,7 @@ async def stop_streaming(streaming: asyncio.Task[None]) -> None:
         logger.warning("a node did not stop in time and was left behind", extra={"task": streaming.get_name()})
         streaming.add_done_callback(_forget_late_error)
     elif not streaming.cancelled():
-        streaming.exception()  # retrieved here already, because what follows may fail before it asks
+        streaming.exception()  # retrieved now, because the code that follows may fail before it does so
 
 
 def _forget_late_error(task: asyncio.Task[None]) -> None:
@@ -85,7 +85,7 @@ class PartialText:
         self._newest = partial
 
     async def keep(self, graph: Pregel[Any, Any, Any, Any], thread_id: str) -> Any | None:
-        """Write the unfinished answer into the thread's messages. Returns the thread's values, or `None` if there was none."""
+        """Write the unfinished answer into the thread's messages. Returns the thread's values, or `None` if nothing was written."""
         partial = self._newest
         if partial is None or partial.done or not partial.text or _MESSAGES not in graph.channels:
             return None
@@ -94,7 +94,7 @@ class PartialText:
         try:
             await graph.aupdate_state(config, {_MESSAGES: [message]}, as_node=partial.node)
         except InvalidUpdateError:
-            # The state's messages are not a list of messages: the text stays only in the run's events.
+            # The state's `messages` are not a list of messages, so the text stays only in the run's events.
             logger.info("the text of a stopped answer does not fit the graph's state", exc_info=True)
             return None
         snapshot = await graph.aget_state(config)
@@ -110,7 +110,8 @@ async def close_open_calls(graph: Pregel[Any, Any, Any, Any], thread_id: str, jo
     except InfrastructureError:
         raise
     except Exception:
-        # The user's graph decides what comes next. If it fails, the run is rolled back all the same.
+        # Writing the results runs code of the user's graph, which decides what comes next. If that fails, the run is rolled back all the
+        # same.
         logger.warning("the calls of a run that was rolled back will be closed later", exc_info=True)
 
 
@@ -118,16 +119,17 @@ async def _close(graph: Pregel[Any, Any, Any, Any], thread_id: str, journal: Eff
     # Work that the run submitted before it was stopped may still be on its way to disk.
     await asyncio.wrap_future(journal.barrier())
     latest = await graph.aget_state({"configurable": {"thread_id": thread_id}})
-    # By its id: otherwise LangGraph also shows what tasks of the interrupted step have written, which an update drops.
+    # Read the checkpoint by its id, because otherwise LangGraph also shows what tasks of the interrupted step have written, which an update
+    # drops.
     snapshot = await graph.aget_state(latest.config)
     stopped = set(snapshot.next)
     results = await _results(snapshot.values.get(_MESSAGES) or [], journal)
     if not results or len(stopped) != 1:
         return
-    # A separate task id: under the id of a task of the interrupted step, that task's own writes would take its place.
+    # The update gets its own task id. With the id of a task of the interrupted step, that task's own writes would replace the update.
     own_id = str(uuid5(_OWN_TASK, snapshot.config["configurable"]["checkpoint_id"]))
     update = StateUpdate({_MESSAGES: results}, as_node=stopped.pop(), task_id=own_id)
-    # On this very checkpoint: on a later one, the same calls would be closed a second time.
+    # The update is made on this very checkpoint, because on a later one the same calls would be closed a second time.
     await graph.abulk_update_state(snapshot.config, [[update]])
 
 
@@ -145,7 +147,8 @@ async def _results(messages: list[AnyMessage], journal: EffectJournal) -> list[T
 
 
 def _calls_by_key(messages: list[AnyMessage], journal: EffectJournal) -> dict[str, ToolCall]:
-    """The calls in the root graph's messages. Its steps have a namespace with one part, whatever its name."""
+    """Effect key -> call, for the calls in the root graph's messages. The root's steps have a namespace with one part, whose name does not
+    matter."""
     root: Any = {"configurable": {"checkpoint_ns": "root", JOURNAL: journal}}
     return {
         call_key(root, message.id, call["id"] or ""): call

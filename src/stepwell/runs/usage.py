@@ -1,7 +1,7 @@
 """A run's model usage, as stored: one row per model.
 
-`RunMeter` is in the callbacks of the run's config and counts; it also tells the step recorder when a call began and ended. Limits are
-enforced by `BudgetMiddleware` inside the agent, not here.
+`RunMeter` is one of the callbacks in the run's config and counts usage; it also tells the step recorder when a call began and ended. Limits
+are enforced by `BudgetMiddleware` inside the agent, not here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What is needed to rebuild an incremental channel: its last stored value, and the writes since.
 
-LangGraph's default reads one ancestor after the other. Here it takes two statements, however long the history: one walks up the parents
-until every channel has found its value, one collects the writes in between. The result is a `Lineage`, which knows the same for every
-ancestor on the way, so a history of ten checkpoints reads their common past once.
+LangGraph's default reads one ancestor after the other. Here two statements are enough, however long the history is: one walks up the
+parents until every channel has found its value, the other collects the writes in between. The result is a `Lineage`. It can also rebuild
+the channels of every ancestor on the way, so listing ten checkpoints reads their common past only once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from stepwell.database.checkpoints.serializer import stored_channels
 from stepwell.sql import Connection
 
-# `CROSS JOIN` makes the walk the outer loop: one look-up by key per step, whatever the planner believes about the tables.
+# `CROSS JOIN` makes the walk the outer loop: one look-up by key per step, whatever the query planner estimates.
 _CHAIN = """
 WITH RECURSIVE chain(depth, checkpoint_id, parent_id) AS (
   SELECT 0, checkpoint_id, parent_checkpoint_id FROM checkpoints
@@ -37,7 +37,7 @@ WHERE chain.depth > 0
   AND c.thread_id = :thread AND c.checkpoint_ns = :namespace AND c.checkpoint_id = chain.checkpoint_id
 """
 )
-# Oldest first, and within a checkpoint in LangGraph's `writes_sort_key` order.
+# The oldest checkpoint's writes come first; within a checkpoint, writes are in LangGraph's `writes_sort_key` order.
 _WRITES = (
     _CHAIN  # noqa: S608  fixed text
     + """
@@ -64,16 +64,16 @@ class _Ancestor:
 
 class Lineage:
     """A checkpoint's ancestors, nearest first. `reach` holds, per channel, the index of the ancestor that stores its value, or the number
-    of ancestors if none does. Nothing beyond that is known here."""
+    of ancestors if none does. Nothing further back was read."""
 
     def __init__(self, checkpoint_id: str, ancestors: list[_Ancestor], reach: Mapping[str, int]) -> None:
         self._ancestors = ancestors
         self._reach = reach
-        # The checkpoint itself comes before its first ancestor, and each ancestor before the next.
+        # Checkpoint -> the index of its nearest ancestor: 0 for the checkpoint itself, 1 for its first ancestor, and so on.
         self._behind = {checkpoint_id: 0} | {each.checkpoint_id: place for place, each in enumerate(ancestors, 1)}
 
     def history(self, checkpoint_id: str, channels: Sequence[str]) -> dict[str, DeltaChannelHistory] | None:
-        """What one of these checkpoints inherits; `None` if not known here."""
+        """What one of these checkpoints inherits on these channels; `None` if not enough was read to tell."""
         start = self._behind.get(checkpoint_id)
         if start is None or any(start > self._reach.get(name, -1) for name in channels):
             return None
@@ -93,7 +93,7 @@ def read_lineage(
     place: tuple[str, str, str | None],
     channels: Sequence[str],
 ) -> tuple[str, Lineage]:
-    """The ancestors of a checkpoint (thread, namespace, id or latest), and the checkpoint's id."""
+    """The id and the ancestors of the checkpoint at `place`: a thread, a namespace, and an id (`None` means the latest)."""
     thread_id, namespace, checkpoint_id = place
     target = checkpoint_id or connection.execute(_LATEST, (thread_id, namespace)).fetchone()[0]
     where = {"thread": thread_id, "namespace": namespace, "target": target, "channels": orjson.dumps(list(channels)).decode()}
@@ -110,7 +110,7 @@ def read_lineage(
 
 
 def _walk(connection: Connection, serde: SerializerProtocol, where: dict[str, Any], channels: Sequence[str]) -> list[_Ancestor]:
-    """The ancestors until every channel has found a stored value, or all of them."""
+    """The ancestors up to the one where every channel has found a stored value; all ancestors if there is no such one."""
     missing, walked = set(channels), {where["target"]}
     found: list[_Ancestor] = []
     for checkpoint_id, type_, checkpoint in _ancestors(connection, where):
@@ -119,7 +119,7 @@ def _walk(connection: Connection, serde: SerializerProtocol, where: dict[str, An
             break
         walked.add(checkpoint_id)
         values: Mapping[str, Any] = {}
-        # Most ancestors hold none of the values, so there is no need to deserialise them.
+        # Most ancestors hold none of the missing values and need not be deserialised.
         held = stored_channels((type_, checkpoint))
         if held is None or not missing.isdisjoint(held):
             stored = serde.loads_typed((type_, checkpoint))["channel_values"]
@@ -132,8 +132,8 @@ def _walk(connection: Connection, serde: SerializerProtocol, where: dict[str, An
 
 
 def _ancestors(connection: Connection, where: dict[str, Any]) -> Iterator[Any]:
-    """Nearest first, and only as many as the caller consumes. SQLite finds each row on demand; Postgres finds all before it returns the
-    first, so we query it in portions."""
+    """The ancestors, nearest first, and only as many as the caller consumes. SQLite finds each row on demand. Postgres finds all rows
+    before it returns the first, so we query it in portions."""
     if connection.dialect.name == "sqlite":
         yield from connection.execute(_ANCESTORS, {**where, "deepest": _NO_BOUND})
         return

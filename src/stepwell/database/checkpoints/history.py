@@ -1,8 +1,8 @@
 """A thread's history in our saver, for `stepwell.state.compact`.
 
 A compaction is one piece of work for the writer, and so one transaction: nobody sees half of it, and it is refused as a whole when the
-lease is lost. Other writers wait while it puts the remaining checkpoints together, so it belongs in maintenance, not in the path of a
-request.
+lease is lost. Other work waits while the compaction puts the remaining checkpoints together. So run it during maintenance, not while a
+request waits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class DatabaseHistory(SqlHistory):
-    """Runs compaction on a `SqlSaver`'s thread."""
+    """Compacts the conversation that a `SqlSaver`'s lease is for."""
 
     def __init__(self, database: SqlDatabase, lease: Lease, serde: SerializerProtocol) -> None:
         super().__init__(lease.thread_id, serde)
@@ -40,7 +40,7 @@ class DatabaseHistory(SqlHistory):
 
     def _take(self, connection: Connection, steps: Steps[Request, T]) -> T:
         fence.require(connection, self._lease)
-        if getgeneratorstate(steps) != GEN_CREATED:  # it ran, was rolled back with its group, and can't start again
+        if getgeneratorstate(steps) != GEN_CREATED:  # the steps ran, were rolled back with their group, and can't start again
             raise StorageUnavailableError("The database was too busy to compact this thread. Nothing was changed; try again.")
         execute = executor(connection)
 

@@ -21,7 +21,7 @@ class CheckpointPlace(NamedTuple):
 
 
 def place_of(config: RunnableConfig) -> CheckpointPlace:
-    """The address in a config. Without a checkpoint id it means the latest, or, for a new checkpoint, that it has no parent."""
+    """The address in a config. No checkpoint id means the latest checkpoint or, when one is stored, that it has no parent."""
     named = config["configurable"]
     return CheckpointPlace(str(named["thread_id"]), named.get("checkpoint_ns", ""), get_checkpoint_id(config))
 
@@ -55,7 +55,7 @@ class Pages:
         self._build = build
         self._last: CheckpointRow | None = None
         self.size = _PAGE if limit is None else max(0, min(_PAGE, limit))
-        """How many to ask for next; 0 at the end."""
+        """How many checkpoints to ask for next; 0 at the end."""
 
     def next(self, connection: Connection) -> list[CheckpointTuple]:
         """Read a page. Values are deserialised here, in the reader's thread, not on the event loop."""

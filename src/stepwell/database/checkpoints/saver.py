@@ -1,12 +1,12 @@
 """Checkpoints in the database: a LangGraph saver that belongs to a run.
 
 Rules to keep:
-- Every write checks, in its own transaction, that the lease is still the newest of its thread, and is refused if not.
-- A write is submitted to the database before the first `await`, so anything journaled afterwards is never stored without it.
-- The caller serialises values, here; the writer thread does nothing but SQL.
+- Every write checks, in its own transaction, that the lease is still the newest of its thread. If it is not, the write is refused.
+- A write is submitted to the database before the first `await`, so nothing that is journaled afterwards is ever stored without that write.
+- Values are serialised here, in the caller's thread; the writer thread does nothing but SQL.
 - Only listed types are deserialised (`database/checkpoints/serializer`). A graph adds its own types with `with_allowlist`.
 
-A saver without a lease only reads. It knows no owners; the layer above decides who may read which thread.
+A saver without a lease only reads. It knows nothing about owners; the layer above decides who may read which thread.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from stepwell.state.history import ThreadHistory
 
 
 class SqlSaver(BaseCheckpointSaver[int]):
-    """LangGraph's checkpoints of one run, or, read-only, of any thread."""
+    """LangGraph's checkpoints: for one run, or for reading those of any thread."""
 
     def __init__(
         self, database: SqlDatabase, lease: Lease | None = None, *, clock: Clock, serde: SerializerProtocol | None = None
@@ -57,7 +57,7 @@ class SqlSaver(BaseCheckpointSaver[int]):
         self._lease = lease
         self._clock = clock
         self._lineage: tuple[tuple[str, str], Lineage] | None = None
-        """The lineage read last, for savers that only read: the next checkpoint asked for is usually part of it."""
+        """The lineage that was read last, kept by savers that only read, because the next checkpoint they need is usually part of it."""
 
     # Reading
 
@@ -138,14 +138,15 @@ class SqlSaver(BaseCheckpointSaver[int]):
         await self._database.write(self._deleting_runs(run_ids))
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy a history into the lease's thread. The caller has checked that its owner may read the source."""
+        """Copy a history into the lease's thread. The caller has checked that the owner of the lease may read the source."""
         self._database.write_now(self._copying(source_thread_id, target_thread_id))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         await self._database.write(self._copying(source_thread_id, target_thread_id))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Keep only the latest checkpoint, complete, or nothing. For graphs with their own incremental channels use `compact`."""
+        """Keep only the latest checkpoint, with all its values, or nothing. For graphs with their own incremental channels use
+        `compact`."""
         for thread_id in thread_ids:
             if _known(strategy) == "delete":
                 self.delete_thread(thread_id)
@@ -160,7 +161,7 @@ class SqlSaver(BaseCheckpointSaver[int]):
                 await acompact(self, thread_id)
 
     def thread_history(self, thread_id: str) -> ThreadHistory:
-        """For `stepwell.state.compact`."""
+        """The thread's history in the form that `stepwell.state.compact` needs."""
         return DatabaseHistory(self._database, self._lease_for(thread_id), self.serde)
 
     # The work behind the blocking and async forms
@@ -251,7 +252,7 @@ WriteRow = tuple[Any, ...]
 def _write_rows(
     place: CheckpointPlace, run_id: str, serde: SerializerProtocol, writes: Sequence[tuple[str, Any]], task: tuple[str, str]
 ) -> tuple[list[WriteRow], list[WriteRow]]:
-    """Rows that keep their first value, and rows that replace older ones."""
+    """Two lists of rows: those that must not overwrite an existing row, and those that replace it."""
     task_id, task_path = task
     kept: list[WriteRow] = []
     renewed: list[WriteRow] = []
@@ -263,7 +264,7 @@ def _write_rows(
 
 
 def _without_secrets(error: Any, known: Collection[str]) -> Any:
-    """A node's error as stored: its text, which is all that could be read back anyway."""
+    """A node's error as it is stored: only its text, because nothing else could be read back anyway."""
     return hide_secrets(repr(error), known) if isinstance(error, BaseException) else error
 
 

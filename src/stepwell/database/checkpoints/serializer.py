@@ -1,20 +1,21 @@
 """Rules for every checkpoint saver: which types may be deserialised, and that ids only grow.
 
-**Types.** LangGraph's serializer can name any callable in a checkpoint, and by default calls it when the checkpoint is loaded. So anyone
+**Types.** A checkpoint can name any callable, and by default LangGraph's serializer calls it when the checkpoint is loaded. So anyone
 who can write one row could run code here. Ours (`strict_serializer`) accepts a list of types and leaves everything else as plain data; it
-never unpickles. `check_strict` plants calls and checks whether they happen; a server runs it before it accepts requests.
+never unpickles. `check_strict` reads data that names such calls and checks whether they happen; a server runs this check before it accepts
+requests.
 
-**Ids.** Checkpoints are ordered by their ids, which LangGraph makes from the clock. Within a process, each is greater than the one before.
-Across processes nothing ensures that: if the clock was set back in between, a new run's checkpoints would sort before those of the last
-one, and its output would not become the thread's newest state. So the newest stored id must be passed to `continue_ids_after` first.
-LangGraph's counter is a private name, and only this module touches it; a test pins it.
+**Ids.** Checkpoints are ordered by their ids, which LangGraph makes from the clock. Within a process, each id is greater than the one
+before. Across processes nothing ensures that: if the clock was set back in between, a new run's checkpoints would sort before those of the
+previous run, and the new run's output would not become the thread's newest state. So the newest stored id must be passed to
+`continue_ids_after` first. LangGraph's counter has a private name. Only this module uses it, and a test checks that it still exists.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import pickle  # only written here, to see whether a serializer would read it
+import pickle  # only used to write a pickle, to see whether a serializer would load it
 import uuid
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -48,7 +49,7 @@ def stored_channels(checkpoint: tuple[str, bytes]) -> Collection[str] | None:
 
 
 class Planted:
-    """What a planted call would create. If one appears, the call has happened."""
+    """What a planted call creates: if reading produces an instance, the call has happened."""
 
     def __init__(self, *_: Any, **__: Any) -> None: ...
 
@@ -74,7 +75,7 @@ def check_strict(serde: SerializerProtocol) -> None:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """LangGraph warns about types it leaves alone; operators should not see that about our planted calls."""
+    """Silences LangGraph's warnings about types that it does not load: operators should not see those about our planted calls."""
     logger = logging.getLogger("langgraph.checkpoint.serde.jsonplus")
     before, logger.disabled = logger.disabled, True
     try:

@@ -1,7 +1,7 @@
 """The SQL of the checkpoint saver; each statement is a function of a connection. Values arrive as bytes: the saver serialises them.
 
-A checkpoint is one row with all its values; each write of a step is one row. Both carry the run that wrote them. That tells a run that is
-driven again what it has done (`RunTraces`), and allows rolling a run back.
+A checkpoint is one row with all its values; each write of a step is one row. Both carry the run that wrote them. So a run that is driven
+again can find out what it has already done (`RunTraces`), and a run can be rolled back.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 _WRITE_COLUMNS = "(thread_id, checkpoint_ns, checkpoint_id, task_id, idx, task_path, channel, run_id, type, value)"
 _KEEP_WRITE = f"INSERT INTO writes {_WRITE_COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"  # noqa: S608  fixed text
 _RENEW_WRITE = f"INSERT INTO writes {_WRITE_COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?){_NEWER_WRITE}"  # noqa: S608  fixed text
-# Only the first time: later, the row holds what the run itself wrote, not what was there before it.
+# Only when the run replaces the row for the first time: later, the row holds what the run itself wrote, not what was there before.
 _KEEP_REPLACED = """
 INSERT INTO replaced_writes
 SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, idx, task_path, channel, run_id, type, value, CAST(:run AS TEXT) FROM writes
@@ -110,7 +110,7 @@ class CheckpointListing:
 
 
 def get(connection: Connection, thread_id: str, namespace: str, checkpoint_id: str | None) -> CheckpointRow | None:
-    """One checkpoint with its writes: the one named, or the latest."""
+    """The checkpoint with this id, or the latest if none is given, with its writes."""
     place = (thread_id, namespace)
     found = connection.execute(_GET, (*place, checkpoint_id)) if checkpoint_id else connection.execute(_LATEST, place)
     row = found.fetchone()
@@ -118,7 +118,7 @@ def get(connection: Connection, thread_id: str, namespace: str, checkpoint_id: s
 
 
 def page(connection: Connection, listing: CheckpointListing, after: CheckpointRow | None, size: int) -> list[CheckpointRow]:
-    """Checkpoints, newest first, after the given one."""
+    """A page of checkpoints, newest first; with `after`, only those that come after that one in the list."""
     conditions = list(listing.conditions(connection.dialect))
     if after is not None:
         place = (after.checkpoint_id, after.namespace, after.thread_id)
@@ -162,12 +162,12 @@ def delete_runs(connection: Connection, thread_id: str, run_ids: Sequence[str]) 
 
 
 def forget_replaced(connection: Connection, thread_id: str, run_id: str) -> None:
-    """Call when a run has ended for good and will not be rolled back."""
+    """Forget what the run's writes replaced. Call this when the run has ended for good and will not be rolled back."""
     connection.execute("DELETE FROM replaced_writes WHERE thread_id = ? AND replaced_by = ?", (thread_id, run_id))
 
 
 def copy_thread(connection: Connection, source: str, target: str, run_id: str) -> None:
-    """Copies everything, so that every incremental value can be rebuilt in the copy too."""
+    """Copies the whole history, so that every incremental value can be rebuilt in the copy too."""
     places = {"source": source, "target": target, "run": run_id}
     connection.execute(_COPY_CHECKPOINTS, places)
     connection.execute(_COPY_WRITES, places)

@@ -1,6 +1,6 @@
 """JSON that a thread writes again and again, stored as its changes: the state in `values` events, in the thread's record, in results.
 
-A *document* is such a text. It has a number within its thread and is stored complete, or as changes to an earlier one, its base:
+A *document* is such a text. It has a number within its thread and is stored either complete or as changes to an earlier document, its base:
 
 ```
 1 complete ──> 2 changes ──> 3 changes ──> ...     a chain; a base always has a smaller number
@@ -8,11 +8,11 @@ A *document* is such a text. It has a number within its thread and is stored com
 
 A text consists of the fields of a JSON object, in order (or one field without a name if it isn't an object), and a change replaces one
 stretch of one field. The text sent live and the text replayed later are the same by construction: nothing is read from checkpoints, and
-reading a log needs no graph. This module is pure, numbers and bytes only; the event log stores them.
+reading a log needs no graph. This module is pure: it only handles numbers and bytes, and the event log stores them.
 
-Rules to keep: documents go to the log in the order they were made, or a base would be missing. A message counts as unchanged if it is the
-same object with the same content; the newest few are always compared in full, since middleware may edit the answer it just received in
-place.
+Rules to keep: documents go to the log in the order they were made, because otherwise a base would be missing. A message counts as unchanged
+if it is the same object with the same content; the newest few are always compared in full, since middleware may edit the answer it just
+received in place.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SMALL = 1024
 """A text below this size is stored unchanged."""
 _LOOK_BEHIND = 4096
 _MAX_PACKED = 64 * 1024
-_WINDOW, _MEMORY = -13, 5  # raw deflate, 8 kB back: with zlib's defaults most of the time goes into clearing memory
+_WINDOW, _MEMORY = -13, 5  # raw deflate that looks 8 kB back; zlib's defaults would spend most time on clearing memory
 _NOTHING = b"\0"  # zlib rejects an empty dictionary
 _NEWEST = 8
 _LONGEST_CHAIN = 10_000
@@ -52,7 +52,8 @@ class _Splice(NamedTuple):
 
 
 def pack(splices: Iterable[_Splice], texts: Mapping[Key, bytes | bytearray], order: list[Key] | None) -> bytes:
-    """Changes as bytes. `texts` are the fields before or after: the text before a splice is the same in both."""
+    """Changes as bytes. `texts` may be the fields before or after the changes, because the text in front of a splice is the same in
+    both."""
     heads: list[Any] = []
     bodies: list[bytes] = []
     for key, start, end, text in splices:
@@ -63,7 +64,7 @@ def pack(splices: Iterable[_Splice], texts: Mapping[Key, bytes | bytearray], ord
 
 
 def apply(texts: Texts, changes: bytes) -> Texts:
-    """The fields after the changes; may modify the given ones."""
+    """The fields after the changes; the given fields may be modified."""
     head, body = changes.split(b"\n", 1)
     heads, order = orjson.loads(head)
     place = 0
@@ -84,7 +85,7 @@ def join(texts: Mapping[Key, bytes | bytearray]) -> bytes:
 
 @dataclass
 class _Field:
-    """One field as last written. For a list of messages, also which messages, and where each of them ends."""
+    """One field as it was last written; for a list of messages, also the messages, and where the text of each ends."""
 
     text: bytearray = field(default_factory=bytearray)
     messages: list[BaseMessage] = field(default_factory=list)
@@ -124,7 +125,7 @@ class _Field:
         return start, (b"," if known else b"[") + b",".join(pieces) + b"]"
 
     def _count_unchanged(self, value: list[Any]) -> int:
-        """How many at the front need no comparison."""
+        """How many messages at the front need no comparison."""
         same = _count_same(self.messages, value)
         same = _count_same(self.contents, list(map(attrgetter("content"), value[:same])))
         return max(0, same - _NEWEST)
@@ -172,12 +173,12 @@ class DocumentBook:
         )
 
     def event_like(self, event: NewEvent, message_id: str) -> NewEvent:
-        """The same event, stored as its difference from others about the message: each token of an answer comes with much that is
-        repeated for every token."""
+        """The same event, stored as its difference from other events about the message, because much of what comes with each token of an
+        answer is the same every time."""
         return event._replace(stored=self._like(f"{event.event} {message_id}", event.data))
 
     def event_grown(self, event: NewEvent, message_id: str) -> NewEvent:
-        """The same event, stored as what it adds to the previous one: for an answer that is sent again with each token."""
+        """The same event, stored as what it adds to the previous event; for answers whose whole text is sent again with each token."""
         written = self.write(f"{event.event} {message_id}", orjson.Fragment(event.data), small=0)
         return event if isinstance(written, bytes) else event._replace(stored=StoredDocument(written))
 
@@ -195,7 +196,7 @@ class DocumentBook:
         return StoredDocument(Document(self._newest, None, pack([_Splice(None, 0, 0, text)], {}, [None])), (len(text), 0))
 
     def go_back_to(self, number: int) -> None:
-        """Documents of this book above this number did not reach the log: build nothing on them."""
+        """Documents of this book above this number did not reach the log, so use none of them as a base."""
         for chain in self._chains.values():
             if chain.number is not None and chain.number > max(number, self._stored):
                 chain.number = None
@@ -225,7 +226,7 @@ class DocumentBook:
         chain.bytes_since_whole += changed
         chain.length += 1
         base = chain.number
-        # Reading costs as much as the chain has bytes, so a chain of rewritten text restarts once it is twice as long as its text.
+        # The cost of reading grows with the chain's bytes, so a chain restarts once its changes are twice as long as its text.
         if base is None or 2 * changed > size or chain.bytes_since_whole > 2 * size or chain.length > _LONGEST_CHAIN:
             base, chain.bytes_since_whole, chain.length = None, 0, 0
             splices, order = [_Splice(key, 0, 0, bytes(text)) for key, text in texts.items()], list(texts)
@@ -240,7 +241,7 @@ class DocumentBook:
 
 
 class GrowingText:
-    """Values shown one after the other that have much in common, such as those of a history: common parts are encoded once."""
+    """Encodes values that have much in common, such as those of a history, one after the other; common parts are encoded once."""
 
     def __init__(self) -> None:
         self._fields: dict[Key, _Field] = {}
@@ -262,7 +263,7 @@ def _fields_of(value: Any) -> Mapping[Key, Any]:
 
 
 def _count_same(one: list[Any], other: list[Any]) -> int:
-    """How many at the front are the same objects."""
+    """How many items at the front are the same objects."""
     if all(map(is_, one, other)):  # the usual case, and several times faster than finding the difference
         return min(len(one), len(other))
     return next(index for index, same in enumerate(map(is_, one, other)) if not same)
@@ -291,7 +292,7 @@ def _common_end(one: bytes, other: bytes, most: int) -> int:
 
 
 def _bisect(most: int, holds: Callable[[int], bool]) -> int:
-    """The largest size up to `most` for which `holds`; if it holds for one size, it holds for all smaller ones."""
+    """The largest size up to `most` for which `holds` is true. If it is true for one size, it must be true for all smaller ones."""
     low, high = 0, max(0, most)
     while low < high:
         middle = (low + high + 1) // 2

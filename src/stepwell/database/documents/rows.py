@@ -1,7 +1,7 @@
-"""The table of documents (see `book`): write them, put them together again, and delete those nothing refers to any more.
+"""The table of documents (see `book`): writing documents, putting their texts together again, deleting those that nothing refers to.
 
-Reading walks from a document down to the complete one its chain begins with, in one statement. To read many documents of a chain in a row,
-keep a `DocumentReader`, which continues from where it is.
+Reading walks from a document back to the complete document with which its chain begins, in one statement. To read many documents of a chain
+one after the other, keep a `DocumentReader`, which continues from the document it read last.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def insert_documents(connection: Connection, documents: Iterable[tuple[str, Docu
 
 
 def newest_number(connection: Connection, thread_id: str) -> int:
-    """The number to continue from. It is never below the thread's newest event, so that a deleted document's number isn't reused while a
-    reader still refers to it."""
+    """The number from which new documents continue. It is never below that of the thread's newest event, so that a deleted document's
+    number isn't reused while a reader still refers to it."""
     newest = connection.execute(
         "SELECT max(COALESCE((SELECT MAX(number) FROM documents WHERE thread_id = :thread), 0),"
         " COALESCE((SELECT last_seq FROM threads WHERE thread_id = :thread), 0))",
@@ -66,7 +66,8 @@ def read_text(connection: Connection, thread_id: str, number: int) -> bytes:
 
 
 def forget_unneeded(connection: Connection, thread_id: str) -> None:
-    """Delete documents that no event, record or result needs, directly or as a base. Skipped during a run: it builds on what it wrote."""
+    """Delete documents that no event, record or result needs, directly or as a base. Does nothing during a run, because a run uses its
+    earlier documents as bases."""
     at_work = connection.execute("SELECT lease_run FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
     if at_work is None or at_work["lease_run"] is None:
         connection.execute(_UNNEEDED, {"thread": thread_id})
@@ -82,7 +83,7 @@ class DocumentReader:
         self._templates: dict[int, bytes] = {}
 
     def fields(self, connection: Connection, number: int) -> Texts:
-        """A document's fields. They change with the next call."""
+        """A document's fields. The next call modifies them."""
         if number == self._at:
             return self._texts
         names = {"thread": self._thread_id, "number": number, "known": self._at}

@@ -1,8 +1,8 @@
 """Gathers the appends of one event loop into few pieces of work for the writer: the second of the three batching stages drawn in
 `runs/streaming`.
 
-At most one piece of work is with the writer; later appends wait and are written together. When nothing is with the writer, an append does
-not wait.
+The writer has at most one piece of work from here at a time; later appends wait and are written together. When the writer has none, an
+append does not wait.
 
 ```
 append ──> waiting ──(nothing is with the writer)──> written together ──commit──> passed to followers, callers continue
@@ -27,8 +27,8 @@ from stepwell.database.types import Lease, NewEvent, RunEvent
 from stepwell.errors import LeaseLostError, StorageUnavailableError
 from stepwell.sql import Connection
 
-# Each takes a list of [thread, fence, run, worker, number of events], raises the counter of every thread whose lease still matches, and
-# returns those threads with the new counter, fence, run and worker. Postgres does it in one round trip.
+# Each statement takes a list of [thread, fence, run, worker, number of events], raises the counter of every thread whose lease still
+# matches, and returns those threads with the new counter, fence, run and worker. Postgres does this in one round trip.
 _LOOK = """
 SELECT json_group_array(json_array(t.thread_id, t.last_seq + json_extract(wanted.value, '$[4]'), t.fence, t.lease_run, t.lease_holder))
 FROM json_each(?) AS wanted CROSS JOIN threads AS t
@@ -66,7 +66,7 @@ class _Append(NamedTuple):
 
 
 class Appends:
-    """Belongs to the loop it is used in."""
+    """The appends of one event loop, in which alone it may be used."""
 
     def __init__(self, database: SqlDatabase, hand_over: HandOver, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
@@ -116,7 +116,7 @@ def _tell_callers(batch: Sequence[_Append], results: Sequence[_Result]) -> None:
 
 
 def _append_all(connection: Connection, batch: Sequence[_Append]) -> list[_Result]:
-    """Number and insert everything that may be written; the others are refused and leave no trace.
+    """Number and insert the events of all appends that may be written; the other appends are refused and leave no trace.
 
     Uses few statements for the whole batch: each statement, and each row it returns, releases the GIL, and a busy event loop is slow
     to give it back.
@@ -158,7 +158,7 @@ def _holder(lease: Lease) -> _Holder:
 
 
 def _number(append: _Append, first: dict[_Holder, int]) -> list[RunEvent] | LeaseLostError:
-    """The events as they will be written, or why they won't be. Later appends under the same lease continue from there."""
+    """The events with their numbers, or why they are refused. Later appends under the same lease continue from the last number."""
     lease, holder = append.lease, _holder(append.lease)
     if holder not in first:
         return fence.lease_lost_error(lease)

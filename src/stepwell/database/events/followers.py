@@ -1,4 +1,4 @@
-"""Who follows which thread's events in this process, and the events on their way to them.
+"""Who follows which thread's events in this process, and the events that wait to be read by these followers.
 
 ```
 read the table until it is exhausted ──> take what was passed on ───> nothing there: wait ───┐
@@ -6,13 +6,13 @@ read the table until it is exhausted ──> take what was passed on ───> 
           └──────────────────────────────────┴────────────────────── signal to look again <──┘
 ```
 
-Code that commits events passes them on here, so that nobody has to poll the database. A slow follower loses its place in memory but
-never an event: it is told to read the table again.
+Code that commits events passes them on here, so that nobody has to poll the database. A slow follower may lose the events waiting for it in
+memory, but it misses none: it is told to read the table again.
 
-Rules to keep: a follower joins before its first look at the table, and events are passed on after their commit, so that nothing falls
-between the two. Events may arrive in another order than they were committed in, from several threads: a follower only accepts what
-continues from its own place, and reads the table otherwise. Everything here may be called from any thread; a follower belongs to the
-asyncio loop it was made in.
+Rules to keep: a follower joins before its first look at the table, and events are passed on after their commit, so that no event is missed
+in between. Events may arrive from several operating-system threads, and not in the order they were committed, so a follower only accepts
+events that continue from its own place, and otherwise reads the table. Everything here may be called from any thread; a follower belongs to
+the asyncio loop it was made in.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class Follower:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.first_given: int | None = None
-        """The first event received since the follower joined, even if it was dropped."""
+        """The number of the first event received since the follower joined, even if that event was dropped."""
         self._lock = threading.Lock()
         self._news = asyncio.Event()
         self._waiting: list[RunEvent] = []
         self._waiting_bytes = 0
         self._largest = 0
-        self._look_again = True  # at first, the table
+        self._look_again = True  # a new follower starts with the table
 
     def give(self, events: Sequence[RunEvent]) -> None:
         """Receive events. An empty sequence means that something happened which only the database knows."""
@@ -109,7 +109,7 @@ class Followers:
 
     @contextmanager
     def join(self, thread_id: str) -> Iterator[Follower]:
-        """Follow a thread for a while, in the running loop."""
+        """Follow a thread until the block is left, in the running loop."""
         follower = Follower(asyncio.get_running_loop())
         with self._lock:
             self._of_thread.setdefault(thread_id, []).append(follower)
@@ -140,7 +140,7 @@ class Followers:
             follower.give(())
 
     def newest_given(self) -> dict[str, int]:
-        """The followed threads, with the newest event passed on; 0 for none yet."""
+        """Followed thread -> the number of the newest event passed on; 0 if there was none yet."""
         with self._lock:
             return {thread_id: self._newest.get(thread_id, 0) for thread_id in self._of_thread}
 

@@ -1,6 +1,6 @@
 """The event log: what runs emit, in order. An event is in the log before any reader receives it.
 
-`seq` grows within a thread without gaps (trimming removes from the front). A reader sends the last `seq` it has seen and gets what came
+`seq` grows within a thread without gaps (trimming removes the oldest events). A reader sends the last `seq` it has seen and gets what came
 after, so a reload, a reconnect and a second tab all work the same way.
 
 `threads.last_seq` is the counter: code that adds events raises it in the same transaction, so that numbers have no gaps. The queue adds
@@ -36,14 +36,14 @@ END = "end"
 
 
 class EventLog:
-    """Appends under a lease, and lets any number of readers follow."""
+    """Appends events under a lease, and lets any number of readers follow them."""
 
     def __init__(self, database: SqlDatabase, clock: Clock) -> None:
         self._database = database
         self._clock = clock
         self.followers = Followers()
         self.pass_on: HandOver | None = None
-        """Called with everything this process commits, if other processes must be informed from here."""
+        """If this process must inform other processes of events itself: called with all events that it commits."""
         self._of_thread = threading.local()
 
     @property
@@ -57,8 +57,8 @@ class EventLog:
         return self.followers.given
 
     def append(self, lease: Lease, events: Sequence[NewEvent]) -> asyncio.Future[list[RunEvent]]:
-        """Write all or none; refused with `LeaseLostError` when the lease is not the newest. One caller's appends are written in the order
-        of the calls, and errors are only raised on awaiting."""
+        """Write all events or none; refused with `LeaseLostError` when the lease is not the newest. One caller's appends are written in the
+        order of the calls, and errors are only raised when the result is awaited."""
         return self._appends().append(lease, events, to_time(self._clock.now()))
 
     def announce(self, thread_id: str, ended_run: str | None = None, *, events: Sequence[RunEvent] = ()) -> None:
@@ -78,8 +78,8 @@ class EventLog:
         self.followers.look_again(thread_id)
 
     async def documents(self, thread_id: str) -> DocumentBook:
-        """For the holder of the thread's lease: numbers continue from the newest document, and the thread's values are the first
-        base. An event stored as a document is read and followed as its whole text, like any other."""
+        """The book in which the holder of the thread's lease writes documents. Numbers continue from the newest document, and the thread's
+        values are the first base. Readers and followers get the whole text of an event stored as a document, as of any other."""
         newest, values = await self._database.read(lambda connection: _standing_documents(connection, thread_id))
         return DocumentBook(newest, values, wants_text=lambda: self.followers.any(thread_id))
 
@@ -93,7 +93,8 @@ class EventLog:
         return await self._database.read(lambda connection: last_seq(connection, thread_id)) or BEGINNING
 
     async def follow_run(self, thread_id: str, run_id: str, *, after: int = BEGINNING) -> AsyncIterator[list[RunEvent]]:
-        """Yield what exists after `after`, then what comes, in batches, until the run has ended and everything was yielded."""
+        """Yield the run's events after number `after`, existing ones first and then new ones, in batches, until the run has ended and all
+        are yielded."""
         with self.followers.join(thread_id) as follower:
             reader = Reader(self._database, follower, thread_id, run_id, after)
             while (events := await reader.next()) is not None:
@@ -131,7 +132,7 @@ class EventLog:
             self.pass_on(thread_id, events)
 
     def _appends(self) -> Appends:
-        """The `Appends` of the running loop; cached per thread for the loop it ran last."""
+        """The `Appends` of the running loop. Each operating-system thread caches that of the loop it ran last."""
         loop = asyncio.get_running_loop()
         appends: Appends | None = getattr(self._of_thread, "appends", None)
         if appends is None or appends.loop is not loop:

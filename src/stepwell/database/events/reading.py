@@ -1,7 +1,7 @@
 """Reading a thread's events from the table, then continuing with those passed on in memory: one reader's place in the log.
 
-A place is a number within the thread, even if only one run's events are wanted. So a reader can tell whether the events it receives
-continue from its place.
+A place is an event's number within the thread, even if only one run's events are wanted. So a reader can tell whether the events it
+receives continue from its place.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LARGEST_SEQ = 2**63 - 1
 _PORTION = 500
 _PORTION_BYTES = 1024 * 1024
 
-# Appending '' to the thread column keeps SQLite on the index by run: a run's events are few among a thread's.
+# Appending '' to the thread column makes SQLite use the index by run, which is better because a run has few of its thread's events.
 _OF_RUN = "SELECT * FROM events WHERE thread_id || '' = ? AND run_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 _OF_THREAD = "SELECT * FROM events WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 
@@ -34,13 +34,13 @@ class Look:
     events: list[RunEvent]
     place: int
     more: bool
-    """The portion was full: look again."""
+    """The portion was full, so there may be more: look again."""
     ended: bool
-    """Everything was returned and nothing can follow: the run has ended, or it or its thread was deleted."""
+    """Everything was returned and no more can come, because the run has ended, or the run or its thread was deleted."""
 
 
 class Reader:
-    """Returns what follows a place, from the table as long as needed and from memory afterwards."""
+    """Returns the events after a place: from the table as long as needed, then from memory."""
 
     def __init__(self, database: SqlDatabase, follower: Follower, thread_id: str, run_id: str | None, after: int) -> None:
         self._database = database
@@ -60,10 +60,10 @@ class Reader:
             return await self._look()
         handed, look_again = self._follower.take()
         fresh = [event for event in handed if event.seq > self._place]
-        # What was passed on is in the table too, so it can be dropped if something before it is missing.
+        # Events that were passed on are in the table too, so they can be dropped if an earlier event is missing.
         if look_again or not _continues(fresh, self._place):
             return await self._look()
-        self._documents = DocumentReader(self._thread_id)  # the old one may hold much, and new events arrive in memory
+        self._documents = DocumentReader(self._thread_id)  # drops the text it holds: new events arrive in memory
         if not fresh:
             await self._follower.wait()
             return []
@@ -124,7 +124,7 @@ def _look(connection: Connection, thread_id: str, run_id: str | None, after: int
         size += len(event.data)
         if size > _PORTION_BYTES or len(events) == _PORTION:
             return Look(events, event.seq, more=True, ended=False)
-    # The newest number, not `after`: a reader may ask for what follows an event that never existed, and gets what comes next.
+    # The newest number, not `after`: a reader that asks for what follows an event that never existed gets the next events.
     return Look(events, newest, more=False, ended=run_id is not None and _has_ended(connection, thread_id, run_id))
 
 

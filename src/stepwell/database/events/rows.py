@@ -40,7 +40,8 @@ def number_events(thread_id: str, run_id: str, events: Sequence[NewEvent], first
 
 
 def insert_rows(connection: Connection, rows: Sequence[tuple[RunEvent, StoredDocument | None, float]]) -> None:
-    """Insert numbered events, each with how it is stored and its time. Many rows per statement: see `appending`."""
+    """Insert numbered events, each with the form in which it is stored and its time. A statement inserts many rows, for the reason given in
+    `appending`."""
     insert_documents(connection, ((event.thread_id, stored.document) for event, stored, _ in rows if stored is not None))
     for start, count in _portions(len(rows)):
         values: list[object] = []

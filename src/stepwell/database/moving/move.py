@@ -31,10 +31,11 @@ from stepwell.database.tables import ProductTables, installed_tables
 from stepwell.errors import ConfigurationError
 
 Kind = Literal["TEXT", "INTEGER", "REAL", "BLOB", "ANY"]
-"""`ANY`: rows set aside because they could not be read. They are stored as text, for a person to look at."""
+"""`ANY` is the type of a column with rows that were set aside because they could not be read; they are stored as text, for a person to look
+at."""
 Values = tuple[Any, ...]
 Told = Callable[[str, str, int, int | None], None]
-"""Progress: the step, the table, how many rows are done, and of how many if known."""
+"""Called with the progress: the step, the table, how many rows are done, and how many there are, if known."""
 
 _OFTEN = 1000
 _SHOWN = 10
@@ -42,7 +43,7 @@ _PAGED = frozenset({"threads", "assistants"})
 """Tables in which rows of the same moment are ordered by their `rowid`, an implicit column in SQLite."""
 
 _KEPT_AS: Mapping[tuple[str, str], Kind] = {("checkpoints", "metadata"): "TEXT"}
-"""Columns whose contents differ from SQLite's schema."""
+"""Columns whose values have another type than SQLite's schema says."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Table:
     """The column the database numbers itself."""
 
     def name_row(self, values: Values) -> str:
-        """For display, with no user data but the row's key."""
+        """A name for the row in messages. It contains no user data except the row's key."""
         named = dict(zip(self.columns, values, strict=True))
         return f"{self.name} ({', '.join(f'{column}={named[column]!r}' for column in self.key)})"
 
@@ -95,12 +96,12 @@ class Source(Side, Protocol):
 
 class Target(Side, Protocol):
     def why_not(self, value: Any) -> str | None:
-        """Why it cannot store a value; `None` if it can."""
+        """Why this database cannot store a value; `None` if it can."""
         ...
 
     def fill(self, table: Table, rows: Iterable[Values]) -> None: ...
     def count_on_from(self, table: Table, last: int | None) -> None:
-        """Assign numbers above `last` and above those in the table."""
+        """From now on, assign numbers above `last` and above those in the table."""
         ...
 
     def keep(self) -> None:

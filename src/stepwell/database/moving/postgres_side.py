@@ -20,10 +20,10 @@ from stepwell.database.postgres.refusals import first_line, reaching
 from stepwell.errors import ConfigurationError
 
 _TYPES = {"TEXT": "text", "INTEGER": "int8", "REAL": "float8", "BLOB": "bytea", "ANY": "text"}
-# There may be long pauses between two statements, and a single one may take long.
+# There may be long pauses between two statements, and a single statement may take long.
 _PATIENCE = "SET idle_in_transaction_session_timeout = 0; SET statement_timeout = 0"
 _ORDERS = {"checkpoints": "created_at, checkpoint_id"}
-"""Where not ordered by key: SQLite lists the newest checkpoints in the order they were inserted."""
+"""Tables whose rows are not read in the order of their key, because SQLite finds the newest checkpoints by the order of insertion."""
 
 
 class _PostgresSide:
@@ -87,7 +87,7 @@ class PostgresSource(_PostgresSide):
             }
 
     def require_unchanged(self) -> None:
-        """Nobody else can have written: either the lock was held all the time, or the connection is lost."""
+        """Checks nothing but the connection: while it lives, its lock keeps all other writers out."""
         with self._speaking():
             self._connection.execute("SELECT 1")
 
@@ -144,7 +144,7 @@ class PostgresTarget(_PostgresSide):
                 f"The connection to {self._place} was lost at the very end ({first_line(error)}). Either everything was moved or nothing: "
                 "`stepwell db status` shows which. The source database has not changed."
             ) from error
-        with suppress(psycopg.Error):  # everything is stored; Postgres would gather these statistics itself, only later
+        with suppress(psycopg.Error):  # everything is already stored, and Postgres would gather these statistics itself later
             self._connection.control("ANALYZE")
 
     def _require_empty(self) -> None:

@@ -1,7 +1,7 @@
 """A SQLite file as the source or target of a move (`move`).
 
 The target is written under another name, `FILE.moving`, and renamed when complete: a move that was killed leaves nothing that could be
-mistaken for a database, and the next one starts over.
+mistaken for a database, and the next move starts over.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class SqliteTarget:
         publish(self._partial, self._file, force=False)
 
     def _drop_triggers(self) -> list[str]:
-        """The rows come from a database where the triggers have already run. Returns the SQL to create the triggers again."""
+        """Drops the triggers, since they have already run in the database the rows come from. Returns the SQL that creates them again."""
         rows = self._connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
         for name, _ in rows:
             self._connection.execute(f"DROP TRIGGER {name.decode()}")
@@ -163,7 +163,7 @@ def _read(connection: sqlite3.Connection, table: Table) -> Iterator[Values]:
 
 
 def _as_declared(kind: Kind, value: Any) -> Any:
-    """A value read with text as bytes. `ValueError` if it does not fit its column."""
+    """The value in its column's type; text was read as bytes. `ValueError` if the value does not fit its column."""
     if value is None:
         return None
     if kind == "ANY":

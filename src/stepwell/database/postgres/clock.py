@@ -1,6 +1,7 @@
-"""The database's time without a query each time: its offset from this machine's monotonic clock when last compared.
+"""The database's time without a query each time: this machine's monotonic clock plus the offset between the two when last compared.
 
-The leases of all processes are compared by one clock. A machine whose clock is an hour off, or is set while it runs, changes nothing.
+So the leases of all processes follow one clock. It does not matter if a machine's own clock is an hour off, or is set while the machine
+runs.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class PostgresClock:
         self._ahead_s: float | None = None
 
     def ask(self, connection: PostgresConnection) -> None:
-        """Compare with the database. Its time was taken some time between sending and receiving: assume the middle."""
+        """Compare with the database. It took its time at some moment between our sending and receiving, so assume the middle."""
         before = self._seconds()
         there: float = connection.execute(_ASK).fetchone()[0]
         self._ahead_s = there - (before + self._seconds()) / 2

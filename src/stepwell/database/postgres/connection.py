@@ -22,7 +22,7 @@ from stepwell.sql import POSTGRES, Cursor, Dialect, Parameters
 
 RawConnection = psycopg.Connection[Any]
 
-# A machine that vanishes sends nothing: without these, its clients would wait for hours.
+# A machine that vanishes sends nothing, so without these settings its clients would wait for hours.
 _NETWORK: dict[str, Any] = {
     "connect_timeout": 5,
     "keepalives_idle": 5,
@@ -33,19 +33,19 @@ _NETWORK: dict[str, Any] = {
 }
 # A process that is suspended in the middle of a transaction must not block all others with its locks.
 _LIMITS = b"SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '5s'"
-# All statements of the writer find their rows by an index, as in SQLite. For a small table Postgres would prefer to read all of it, and
-# under SERIALIZABLE that conflicts with every change to any of its rows.
+# All statements of the writer find their rows by an index, as in SQLite. Postgres would prefer to read a small table as a whole, and under
+# SERIALIZABLE that conflicts with every change to any of the table's rows.
 _BY_INDEX = b"SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off"
-# Runs after whatever the transaction locks first, because it is the first statement to look at data and takes the snapshot.
+# Runs after the transaction has taken its lock, if it takes one, because the first statement that looks at data takes the snapshot.
 _NUMBER = "SELECT txid_current()"
-# The second value changes when one of its processes has crashed: Postgres then recovers without a restart.
+# The second value changes when a process of the Postgres server has crashed, after which Postgres recovers without a restart.
 _SERVER_START = b"SELECT pg_postmaster_start_time() || ' ' || stats_reset FROM pg_stat_bgwriter"
 _TOKENS = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|--[^\n]*|::|\?|:[A-Za-z_]\w*|%""")
 
 
 @lru_cache(maxsize=2000)
 def translate(sql: str) -> str:
-    """`?` and `:name` as psycopg writes them, outside quoted text; percent signs are doubled everywhere."""
+    """The SQL with psycopg's placeholders in place of `?` and `:name`, except in quoted text; percent signs are doubled everywhere."""
 
     def replace(token: re.Match[str]) -> str:
         text = token[0]
@@ -102,14 +102,14 @@ class _Changed:
 
 
 class _FlagDumper(Int8BinaryDumper):
-    """Flags are whole numbers in every table."""
+    """Sends flags as whole numbers, which they are in every table."""
 
     def dump(self, obj: Any) -> Buffer | None:
         return super().dump(int(obj))
 
 
 class _NumberLoader(NumericBinaryLoader):
-    """Postgres sums 64-bit numbers without a limit; all of ours fit."""
+    """Reads sums as `int` or `float`. Postgres sums 64-bit numbers as numbers of any size, but all of ours fit."""
 
     def load(self, data: Buffer) -> Any:
         number = super().load(data)
@@ -117,11 +117,11 @@ class _NumberLoader(NumericBinaryLoader):
 
 
 class PostgresConnection:
-    """A `Connection` over one of psycopg's in autocommit mode: the caller that runs the work begins and ends transactions.
+    """A `Connection` over a psycopg connection in autocommit mode: the code that runs the work begins and ends transactions.
 
-    Each statement is a round trip to the database. Statements are only sent as a pipeline if another follows separately: psycopg ends a
-    pipeline with a flush request, after which Postgres does not count a transaction's idle time until the next statement arrives, and a
-    process suspended at that point would keep its locks.
+    Each statement is a round trip to the database. Statements are only sent as a pipeline if another statement follows separately, because
+    psycopg ends a pipeline with a flush request, after which Postgres does not count a transaction's idle time until the next statement
+    arrives, and a process suspended at that point would keep its locks.
     """
 
     dialect: Dialect = POSTGRES
@@ -131,10 +131,10 @@ class PostgresConnection:
         self._begin: str | None = None
         """The BEGIN statement of a requested transaction that has not begun yet."""
         self.transaction = 0
-        """The number of the last transaction begun. Postgres remembers under it whether the transaction was committed."""
+        """The number of the transaction that was begun last. With it, Postgres can be asked whether the transaction was committed."""
         self.server_start = ""
-        """For writers: changes when the server of this connection restarts or recovers from a crash. Afterwards the same numbers may belong
-        to other transactions."""
+        """For connections that write: a text that changes when the server restarts or recovers from a crash. Afterwards the same
+        transaction numbers may belong to other transactions."""
 
     def begin(self, sql: str) -> None:
         """Begin a transaction together with its first statement, which may only take and return text and numbers."""

@@ -70,8 +70,8 @@ class PostgresDatabase(SqlDatabase):
         quiet: bool = False,
     ) -> None:
         """`opened` is called with the first connection, `lost` in the writer's thread when its connection is lost. `alone`: no other
-        process may use it meanwhile; `InUseError` if one does. `upgrade`: upgrade an older schema. `is_meant`: tables may be created
-        beside those of another program. `quiet`: the caller notifies other processes of new events itself."""
+        process may use the database meanwhile; `InUseError` if one does. `upgrade`: upgrade an older schema. `is_meant`: tables may be
+        created beside those of another program. `quiet`: the caller notifies other processes of new events itself."""
         super().__init__(group_written)
         self._url = url
         self._lost = lost
@@ -105,8 +105,8 @@ class PostgresDatabase(SqlDatabase):
         return connection
 
     def _enter(self, connection: PostgresConnection, *, alone: bool) -> PostgresConnection:
-        """From now on nobody can change the tables without ending this connection; only then check the schema version. Closes the
-        connection if it may not continue."""
+        """Take the lock first, so that nobody can change the tables without ending this connection; then check the schema version. Closes
+        the connection if one of the two fails."""
         try:
             if alone:
                 have_alone(connection, place_of(self._url))
@@ -251,7 +251,7 @@ class PostgresDatabase(SqlDatabase):
         commit.close()
 
     def _lose_writer(self) -> None:
-        # The connection's last commit may be unknown to this process too, so its notification must not be ignored as our own.
+        # This process may not know what the connection's last commit did, so it must not ignore that commit's notification as its own.
         self.writer = 0
         self._lost()
 

@@ -14,9 +14,9 @@ all together, SERIALIZABLE ──commit──> done
 ```
 
 Work was written for SQLite, where one writer reads and then acts, and nobody comes in between. SERIALIZABLE promises the same for many
-processes: Postgres refuses a transaction whose result matches no serial order, and it runs again. Postgres detects that by the index pages
-that were read, and so refuses many transactions that were independent. Most work is *guarded*, which includes all that runs write under
-their lease: it changes its thread's row first, and a snapshot is enough for it.
+processes: Postgres refuses a transaction whose result matches no serial order, and it runs again. Postgres detects conflicts by the index
+pages that were read, and so refuses many transactions that were independent. Most work, including everything that runs write under their
+lease, is *guarded*: it changes its thread's row first, so a snapshot is enough for it.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ logger = logging.getLogger(__name__)
 
 _BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE"
 _BEGIN_GUARDED = "BEGIN ISOLATION LEVEL REPEATABLE READ"
-# The lock is taken before the transaction reads anything, so that it sees everything previous holders have done. It blocks nobody else.
-# Claims read what all others change, and would conflict with everything under SERIALIZABLE. A snapshot is enough for them: they run one at
-# a time, and they also change every row they decide on, so a concurrent change to it is noticed.
+# The lock is taken before the transaction reads anything, so that the transaction sees everything that previous holders have done. The lock
+# only blocks exclusive work. Claims read what all other work changes, and would conflict with everything under SERIALIZABLE. A snapshot is
+# enough for them, because they run one at a time and change every row they decide on, so that a concurrent change to such a row is noticed.
 _BEGIN_EXCLUSIVE = "BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE workers IN SHARE UPDATE EXCLUSIVE MODE NOWAIT"
 _TRIES_TOGETHER = 3
 _TRIES_ALONE = 20
@@ -53,14 +53,14 @@ _LONGEST_PAUSE_S = 0.05
 _ASK_OUTCOME = "SELECT txid_status(?)"
 LOOK_FIRST = "Look at the thread's runs before you send it again; with an Idempotency-Key, send it again with the same one."
 LOST = (psycopg.OperationalError, psycopg.InterfaceError, errors.IdleInTransactionSessionTimeout)
-"""The connection is lost. The last of these happens after a process was suspended in the middle of its work and woken up."""
+"""Errors that mean that the connection is lost. The last one occurs when a process was suspended in the middle of its work and wakes up."""
 _TOO_LARGE = (errors.ProgramLimitExceeded, errors.StatementTooComplex, errors.TooManyColumns, errors.TooManyArguments)
-"""The request does not fit, however often it is tried; psycopg calls these operational too."""
+"""Errors of a request that is too large, however often it is tried; psycopg counts these as operational errors too."""
 CHANGED_MEANWHILE = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
 
 
 class _PieceFailedError(Exception):
-    """A piece failed by itself, and its writes can't be told from the others'."""
+    """A piece of work failed by itself, and its writes can't be told from those of the other pieces."""
 
 
 class _OutcomeUnknownError(Exception):
@@ -95,7 +95,8 @@ class GroupCommit:
         """Afterwards every job has its committed result or its error."""
         exclusive = [job for job in group if job.exclusive]
         if exclusive and len(exclusive) < len(group):
-            # Exclusive work makes other processes wait, so it gets its own transaction. The rest goes first: it may create work for it.
+            # Exclusive work keeps other processes from theirs, so it gets its own transaction. The other work goes first, because it may
+            # create runs to claim.
             self.run([job for job in group if not job.exclusive])
             group = exclusive
         if self._is_settled(group, _TRIES_TOGETHER):
@@ -111,7 +112,7 @@ class GroupCommit:
         self._disconnect()
 
     def _is_settled(self, group: Sequence[Job[Any]], tries: int) -> bool:
-        """Whether they were committed, or have an error that a retry would not change."""
+        """Whether the jobs were committed, or have an error that a retry would not change."""
         try:
             return self._try(group, tries)
         except BaseException as error:  # whatever it is, no caller may wait forever
@@ -123,7 +124,7 @@ class GroupCommit:
             return True
 
     def _try(self, group: Sequence[Job[Any]], tries: int) -> bool:
-        """Whether it was committed. If not, nothing was, because of concurrent changes."""
+        """Whether the group was committed. If not, nothing of it was, because of concurrent changes."""
         give_up_at, tried, carefully, told = self._patience.begin(), 0, False, False
         while tried < tries:
             for job in group:
@@ -164,15 +165,15 @@ class GroupCommit:
                 return True
             if outcome == "restarted":
                 raise unknown
-            # Otherwise it may still be running, on a connection whose end the server has not noticed yet.
+            # Otherwise the transaction may still be running, on a connection whose end the server has not noticed yet.
             if not self._patience.wait(give_up_at):
                 raise (unknown.__cause__ or unknown) if outcome == "aborted" else unknown
             if outcome == "aborted":
                 return False
 
     def _ask_outcome(self, unknown: _OutcomeUnknownError) -> str | None:
-        """`committed`, `aborted` or `in progress`; `None` if not known now; `restarted` if it will never be known: a server that has
-        crashed may reuse the number of a lost transaction for another one, which may be the one that was committed."""
+        """`committed`, `aborted` or `in progress`; `None` if the outcome is not known now; `restarted` if it will never be known, because a
+        server that has crashed may reuse the number of a lost transaction, and the answer may then be about the other transaction."""
         try:
             connection = self._connected()
             found: str | None = connection.execute(_ASK_OUTCOME, (unknown.transaction,)).fetchone()[0]
@@ -211,7 +212,8 @@ class GroupCommit:
         return True
 
     def _run_quickly(self, connection: PostgresConnection, group: Sequence[Job[Any]]) -> bool:
-        """Without savepoints, which cost two round trips each: pieces rarely fail. Returns whether there is something to commit."""
+        """Run all pieces without savepoints, which cost two round trips each, since pieces rarely fail. Returns whether there is something
+        to commit."""
         try:
             for job in group:
                 if not self._lanes.refuse(job):
@@ -265,7 +267,8 @@ class GroupCommit:
 def is_lost(error: BaseException) -> bool:
     """Whether an error concerns the connection rather than the statement.
 
-    A full disk refuses what needs more space; other work in the group, such as a heartbeat, may continue.
+    A full disk is not such an error: it only refuses work that needs more space, and other work in the group, such as a heartbeat, may
+    continue.
     """
     return isinstance(error, LOST) and not isinstance(error, (errors.DiskFull, *_TOO_LARGE))
 
@@ -293,9 +296,10 @@ def refusal(error: psycopg.Error) -> Exception:
 
 
 def _reason(error: psycopg.Error) -> str:
-    """For clients and models, which must not learn where the database is: messages from Postgres and libpq may name hosts and files."""
+    """The reason as clients and models may see it. They must not learn where the database is, and messages from Postgres and libpq may name
+    hosts and files."""
     if isinstance(error, NewerFormError | HeldAloneError):
-        return first_line(error)  # ours
+        return first_line(error)  # our own message
     if isinstance(error, errors.DiskFull):
         return "its disk is full"
     if isinstance(error, errors.ReadOnlySqlTransaction):

@@ -1,7 +1,7 @@
-"""Who uses a Postgres database, recorded by a lock in the database itself: it is released when a process dies, however it dies.
+"""Who uses a Postgres database, recorded by a lock in the database itself, which is released when a process dies, however it dies.
 
-Every connection holds it in shared mode for as long as it lives. A command that moves the database, changes its tables or settles its
-money without a server holds it exclusively.
+Every connection holds the lock in shared mode for as long as the connection lives. A command that moves the database, changes its tables or
+settles its money without a server holds the lock exclusively.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ class HeldAloneError(psycopg.OperationalError):
 
 
 def refuse_if_alone(connection: PostgresConnection) -> None:
-    """Raise `HeldAloneError` while another process has exclusive use. Called outside a transaction, it leaves no lock behind."""
+    """Raise `HeldAloneError` while another process has exclusive use. If called outside a transaction, this leaves no lock behind."""
     if not connection.execute("SELECT pg_try_advisory_xact_lock_shared(?)", (_IN_USE,)).fetchone()[0]:
         raise HeldAloneError(_ALONE)
 
 
 def join(connection: PostgresConnection) -> None:
-    """Use the database for as long as the connection lives. Waits a second if another process has exclusive use."""
+    """Use the database for as long as the connection lives. If another process has exclusive use, waits a second and then raises
+    `HeldAloneError`."""
     try:
         # One trip to the database. The lock outlives the transaction.
         connection.control(f"BEGIN; SET LOCAL lock_timeout = '1s'; SELECT pg_advisory_lock_shared({_IN_USE}); COMMIT")

@@ -1,5 +1,5 @@
 """Upgrades a Postgres database to the newest schema, one numbered SQL file after the other (`database/forms`). Any number of processes may
-try at once: they take turns, and the second finds it done.
+try at once: they take turns, and all but the first find that it is done.
 
 ```
 empty                           -> created, unless it contains another program's tables
@@ -9,8 +9,8 @@ newest                          -> used
 newer                           -> refused
 from before the first release   -> refused
 ```
-All of this holds for the platform's form and for each installed product's. A process without the product does not stop when the product's
-tables are upgraded: it uses none of them.
+All of this holds for the platform's form and for the form of each installed product. A process without the product does not stop when the
+product's tables are upgraded, because it uses none of them.
 
 An older process never writes into tables of a newer form: it checks the form whenever it connects, and nobody else has a connection
 while tables are changed (`in_use`).
@@ -38,7 +38,7 @@ from stepwell.errors import ConfigurationError
 
 _LOCK = 0x5354574C
 """`STWL`: the advisory lock under which tables are created and changed."""
-# Tables and views in the schema where ours would be created, without those of extensions.
+# Tables and views in the schema in which our tables would be created, without those of extensions.
 _RELATIONS = """
 SELECT relname FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
 AND relkind IN ('r', 'p', 'v', 'm', 'f')
@@ -59,7 +59,7 @@ def version_of(connection: PostgresConnection) -> int:
 
 
 def forms_of(connection: PostgresConnection) -> Forms:
-    """Without those of the products, if the platform's form is not one that we know."""
+    """The database's forms. Those of the products are left out if the platform's form is not one that we know."""
     form = version_of(connection)
     known = FIRST <= form <= migrations()[-1].number
     rows = connection.execute("SELECT product, number FROM product_forms").fetchall() if known else []

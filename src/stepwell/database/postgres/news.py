@@ -10,11 +10,11 @@
 | `all` | anything may have changed | everybody looks |
 | `newer` | (not sent) a newer version has changed the tables | this process stops and listens no more |
 
-A notification is a hint, and none is lost while the connection lives. After a reconnect, `all` makes up for those missed. Every `LOOK_S`
-seconds workers look without a notification, since runs also become due by the clock.
+A notification is only a hint to look. None is lost while the connection lives, and after a reconnect `all` makes up for those missed. Every
+`LOOK_S` seconds workers look without a notification, since runs also become due as time passes.
 
-The same connection holds the lock of the one process that maintains the database (`Maintenance.leads`): it is released when the process
-dies.
+The same connection holds the lock of the one process that maintains the database (`Maintenance.leads`). The lock is released when the
+process dies.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _AGAIN_S = 0.5
 _LEADER = 0x5354574D
 """The advisory lock of the process that maintains the database."""
 Tell = Callable[[str, str], None]
-"""Kind and id of what happened. Called in the listening thread."""
+"""Called in the listening thread with the kind and the id of what happened."""
 
 
 class News:

@@ -9,14 +9,14 @@ AGAIN_S = 0.1
 
 
 class Patience:
-    """Shared by all threads of a process. Once one has waited in vain, others that meet the same outage give up at once: otherwise
-    everything in a queue would wait in full, one after the other."""
+    """Shared by all threads of a process. Once one thread has waited in vain, others that meet the same outage give up at once. Otherwise
+    all work in a queue would wait for the full time, one piece after the other."""
 
     def __init__(self) -> None:
         self._given_up_until = 0.0
 
     def begin(self) -> float:
-        """When work that begins now gives up."""
+        """The time at which work that begins now should give up."""
         return monotonic() + AWAY_S
 
     def wait(self, give_up_at: float) -> bool:

@@ -109,7 +109,7 @@ class PostgresPersistence(Persistence):
             await asyncio.sleep(_AGAIN_S)
 
     async def _open_fan_out(self, url: str) -> RedisFanOut:
-        from stepwell.database.postgres.redis_fan_out import RedisFanOut  # needs an extra that others do not have
+        from stepwell.database.postgres.redis_fan_out import RedisFanOut  # needs an optional dependency
 
         installation = await installation_fact(self.database, "id", self._new_id)
         tell, newest = partial(_tell_threads, self.database), partial(_newest_events, self.database)
@@ -129,14 +129,14 @@ class PostgresPersistence(Persistence):
         )
 
     def _look(self, connection: PostgresConnection) -> None:
-        """Called now and then, in the listening thread."""
+        """Checks and measures what must be known regularly. Called every few seconds, in the listening thread."""
         require_known(connection)
         self._database_clock.ask(connection)
         self.database.measure(connection)
         self.counts.capacity = self.queue.capacity
         notify = self.counts.live(connection)
         if self.fan_out is not None:
-            if notify and not self.fan_out.notify_too:  # the one that needs it may have missed something since it joined
+            if notify and not self.fan_out.notify_too:  # that process may have missed notifications since it joined
                 connection.execute("SELECT pg_notify('stepwell', 'all')")
             self.fan_out.notify_too = notify
 
@@ -146,7 +146,7 @@ class PostgresPersistence(Persistence):
         self.database.close()
 
     def _tell(self, kind: str, name: str) -> None:
-        """Called in the listening thread or the writer's."""
+        """Passes on what happened. Called in the listening thread or in the writer's."""
         if kind == "leads":
             self.database.leading = bool(name)
             return
@@ -167,7 +167,7 @@ class PostgresPersistence(Persistence):
     def _heard(self, hearing: asyncio.Task[None]) -> None:
         self._hearing.discard(hearing)
         if not hearing.cancelled() and (error := hearing.exception()) is not None:
-            # The next heartbeat of the worker that drives the run checks for it too.
+            # The worker that drives the run also checks with its next heartbeat whether the run is to be stopped.
             logger.warning("could not look up which run is to be stopped: %s", error)
 
     def _tell_queue(self, kind: str, name: str) -> None:

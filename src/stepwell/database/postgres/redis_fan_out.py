@@ -7,9 +7,10 @@ commit in Postgres ──> XADD to one of SHARDS streams ──XREAD in every pr
 ```
 
 An entry carries the events themselves, so that a server need not query the database for what another one has just written; an entry that
-would be too large, or whose text is not at hand, only names the thread. Streams are cut to MOST_ENTRIES: a process too slow for them reads
-the table. Only speed depends on Redis. It may be killed, emptied or restarted at any moment: a follower accepts only what continues from
-its own place (`followers`), and every LOOK_S seconds the newest numbers of all followed threads are compared with the table.
+would be too large, or whose text is not at hand, only names the thread. Each stream keeps its newest MOST_ENTRIES entries; a process that
+is too slow for that reads the table. Only speed depends on Redis. It may be killed, emptied or restarted at any moment: a follower accepts
+only what continues from its own place (`followers`), and every LOOK_S seconds the newest numbers of all followed threads are compared with
+the table.
 
 Belongs to one event loop. Nothing here raises: problems with Redis are logged once and counted in the metrics.
 """
@@ -41,7 +42,7 @@ logger = logging.getLogger(__name__)
 SHARDS = 16
 """Number of streams, over which threads are spread. It must be the same in all processes of an installation."""
 MOST_ENTRIES = 2_000
-"""Per stream, approximately."""
+"""About how many entries a stream keeps."""
 LOOK_S = 2.0
 AWAY_S = 0.5
 """How often to look at the table while Redis is unreachable."""
@@ -81,14 +82,14 @@ class RedisFanOut:
         self._loop = asyncio.get_running_loop()
         self._closing = False
         self.notify_too = False
-        """Some process only learns of events through Postgres."""
+        """Whether there is a process that only learns of events through Postgres."""
         self.failures = 0
         self.passed_on = 0
         self.heard = 0
 
     @property
     def up(self) -> bool:
-        """Redis answered the last request."""
+        """Whether Redis answered the last request."""
         return not self._failing
 
     def start(self) -> None:
@@ -110,7 +111,7 @@ class RedisFanOut:
         self._in_our_loop(lambda: self._put(thread_id, events))
 
     def _in_our_loop(self, step: Callable[[], None]) -> None:
-        """Run a step in our loop: events are appended and followed in any loop of the process."""
+        """Run a step in our loop. The caller may be in another one, because events are appended and followed in any loop of the process."""
         if running_loop() is self._loop:
             step()
         else:
@@ -181,7 +182,8 @@ class RedisFanOut:
                 await asyncio.sleep(AWAY_S)
 
     async def _hear_from_now_on(self) -> None:
-        """Receive as long as there are followers. Earlier events are in the table; followers read it once our place is known."""
+        """Receive as long as there are followers. Earlier events are in the table, which followers read once our place in the streams is
+        known."""
         places: dict[Any, Any] = {}
         for key in self._keys:
             newest: Any = await self._redis.xrevrange(key, count=1)
@@ -257,7 +259,7 @@ class RedisFanOut:
 
 
 def _is_plain(events: Sequence[RunEvent]) -> bool:
-    """Whether they are of one run, with their texts and consecutive numbers; nearly always true."""
+    """Whether the events belong to one run and have their texts and consecutive numbers, as nearly all do."""
     first = events[0]
     return all(
         event.complete and event.run_id == first.run_id and event.seq == first.seq + number

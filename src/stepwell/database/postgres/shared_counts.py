@@ -1,9 +1,9 @@
 """`SharedCounts` among the servers of one Postgres database, and which processes are alive (`processes`).
 
-Each process holds the counts of its own open streams in memory and reports each one to the database in full, never as a difference: what
-could not be reported because the database was unreachable is reported later. Opening a stream takes one round trip, closing one another
-that nobody waits for; in between there is no cost. The listening thread (`news`) sends a heartbeat every few seconds. A process that
-does not loses its open streams, and reports them again if it wakes up.
+Each process holds the counts of its own open streams in memory and reports each count to the database in full, never as a difference, so
+that what could not be reported because the database was unreachable can be reported later. Opening a stream takes one round trip to the
+database. Closing it takes another one, for which nobody waits; in between there is no cost. The listening thread (`news`) sends a heartbeat
+every few seconds. If a process sends none, its open streams are no longer counted; it reports them again if it wakes up.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _TURNS = 16
-"""At most this many owners open and close streams at the same time: reports about one owner must not overtake each other."""
+"""The number of locks for opening and closing streams, of which each owner uses one, so that reports about one owner can't overtake each
+other."""
 _COUNT = """
 INSERT INTO occurrences AS o (name, ends, number) VALUES (:name, CAST(:now AS DOUBLE PRECISION) + :window, :times)
 ON CONFLICT (name) DO UPDATE SET number = CASE WHEN o.ends > :now THEN o.number ELSE 0 END + excluded.number,
@@ -50,7 +51,7 @@ class PostgresCounts:
         self.capacity = 0
         """How many runs this process drives at once."""
         self.hears = "postgres"
-        """How it learns of events."""
+        """How this process learns of events."""
         self._database = database
         self._now = now
         self._loop = loop
@@ -70,7 +71,7 @@ class PostgresCounts:
                     ).fetchone()[0]
                 )
             except BaseException:
-                self._tell(owner)  # it may already be counted
+                self._tell(owner)  # the stream may already be counted
                 raise
             if not fits:
                 self._forget_if_none(owner)
@@ -94,7 +95,7 @@ class PostgresCounts:
         except psycopg.Error as error:
             if connection.raw.closed:
                 raise
-            # For instance on a full disk. There is still much to listen to.
+            # Happens on a full disk, for example. It is no reason to stop listening.
             logger.warning("this process could not send its heartbeat: %s", type(error).__name__)
             return True
         if not self._loop.is_closed():

@@ -1,4 +1,5 @@
 """Which run is driven when: admitting it, claiming it under a lease, ending it.
 
-The rest of the program uses `run_queue`, which also notifies others after a commit; the other modules are its transactions.
+The rest of the program uses `run_queue`, which also notifies followers and workers after a commit; the other modules contain its
+transactions.
 """

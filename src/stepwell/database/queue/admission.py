@@ -1,5 +1,5 @@
-"""Admitting a run: the thread, the answers it brings, and the runs in its way. One transaction, as functions of a connection. `branching`
-decides where in the thread's past a run begins.
+"""Admitting a run: its thread, the answers it brings, and the runs in its way. All of this is one transaction, as functions of a
+connection. `branching` decides where in the thread's past a run begins.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ def _find_or_make_thread(connection: Connection, admission: Admission, now: floa
 
 
 def _looks_around(admission: Admission) -> bool:
-    """Whether it matters which runs are ahead. Not for a run that just queues up, and there may be thousands."""
+    """Whether it matters which runs are ahead. It does not for a run that just queues up, and there may be thousands ahead."""
     run = admission.run
     return admission.answers is not None or run.multitask_strategy != "enqueue" or bool(run.request.checkpoint)
 
 
 def _inflight(connection: Connection, thread_id: str, now: float) -> list[Row]:
-    """Runs that are running or about to; a run scheduled for later is not in the way."""
+    """Runs that are running or waiting to be driven now; a run scheduled for later is not in the way."""
     rows = connection.execute(
         "SELECT * FROM runs WHERE thread_id = ? AND status IN ('pending', 'running') AND (status = 'running' OR due_at <= ?)"
         " ORDER BY number",
@@ -64,10 +64,11 @@ def _inflight(connection: Connection, thread_id: str, now: float) -> list[Row]:
 
 
 def _admit_answers(connection: Connection, admission: Admission, inflight: list[Row], now: float) -> Admitted:
-    """Answers wait for the current run, whatever the strategy, and answers that wait together become one run."""
+    """Answers wait for the current run, whatever the strategy for concurrent runs, and answers that wait at the same time become one
+    run."""
     run = admission.run
     assert admission.answers is not None  # noqa: S101 - the caller has looked
-    # A run that was handed back has already passed on its answers: answers added now would be lost.
+    # A run that was handed back may have passed its answers to the graph already, so answers added to it now would be lost.
     untouched = (row for row in inflight if row["status"] == "pending" and row["attempt"] == 0)
     waiting = next((row for row in untouched if loads(row["request"])["resume"]), None)
     taker = waiting["run_id"] if waiting else run.run_id
@@ -139,7 +140,7 @@ def _require_share(connection: Connection, admission: Admission) -> None:
 
 
 def _insert(connection: Connection, admission: Admission, run: Run, now: float) -> None:
-    # A run without a scheduled time is due since the beginning of time, so that a clock set back can't delay it or let a later run
+    # A run without a scheduled time gets the earliest possible due time, so that a clock that is set back can't delay it or let a later run
     # overtake it.
     due_at = to_time(run.due_at) if run.due_at else 0.0
     connection.execute(

@@ -3,7 +3,7 @@ transaction.
 
 Clients send the newest checkpoint they know with every message. If that is the thread's newest one, or was the newest when the current runs
 began, the client means to continue: taken literally, a message sent during a run would start a branch beside that run's answer, and the
-reader would lose the answer. Only an older checkpoint means to go back.
+reader would lose the answer. Only with an older checkpoint does the client mean to go back.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from stepwell.sql import Connection
 
 
 def settle_checkpoint(connection: Connection, run: Run, under_way: Collection[str]) -> Run:
-    """The run, with its checkpoint only if that goes back. Refuses one that is not in the thread: LangGraph would start from scratch."""
+    """The run, which keeps its checkpoint only if that goes back. A checkpoint that is not in the thread is refused, because LangGraph
+    would start from scratch."""
     asked = run.request.checkpoint or {}
     checkpoint_id, namespace = asked.get("checkpoint_id"), asked.get("checkpoint_ns") or ""
     if not checkpoint_id:
@@ -36,7 +37,8 @@ def settle_checkpoint(connection: Connection, run: Run, under_way: Collection[st
 
 
 def is_elsewhere(connection: Connection, run: Run) -> bool:
-    """Whether a run, after `settle_checkpoint`, names a checkpoint other than its graph's newest, which is where a thread at rest asks."""
+    """Whether a run, after `settle_checkpoint`, names a checkpoint other than its graph's newest, which is where a thread without a running
+    run asks its questions."""
     asked = run.request.checkpoint
     if asked is None:
         return False

@@ -1,4 +1,5 @@
-"""How a run ends: its row, its thread, its interrupts, its last events, its usage. One transaction, as functions of a connection."""
+"""What the end of a run changes: its row, its thread, its interrupts, its last events, its usage. All of this is one transaction, as
+functions of a connection."""
 
 from __future__ import annotations
 
@@ -21,16 +22,17 @@ from stepwell.sql import Connection
 from stepwell.state import wire
 
 TEMPORARY_THREAD_S = 60.0
-"""How long the thread of a stateless run stays after its end, for readers that lag a little behind."""
+"""How long the thread of a stateless run stays after the run's end, for readers that lag a little behind."""
 
 
 def end_event(run_id: str, status: RunStatus, *, paused: bool = False) -> NewEvent:
-    """Marks in the journal that a run emits nothing more. `paused`: the graph waits for an answer or at a breakpoint."""
+    """The event that marks in the log that a run emits nothing more. `paused`: the graph waits for an answer or at a breakpoint."""
     return NewEvent("end", wire.encode({"run_id": run_id, "status": status, **({"paused": True} if paused else {})}))
 
 
 def finish(connection: Connection, lease: Lease, outcome: RunOutcome, now: float) -> tuple[Run, list[RunEvent]]:
-    """End a run that was driven, and return its final (or, if rolled back, last) record. The caller has checked that the lease holds."""
+    """End a run that was driven, and return its final record, or its last one if it was rolled back. The caller has checked that the lease
+    holds."""
     run = _run(connection, lease.run_id)
     keep_usage(connection, lease, outcome.usage, now)
     if outcome.rolled_back:
@@ -46,7 +48,7 @@ def finish(connection: Connection, lease: Lease, outcome: RunOutcome, now: float
 
 
 def end_pending(connection: Connection, run_id: str, action: CancelAction, reason: str | None, now: float) -> list[RunEvent]:
-    """End a run nobody drives: it was cancelled before it began, or before it was recovered."""
+    """End a run that nobody drives, because it was cancelled before it began, or before it was recovered."""
     run = _run(connection, run_id)
     keeps_steps = action != "rollback" or effect_journal.stands_behind(connection, run)
     if run.attempt == 0:
@@ -95,7 +97,7 @@ def give_up(connection: Connection, run_id: str, crashes: Sequence[Crash], now: 
 
 
 def end_unread(connection: Connection, thread_id: str, run_id: str, said: NewEvent, now: float) -> list[RunEvent]:
-    """Free the thread of a run that ended because its row can't be read. Answers it brought can be given again."""
+    """Free the thread of a run that ended because its row can't be read. Answers that the run brought can be given again."""
     interrupts.settle(connection, thread_id, run_id, None, succeeded=False)
     events = insert_events(connection, thread_id, run_id, [said, end_event(run_id, "error")], now)
     _free_thread(connection, thread_id, run_id, now)
@@ -124,7 +126,7 @@ def _end_run(
         (
             status,
             None if error is None else dumps(error),
-            # Secrets in the request were only needed to drive it.
+            # Secrets in the request were only needed to drive the run.
             request_to_text(run.request.without_secrets()),
             *kept,
             now,
@@ -181,7 +183,7 @@ def _keep_thread(connection: Connection, lease: Lease, outcome: RunOutcome, now:
 
 
 def _free_thread(connection: Connection, thread_id: str, run_id: str, now: float, *, interrupted: bool = False) -> None:
-    """Return the thread to the state the last finished run left it in, unless another run or hold has it now."""
+    """Return the thread to the status in which the last finished run left it, unless another run or hold has it now."""
     waiting = interrupts.open_interrupts(connection, thread_id)
     row = connection.execute("SELECT error, lease_run FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
     if row is None or row["lease_run"] not in (None, run_id):
@@ -203,7 +205,8 @@ def _has_more(connection: Connection, thread_id: str, but: str, now: float) -> b
 
 
 def _roll_back(connection: Connection, lease: Lease, run: Run, outcome: RunOutcome, now: float) -> None:
-    """End a driven run as if it had never existed. If an effect stands behind it, leave its thread as a stopped run would."""
+    """End a driven run as if it had never existed. If an effect requires its steps to be kept (`stands_behind`), leave its thread as a
+    stopped run would."""
     keeps_steps = effect_journal.stands_behind(connection, run)
     if keeps_steps:
         _keep_thread(connection, lease, outcome, now)
@@ -213,8 +216,8 @@ def _roll_back(connection: Connection, lease: Lease, run: Run, outcome: RunOutco
 
 
 def _forget(connection: Connection, run: Run, *, keeps_steps: bool) -> None:
-    """Delete the run with its events, interrupts and writes. Its effects outside have happened, so the journal of effects stays, and with
-    `keeps_steps` so do its checkpoints and the answers it received."""
+    """Delete the run with its events, interrupts and writes. Its effects on the outside world have happened, so the journal of effects
+    stays. With `keeps_steps`, its checkpoints and the answers it received stay too."""
     if keeps_steps:
         statements.forget_replaced(connection, run.thread_id, run.run_id)
     else:
@@ -227,5 +230,6 @@ def _forget(connection: Connection, run: Run, *, keeps_steps: bool) -> None:
 
 
 def _tell_gone(connection: Connection, run: Run, now: float) -> list[RunEvent]:
-    """All that is left of a run that was rolled back: who follows the thread was told that it began, and waits for its end."""
+    """Add the end event of a run that was rolled back, all that is left of it: followers of the thread were told that the run began, and
+    wait for its end."""
     return insert_events(connection, run.thread_id, run.run_id, [end_event(run.run_id, "interrupted")], now)

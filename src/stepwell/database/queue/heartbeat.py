@@ -1,11 +1,11 @@
-"""Sends heartbeats for workers that have leases, and recovers what dead workers left: the timing of leases (`leases`).
+"""Sends heartbeats for workers that have leases (`leases`), and recovers what dead workers left.
 
-A worker without a heartbeat for the length of a lease loses its leases. Exception: if the database itself was unreachable, all workers get
-half as long again. A beat is one statement per worker, however many leases it has; a worker without leases sends none. A worker whose
-heartbeat returns after too long a silence did not die of its runs (`suspects.forgive`).
+A worker that sends no heartbeat for the length of a lease loses its leases. Exception: if the database itself was unreachable, all workers
+get half as long again. A heartbeat is one statement per worker, however many leases the worker has; a worker without leases sends none. If
+a worker sends heartbeats again after too long a silence, its runs have not killed it (`suspects.forgive`).
 
-Each beat compares the worker's leases in the database with the runs it drives. It stops driving a run that another worker has taken over,
-and gives back a lease it never learnt of, because the connection was lost while the claim was being stored.
+Each beat compares the worker's leases in the database with the runs it drives. The worker stops driving a run that another worker has taken
+over. It also gives back a lease of which it never learnt because the connection was lost while the claim was being stored.
 
 A blocking step stops the event loop from doing any of this. Then a thread sends the heartbeats instead, for at most `HELD_UP_S`: the
 process is alive and will continue. A process that is suspended or dead sends nothing at all.
@@ -80,7 +80,7 @@ class Heartbeats:
         self._since: dict[str, float] = {}
         """Workers of this process -> when they started."""
         self._until: dict[str, float] = {}
-        """Workers that have sent a heartbeat since they last had leases -> how long their leases last."""
+        """Workers that have sent a heartbeat since they last had leases -> until when their leases last."""
 
     def begin(self, worker: str, now: float) -> None:
         """The worker claims runs from now on."""
@@ -90,12 +90,12 @@ class Heartbeats:
         return self._since.get(worker)
 
     def is_said(self, worker: str, now: float) -> bool:
-        """Whether the last heartbeat is recent enough to cover a lease taken now for a while."""
+        """Whether the last heartbeat is so recent that a lease taken now is covered for a while."""
         return self._until.get(worker, 0.0) > now + self._lease_s / 2
 
     def say(self, connection: Connection, worker: str, now: float) -> None:
         """Send a heartbeat, inside a transaction; call `said` after the commit."""
-        if self._until.get(worker, now) < now:  # it was silent for so long that others may have declared it dead
+        if self._until.get(worker, now) < now:  # the worker was silent for so long that others may have declared it dead
             suspects.forgive(connection, worker)
         leases.stay_alive(connection, worker, now + self._lease_s, self._since.get(worker, now))
 
@@ -103,7 +103,7 @@ class Heartbeats:
         self._until[worker] = now + self._lease_s
 
     async def beat(self, worker: str, driving: Driving) -> None:
-        """Runs until cancelled."""
+        """Send heartbeats until cancelled."""
         stands_in = not self._sole and worker != self.holder
         with (
             _StandIn(lambda: self._say_alone(worker, driving), self._lease_s / _BEATS)
@@ -126,7 +126,7 @@ class Heartbeats:
                     if not driving and worker != self.holder:
                         self._until.pop(
                             worker, None
-                        )  # only now, after one extra heartbeat: it may have lost its leases while silent
+                        )  # only after one extra heartbeat, because the worker may have lost its leases while it was silent
                 if not self._sole and worker != self.holder:
                     await self._look_after_others()
             except StorageUnavailableError as error:  # a worker that loses a lease because of this is stopped by the fence
@@ -145,7 +145,7 @@ class Heartbeats:
             )
 
     def _say_alone(self, worker: str, driving: Driving) -> None:
-        """Called in the thread that replaces the event loop."""
+        """Send a heartbeat in the thread that stands in for the blocked event loop."""
         now = self._now()
         if driving:
             self._database.write_now(lambda connection: self.say(connection, worker, now))
@@ -223,7 +223,7 @@ class _StandIn:
         self._over.set()
 
     def _watch(self) -> None:
-        # Checks twice as often as it sends: otherwise the first heartbeat might come only after three quarters of a lease.
+        # Checks twice as often as it sends, because otherwise the first heartbeat might come only after three quarters of a lease.
         while not self._over.wait(self._every_s / 2):
             if self._every_s < monotonic() - self._turned_at < HELD_UP_S:
                 try:

@@ -38,8 +38,8 @@ _FREE = f"""
 SELECT r.* FROM threads AS t CROSS JOIN runs AS r
 WHERE r.number = t.next_run AND t.next_run IS NOT NULL AND t.lease_run IS NULL AND {suspects.FREE} ORDER BY t.next_run LIMIT :limit
 """  # noqa: S608 - fixed text
-# For when more runs wait than there is room for: the waiting tenants, in order, starting after the one whose turn was last, found one after
-# the other by the index; and the oldest runs of each.
+# For when more runs wait than there is room for: `_TENANTS` are the waiting tenants, in order, starting after the one whose turn was last,
+# found one after the other by the index; `_OF_TENANT` are the oldest runs of one of them.
 _WAITING = "t.next_run IS NOT NULL AND t.lease_run IS NULL"
 _TENANTS = f"""
 WITH RECURSIVE tenants(tenant) AS (
@@ -60,7 +60,7 @@ ORDER BY t.next_run LIMIT :limit
 """  # noqa: S608 - fixed text
 _COME_DUE = "UPDATE runs SET later = 0 WHERE status = 'pending' AND later = 1 AND due_at <= ?"
 _NEXT_DUE = "SELECT MIN(due_at) FROM runs WHERE status = 'pending' AND later = 1"
-# Whether something cannot be driven now but may be later.
+# When runs that cannot be driven now may be driven, and whether there are suspects.
 _LATER = f"""
 SELECT ({_NEXT_DUE}) AS next_due, ({suspects.NEXT}) AS next_ready, EXISTS ({suspects.ON_TRIAL}) AS on_trial,
   EXISTS ({suspects.PENDING}) AS suspected
@@ -80,7 +80,7 @@ SELECT r.*, CASE WHEN t.lease_run = r.run_id THEN t.lease_holder END AS holder
 FROM runs AS r LEFT JOIN threads AS t ON t.thread_id = r.thread_id
 WHERE r.status = 'running' AND (t.lease_run IS NULL OR t.lease_run <> r.run_id OR {_LEFT}) ORDER BY r.number
 """  # noqa: S608 - fixed text
-# Of the root graph, and of everything this run has stored before.
+# The newest checkpoint among those of the root graph and all that this run has stored before.
 _NEWEST_CHECKPOINT = """
 SELECT MAX(checkpoint_id) AS newest FROM (
   SELECT MAX(checkpoint_id) AS checkpoint_id FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns = ''
@@ -107,19 +107,19 @@ WHERE run_id IN (SELECT value FROM json_each(:runs)) RETURNING *
 class ClaimResult(NamedTuple):
     claims: list[ClaimedRun]
     next_due: float | None
-    """When the next run becomes due."""
+    """When to look again: when the next run becomes due, or the next trial of suspects may begin or ends."""
     set_aside: list[UnreadableRun]
     """Runs that could not be read. They ended with that error."""
     given_up: list[Run]
-    """Runs that too many workers died of. They ended with that error."""
+    """Runs that killed too many workers. They ended with that error."""
     suspected: bool
-    """Whether suspects are waiting: then the worker must be recorded as alive, in case it dies."""
+    """Whether suspects are waiting. If so, the worker must be recorded as alive, so that its death would be noticed."""
     turn: str = ""
     """The tenant whose turn was last."""
 
 
 def stay_alive(connection: Connection, worker: str, until: float, since: float) -> None:
-    """Extend all leases of this worker, which started at `since`, at least until then."""
+    """Extend all leases of this worker, which started at `since`, at least to the time `until`."""
     connection.execute(
         "INSERT INTO workers (worker, alive_until, since) VALUES (?, ?, ?)"
         " ON CONFLICT (worker) DO UPDATE SET alive_until = max(workers.alive_until, excluded.alive_until)",
@@ -173,7 +173,8 @@ def claim(
 
 
 def _take_turns(connection: Connection, room: int, turn: str, taken: list[str]) -> tuple[list[Row], str]:
-    """The oldest run of each tenant in turn, skipping threads already taken, until there is no room; and whose turn was last."""
+    """The oldest run of each tenant in turn, without threads already taken, until there is no room; also returns the tenant whose turn was
+    last."""
     names = {"turn": turn, "limit": room}
     after, before = connection.execute_all([(_TENANTS_AFTER, names), (_TENANTS_BEFORE, names)])
     tenants = [row["turn"] for row in (*after, *before)][:room]
@@ -192,7 +193,8 @@ def _take_turns(connection: Connection, room: int, turn: str, taken: list[str]) 
 def _begin(
     connection: Connection, rows: Sequence[Row], worker: str, now: float
 ) -> tuple[list[ClaimedRun], list[UnreadableRun]]:
-    """All at once: in Postgres each statement is a round trip. A run that can't be read must not stop the others from being claimed."""
+    """Begin all these runs at once, because in Postgres each statement is a round trip. A run that can't be read must not stop the others
+    from being claimed."""
     runs, unread = [], []
     for row in rows:
         try:
@@ -243,7 +245,7 @@ def hold(connection: Connection, owner: str | None, thread_id: str, holder: str,
 
 
 def release(connection: Connection, lease: Lease) -> None:
-    """Give a thread back. Does nothing if it is no longer ours."""
+    """Give a thread back. Does nothing if the lease is lost."""
     connection.execute(
         "UPDATE threads SET lease_holder = NULL, lease_run = NULL"
         " WHERE thread_id = ? AND fence = ? AND lease_run = ? AND lease_holder = ?",
@@ -281,7 +283,7 @@ class Silence(NamedTuple):
     """When a worker counts as dead."""
 
     since: float
-    """Workers whose heartbeat expired by then are dead."""
+    """Workers whose heartbeat expired by this time are dead."""
     lease_s: float
     """How long a heartbeat is valid, at most."""
     known: Sequence[str] | None
@@ -361,7 +363,7 @@ def _recover_one(connection: Connection, row: Row, now: float, silence: Silence)
     if row["cancel_action"]:
         ending.end_pending(connection, row["run_id"], row["cancel_action"], row["cancel_reason"], now)
     elif silence.known is not None and suspects.is_convicted(waiting):
-        # With other processes, a silent worker may come back, so there a run is only given up after it has waited once more.
+        # If there are other processes, a silent worker may come back, so a run is then only given up after it has waited once more.
         return _give_up(connection, waiting, now)
     left = connection.execute("SELECT * FROM runs WHERE run_id = ?", (row["run_id"],)).fetchone()
     return run_from_row(left or row)

@@ -8,23 +8,24 @@ admit ──> pending ──claim──> running ──finish──> success | e
 ```
 
 Each arrow is one transaction. Rules to keep:
-- At most one run of a thread is running. A claim raises the thread's fence; a write with an older one is refused
-  (`LeaseLostError`), in the same transaction as the write.
+- At most one run of a thread is running. A claim raises the thread's fence; a write with an older fence is refused (`LeaseLostError`), by a
+  check in the transaction of the write.
 - Runs of one thread are claimed in the order of admission, except those not due yet.
-- An answer to an interrupt is accepted once. The same answer again returns the run that received it; a different one is refused.
-- An answer that names no interrupt is accepted only if it can only be meant for one interrupt (`BareAnswer`).
+- An answer to an interrupt is accepted once. If the same answer comes again, the run that received it is returned; a different answer is
+  refused.
+- An answer that names no interrupt is accepted only if there is just one interrupt it can be meant for (`BareAnswer`).
 - A run that names the newest checkpoint, or the one that was newest when the current runs began, continues from the end.
 - If more runs wait than can be driven, tenants take turns: one with a thousand runs does not keep another waiting.
 - An admitted run is driven until it ends: after a crash it waits again. Only a run that keeps killing its workers is given up: after
-  `MAX_COUNTED_CRASHES` that nothing but the run explains. A worker whose heartbeat returns, or that signed off, did not die.
+  `MAX_COUNTED_CRASHES` crashes that nothing but the run explains. A worker whose heartbeat returns, or that signed off, did not die.
 - A lease lasts as long as its worker sends heartbeats, at least `LEASE_S`; the same goes for a hold and its process. Nobody takes a lease
   from a live worker, and any worker may take over the leases of one that is dead or has signed off.
-- All workers share one clock. What a lease's holder stores comes after everything stored before, whatever its own clock says: a claim
-  includes the newest checkpoint, and ids continue from there.
+- All workers share one clock. What a lease's holder stores is ordered after everything stored before, whatever the holder's own clock says,
+  because a claim includes the newest checkpoint and ids continue from there.
 - Work submitted under one lease is stored in that order, without gaps: checkpoints, events and effects are one pipeline. If a piece
-  cannot be stored, everything after it is refused. Nothing is promised about the order between two leases. Events may be batched: they
-  are never stored before work submitted ahead of them, but perhaps after work submitted behind them. So wait for a run's events before
-  ending it.
+  cannot be stored, everything after it is refused. Nothing is promised about the order between two leases. Events may be batched: they are
+  never stored before work that was submitted before them, but perhaps after work that was submitted later. So wait until a run's events are
+  stored before ending it.
 
 The runs' own rows are the queue, and asyncio events say when to look. With several processes, `hear_of_...` reports what the others do.
 The transactions are in `admission`, `leases`, `ending` and `records/interrupts`; this module only notifies after each commit.
@@ -74,7 +75,8 @@ logger = logging.getLogger(__name__)
 _LOOK_AGAIN_S = 30.0
 _SOON_S = 0.01
 _CANCELLED_AT_ONCE = 50
-"""Per transaction. With thousands, others would wait for it, and on Postgres workers claiming runs would abort it each time."""
+"""How many runs one transaction cancels. If there were thousands, other work would wait for it, and on Postgres workers that claim runs
+would abort it each time."""
 
 
 class RunQueue:
@@ -115,7 +117,8 @@ class RunQueue:
         return (await self.admit_many([wanted], key))[0]
 
     async def admit_many(self, admissions: Sequence[Admission], key: RequestKey | None = None) -> list[Admitted]:
-        """Admit all or none. If the key has started runs before, returns those. The key is stored with the runs, in one transaction."""
+        """Admit all runs or none. If the key has started runs before, returns those. The key is stored with the runs, in one
+        transaction."""
         self._database.require_room()
         now = self._now()
 
@@ -139,11 +142,12 @@ class RunQueue:
         return admitted
 
     async def recall(self, key: RequestKey) -> list[Admitted] | None:
-        """The runs a key has started; `None` if it is new. `RequestKeyError` if the request differs, `NotFoundError` if one is deleted."""
+        """The runs that a key has started; `None` if the key is new. `RequestKeyError` if the request differs, `NotFoundError` if one of
+        the runs is deleted."""
         return await self._database.read(lambda connection: _recall(connection, key))
 
     async def note(self, key: RequestKey) -> None:
-        """Store a key for something that can't happen twice anyway: from now on it is refused with a different request."""
+        """Store the key of a request that can't take effect twice anyway. From now on, the key is refused with a different request."""
         now = self._now()
 
         def work(connection: Connection) -> None:
@@ -161,7 +165,7 @@ class RunQueue:
     ) -> None:
         """Claim runs and drive them, `concurrency` at a time. Once `draining` is set, claim no more and return when all have ended.
 
-        A failed claim ends neither this nor any run: `duty` is informed, and the claim is retried after a pause. A run that can't be
+        A failed claim ends neither this loop nor any run: `duty` is informed, and the claim is retried after a pause. A run that can't be
         read ends with that error, and the others continue.
         """
         duty = duty or Duty("driving runs")
@@ -176,7 +180,7 @@ class RunQueue:
                 try:
                     claims, due_in_s = await self._claim(worker, concurrency - len(driving))
                 except Exception as error:
-                    # Notifications don't cut this pause short: they would make it retry, and fail, all the time.
+                    # Notifications don't cut this pause short, because then the claim would be retried, and fail, all the time.
                     await asyncio.wait({stop}, timeout=duty.failed(error))
                     continue
                 duty.succeeded()
@@ -214,7 +218,7 @@ class RunQueue:
 
         for start in range(0, len(run_ids), _CANCELLED_AT_ONCE):
             work = partial(cancel_some, run_ids[start : start + _CANCELLED_AT_ONCE])
-            # Also on a full disk: a thread can be deleted once its runs have ended.
+            # Allowed even on a full disk, because a thread can be deleted once its runs have ended.
             runs, events = await self._database.write(work, frees=True)
             self._tell_stopped(runs, events)
             self._changed.set()
@@ -222,7 +226,7 @@ class RunQueue:
         return stopped
 
     async def ask(self, lease: Lease, interrupts: Sequence[PendingInterrupt]) -> None:
-        """Store interrupts that have just come up while the run is still running: they can be answered from now on."""
+        """Store interrupts that have just come up while the run is still running, so that they can be answered from now on."""
         now = self._now()
 
         def work(connection: Connection) -> None:
@@ -235,7 +239,7 @@ class RunQueue:
         """Note that a user who may answer has seen these interrupts: they were in a state that was read, or a client following the run
         received its end."""
         now = self._now()
-        # Most are already noted, and many threads ask nothing: those cost no write.
+        # Writes only if necessary: most interrupts are already noted, and many threads ask nothing.
         unshown = await self._database.read(
             Separate(lambda connection: find_unshown(connection, thread_id, asked_by, interrupt_ids))
         )
@@ -281,7 +285,7 @@ class RunQueue:
         try:
             lease = await asyncio.shield(taking)
         except asyncio.CancelledError:
-            taking.add_done_callback(self._release_unwanted)  # the database may still take it
+            taking.add_done_callback(self._release_unwanted)  # the database may still take the thread
             raise
         self._alive.held.add(holder)
         continue_ids_after(lease.newest_checkpoint or "")
@@ -299,11 +303,11 @@ class RunQueue:
         return leases.hold(connection, owner, thread_id, holder, now, self._alive.holder)
 
     def _release(self, lease: Lease) -> asyncio.Future[None]:
-        # Also on a full disk: a thread that stays held cannot even be deleted.
+        # Allowed even on a full disk, because a thread that stays held cannot even be deleted.
         return self._database.write_soon(lambda connection: leases.release(connection, lease), frees=True)
 
     def _release_unwanted(self, taking: asyncio.Future[Lease]) -> None:
-        """The caller was cancelled before it learnt that it had the thread."""
+        """Release a thread whose holder was cancelled before it learnt that it had the thread."""
         if taking.cancelled() or taking.exception() is not None:
             return
         with suppress(StorageUnavailableError):  # closed: the next start gives back abandoned holds
@@ -327,7 +331,7 @@ class RunQueue:
         return recovered.runs
 
     def _recovered(self, recovered: leases.Recovered) -> None:
-        """Runs that nobody drove wait again."""
+        """Announce recovered runs: they wait again, since nobody drove them."""
         self._tell_set_aside(recovered.set_aside)
         for run in recovered.runs:
             if run.finished:
@@ -364,7 +368,7 @@ class RunQueue:
         self._changed.set()
 
     def hear_of_end(self, run_id: str | None) -> None:
-        """A run has ended; `None`: perhaps any run."""
+        """A run has ended; `None` means that any run may have ended."""
         for known in [run_id] if run_id else list(self._waiting):
             for ended in self._waiting.get(known, ()):
                 ended.set()
@@ -390,7 +394,7 @@ class RunQueue:
             return [], _LOOK_AGAIN_S
         now = self._now()
         turn = self._turn
-        # The first claims include a heartbeat, and the beat continues from there: most claims need no extra one.
+        # The first claims include a heartbeat, and `Heartbeats.beat` sends the later ones, so most claims need none.
         is_said = self._alive.is_said(worker, now)
 
         def work(connection: Connection) -> leases.ClaimResult:
@@ -422,8 +426,8 @@ class RunQueue:
             self._changed.set()  # the next run of its thread may begin
 
     async def _drive(self, drive: Drive, claim: ClaimedRun, forgotten: Collection[asyncio.Task[None]]) -> None:
-        """A drive ends its run itself. If it fails to, the run is left to the next process. `forgotten` are our own tasks under a claim
-        that the database has lost: the fence cannot tell them from this one, so they must end first."""
+        """Call `drive`, which ends the run itself. If it fails to, the run is left to the next process. `forgotten` are tasks of this
+        worker under a claim that the database has lost: the fence cannot tell them from this claim's task, so they must end first."""
         try:
             for task in forgotten:
                 task.cancel()
@@ -442,7 +446,7 @@ class RunQueue:
             self._changed.set()
 
     async def _until_changed(self, stop: asyncio.Task[bool], due_in_s: float) -> None:
-        """Wait for a notification, the next run that becomes due, or the end."""
+        """Wait until there is a notification, the next run becomes due, or `stop` ends."""
         changed = asyncio.create_task(self._changed.wait())
         try:
             await asyncio.wait({changed, stop}, timeout=due_in_s, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""Finds the run that kills its worker, if several were running each time a worker died.
+"""Finds the run that kills its workers when several runs were running each time a worker died.
 
 ```
           stores a checkpoint, or its worker outlives the trial: all crashes are forgotten
@@ -21,13 +21,14 @@
 ```
 Free runs are driven beside suspects, so only suspects wait for a trial. Halving finds one bad run among n after about log2(n) deaths.
 
-Three things are not evidence; their crash is removed from the log or never written:
+Three things are no evidence against a run; a crash logged for them is removed, or none is logged:
 - A worker that signs off has not died.
 - A worker that was only silent (frozen, cut off from the database, blocked by a step) sends a heartbeat again: `forgive`.
 - The only process of an installation dies while every suspect waits: something else kills it, so each suspect's last crash is forgiven.
 
-Why a death only counts after a long enough calm: if something outside kills workers at random, a run that is running a fifth of the time
-is there for one death in five, and for five in a row once in three thousand times. A run that kills its worker is there each time.
+A death only counts if the worker had lived long enough without the run. The reason: if something outside kills workers at random, a run
+that is running a fifth of the time is present at one death in five, and at five in a row once in three thousand times. A run that kills its
+worker is present each time.
 
 The crash log is JSON in the run's row: `crashes`, `wait_s` and `lived_s` are derived from it. Functions of a connection, for use inside
 a transaction.
@@ -46,13 +47,13 @@ from stepwell.sql import Connection, Row
 
 _SUSPECT_AFTER = 2
 _CALM = 4.0
-"""A death counts if the worker had lived at least this many times as long before it took the run."""
+"""A death counts if the worker had lived at least this many times as long before it took the run as with it."""
 _WAIT_S = 1.0
 _LONGEST_WAIT_S = 300.0
 _LONGEST_DOUBLING = 10
 _TRIAL = 1.5
 _TRIAL_S = 3.0
-"""A trial lasts one and a half times as long as a worker has lived with the run before, plus this."""
+"""A trial lasts one and a half times as long as workers have lived with the run before, plus this many seconds."""
 
 _WAITS_UNTIL = "(max(r.updated_at, :since) + r.wait_s)"
 _TRIAL_ENDS = f"(r.updated_at + {_TRIAL} * r.lived_s + {_TRIAL_S})"
@@ -80,7 +81,7 @@ FROM runs AS r CROSS JOIN threads AS t
 WHERE t.thread_id = r.thread_id AND r.status = 'pending' AND {_SUSPECT} AND ({_WAITS_UNTIL} <= :now OR r.updated_at > :now)
   AND t.next_run = r.number AND t.lease_run IS NULL
 """
-# Those that were not involved in the last death come first: they are probably harmless, and should not wait for the others.
+# Suspects that were not involved in the last death come first: they are probably harmless, and should not wait for the others.
 _NEXT_GROUP = f"SELECT r.suspect_group {_READY} ORDER BY r.crashes, r.number LIMIT 1"
 _MEMBERS = (
     f"SELECT r.*, {_TRIAL_ENDS} - r.updated_at AS trial_s {_READY} AND r.suspect_group = :group ORDER BY r.number LIMIT :limit"
@@ -120,7 +121,7 @@ class Trial(NamedTuple):
 
     rows: list[Row]
     ends: float | None
-    """When the trial of the group there, which may just have started, ends. `None` if there is none."""
+    """When the trial on this worker ends, which may only be starting; `None` if there is none."""
 
 
 def crash_log(row: Row) -> list[Crash]:
@@ -137,7 +138,8 @@ def is_convicted(row: Row) -> bool:
 
 
 def take_group(connection: Connection, worker: str, since: float, limit: int, now: float) -> Trial:
-    """Acquit the suspects that `worker` has outlived, and return the next group if no other is on trial there."""
+    """Acquit the suspects on `worker` whose trial is over or that have stored a checkpoint. Returns the next group of suspects if none is
+    on trial there."""
     tried = connection.execute(_TRIED, {"worker": worker}).fetchall()
     over = [row["run_id"] for row in tried if row["trial_ends"] <= now or row["newest"] != row["crash_mark"]]
     if over:

@@ -1,4 +1,4 @@
-"""Input and output of the queue: admissions, claims, cancellations; and how long a lease lasts."""
+"""The queue's input and output (admissions, claims, cancellations), and how long a lease lasts."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Admission:
     create_thread: bool = False
     """If the thread is missing, create it with the run's metadata instead of refusing."""
     thread_metadata: Mapping[str, Any] | None = None
-    """Merged into the thread's metadata: graph and assistant, by which clients find their threads."""
+    """The graph and the assistant, by which clients find their threads; merged into the thread's metadata."""
     max_active: int | None = None
     """Refuse with `LimitReachedError` if the owner has this many runs under way."""
     tenant: str = ""
-    """Determines whose turn the run uses: `tenant` of its workspace, or `owner:` with the owner."""
+    """Whose turn the run uses: the `tenant` of its workspace, or `owner:` followed by the owner."""
     max_of_tenant: int | None = None
     """Refuse with `LimitReachedError` if the tenant has this many runs under way."""
     temporary_thread: bool = False
@@ -44,7 +44,7 @@ class Admission:
 class Admitted:
     run: Run
     rejoined: bool = False
-    """The answer was given before: this is the run that received it."""
+    """Whether the answer was given before, and this is the run that received it."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""A run whose row cannot be read: it ends, its row is kept for inspection, and the others continue. Functions of a connection.
+"""A run whose row cannot be read ends, its row is kept for inspection, and the other runs continue. Functions of a connection.
 
-Such a row comes from a repair of the database by hand, a disk that lost a page, or our own mistake. It must not keep all runs of all
-threads waiting, at every claim and after every restart.
+Such a row may result from a repair of the database by hand, a disk that lost a page, or our own mistake. Without this module it would keep
+all runs of all threads waiting, at every claim and after every restart.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class UnreadableRun(NamedTuple):
     thread_id: str
     reason: str
     events: list[RunEvent]
-    """The events for its followers."""
+    """The run's last events, for its followers."""
 
 
 def set_aside(connection: Connection, row: Row, reason: Exception, now: float) -> UnreadableRun:

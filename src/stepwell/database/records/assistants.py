@@ -1,4 +1,4 @@
-"""Assistants as records, with their versions. The current version is in the table `assistants`, all of them in `assistant_versions`.
+"""Assistants as records, with their versions. The current version is in the table `assistants`, all versions are in `assistant_versions`.
 
 Assistants of the server (one per graph) are visible to everybody and changed only by the program itself.
 """
@@ -137,7 +137,7 @@ def _matching(dialect: Dialect, owner: str | None, wanted: AssistantFilter) -> C
 
 
 def _anywhere(text: str) -> str:
-    """A pattern for `LIKE`; `!` escapes a character."""
+    """A pattern for `LIKE` that finds the text anywhere; `!` escapes a character."""
     return "%" + re.sub(r"[%_!]", r"!\g<0>", text) + "%"
 
 

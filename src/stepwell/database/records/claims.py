@@ -1,4 +1,4 @@
-"""Claims: which device is about to carry out what an interrupt asks. They are stored in the interrupt's row.
+"""Claims: which device is about to carry out what an interrupt asks. A claim is stored in the interrupt's row.
 
 ```
 (free) ──claim──> claimed, until it expires ──claim with its id──> extended
@@ -52,7 +52,8 @@ class ClaimRecords(RecordsPart):
         return await self._database.write(work)
 
     async def release_claim(self, owner: str | None, thread_id: str, interrupt_id: str, claim_id: str) -> None:
-        """Give a claim back. It is no error if the claim is already gone, but it is one if another device's claim is valid."""
+        """Give a claim back. A claim that no longer exists is no error, unless another device's claim is valid
+        (`InterruptClaimedError`)."""
         now = to_time(self._clock.now())
 
         def work(connection: Connection) -> None:

@@ -1,10 +1,10 @@
 """Copying a thread: its checkpoints and everything that belongs to them, without its runs and their events.
 
-A copy has its origin's effect keys: a call that both contain acts on one of them, and the other gets its result.
+A copy has its origin's effect keys, so a call that is in both threads takes effect in only one of them, and the other gets its result.
 
 Open interrupts stay open on the copy, including one whose answer waits in a run that has not begun, since that run is not copied. The copy
 has the checkpoints of a running run, but nobody to end it. So an interrupt that such a run has passed is not open on the copy, and neither
-is one it has asked but LangGraph has not stored yet.
+is one that the run has asked but LangGraph has not stored yet.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ WHERE thread_id = :old AND (state = 'pending' OR (state = 'answered' AND answere
 
 
 def copy_thread(connection: Connection, thread_id: str, new_id: str, now: float) -> None:
-    """Make `new_id` a copy. The caller has checked the thread's owner, and that the new id is free."""
+    """Make the thread `new_id` a copy of `thread_id`. The caller has checked the owner of `thread_id`, and that the new id is free."""
     names = {"old": thread_id, "new": new_id, "now": now}
     connection.execute(_AT_REST, names)
     connection.execute(_OPEN_INTERRUPTS, names)
@@ -51,7 +51,7 @@ def copy_thread(connection: Connection, thread_id: str, new_id: str, now: float)
             _copy_rows(connection, table, names)
         if tables.copy is not None:
             tables.copy(connection, thread_id, new_id)
-    keep_values(connection, new_id, read_values(connection, thread_id))  # in full: the documents stay with the original
+    keep_values(connection, new_id, read_values(connection, thread_id))  # in full, because documents are not copied
     _settle(connection, new_id)
 
 

@@ -1,4 +1,4 @@
-"""Effects as records: which have an unknown outcome, and what a person found out about one. Runs write the journal itself
+"""Effects as records: which effects have an unknown outcome, and what a person found out about them. Runs write the journal itself
 (`effect_journal`).
 
 An effect belongs to the owner of the thread on which it began. If that thread was deleted, it belongs to nobody, and only the program
@@ -31,7 +31,7 @@ class EffectRecords(RecordsPart):
     """The part of the repository that is about effects."""
 
     async def effects(self, owner: str | None, wanted: EffectFilter, page: Page) -> list[EffectRecord]:
-        """Newest first. Effects of deleted threads belong to nobody: only the program itself sees them."""
+        """A page of effects, newest first. Effects of deleted threads belong to nobody, so only the program itself sees them."""
         chosen = [owned_by(owner)]
         if wanted.open:
             chosen.append(_OPEN)
@@ -46,7 +46,7 @@ class EffectRecords(RecordsPart):
     async def settle_effect(self, owner: str | None, key: str, *, happened: bool, note: str = "", by: str) -> EffectRecord:
         """Record the outcome of an effect whose outcome is unknown; the model learns it when the thread continues.
 
-        Recording the same again changes nothing. `InvalidRequestError` if a different outcome is already known, `ThreadBusyError`
+        Recording the same outcome again changes nothing. `InvalidRequestError` if a different outcome is already known, `ThreadBusyError`
         while the run is under way.
         """
         now = to_time(self._clock.now())
@@ -72,7 +72,7 @@ def _find(connection: Connection, owner: str | None, key: str) -> EffectRecord:
 
 
 def _is_settled(known: EffectRecord, *, happened: bool) -> bool:
-    """Whether it was settled this way before. Raises if `happened` contradicts what is known."""
+    """Whether the effect was settled with this outcome before. Raises if `happened` contradicts what is known."""
     if known.outcome == "under_way":
         raise ThreadBusyError(
             f"Effect '{known.key}' is under way: its run has not ended. Wait for it, or cancel it, then check again."
@@ -86,7 +86,7 @@ def _is_settled(known: EffectRecord, *, happened: bool) -> bool:
 
 
 def _origin(key: str) -> str:
-    """The key's prefix."""
+    """The prefix of an effect's key, which a thread shares with its copies."""
     return key.partition("/")[0]
 
 

@@ -1,4 +1,4 @@
-"""Deleting a whole thread: immediately for all readers, and a few rows at a time on disk.
+"""Deletes a whole thread: for readers it is gone at once, while its rows are deleted a few at a time.
 
 ```
 begin_erasing ─> the thread is gone: one short transaction deletes its row and notes that the rest must be deleted
@@ -6,11 +6,11 @@ begin_erasing ─> the thread is gone: one short transaction deletes its row and
                  if the process dies in between: `list_unfinished` lists it, and housekeeping continues after the next start
 ```
 
-Each slice is a transaction of limited size: other writers get their turn in between, and a full disk needs space for one slice only.
+Each slice is a transaction of limited size, so other writers get their turn in between, and on a full disk space for one slice is enough.
 The id cannot be used again before the last row is gone.
 
-The thread's cost stays in its owner's totals, without the ids of the thread and its runs. That it acted stays in the journal of effects,
-without the content. SQLite overwrites deleted data (`secure_delete`), and the write-ahead log is emptied soon after
+The thread's cost stays in its owner's totals, without the ids of the thread and its runs. The journal of effects still shows that the
+thread acted, but not the content. SQLite overwrites deleted data (`secure_delete`), and the write-ahead log is emptied soon after
 (`write_ahead_log`).
 """
 
@@ -56,7 +56,7 @@ def refuse_if_busy(connection: Connection, thread_id: str) -> None:
 
 
 def refuse_if_erasing(connection: Connection, thread_id: str) -> None:
-    """A new thread must not find rows of an old one with the same id."""
+    """Refuse an id whose old thread still has rows: a new thread must not find them."""
     if connection.execute("SELECT 1 FROM erasing WHERE thread_id = ?", (thread_id,)).fetchone():
         raise ThreadBusyError(f"Thread '{thread_id}' is just being deleted. Try again in a moment, or choose another id.")
 
@@ -91,7 +91,7 @@ def erase_some(connection: Connection, thread_id: str, new_id: Callable[[], str]
     gone = connection.execute("SELECT temporary FROM erasing WHERE thread_id = ?", (thread_id,)).fetchone()
     if gone is None:
         return False
-    # Runs first, so that nobody is shown them any more.
+    # Runs are deleted first, so that nobody is shown them any more.
     if runs := delete_slice(connection, _RUNS, "thread_id = ?", (thread_id,)):
         _forget_webhooks(connection, runs, keep_due=bool(gone["temporary"]))
         return True
@@ -135,7 +135,7 @@ def _forget_whose_usage(connection: Connection, thread_id: str, new_id: Callable
     runs = connection.execute(
         "SELECT DISTINCT run_id FROM usage WHERE thread_id = ? LIMIT ?", (thread_id, SLICE_ROWS)
     ).fetchall()
-    # One key per run, not one for all, so that the number of runs is still counted.
+    # Each run gets its own new key, so that the number of runs can still be counted.
     connection.executemany(
         "UPDATE usage SET run_id = ?, thread_id = NULL WHERE run_id = ?", [(f"erased-{new_id()}", row[0]) for row in runs]
     )
@@ -143,7 +143,8 @@ def _forget_whose_usage(connection: Connection, thread_id: str, new_id: Callable
 
 
 def _forget_webhooks(connection: Connection, runs: Sequence[str | int], *, keep_due: bool) -> None:
-    """`keep_due`: the thread of a stateless run is deleted automatically soon after; its undelivered webhooks stay until delivered."""
+    """Delete the webhooks of runs. `keep_due` keeps undelivered ones until delivered: the thread of a stateless run is deleted
+    automatically, soon after the run."""
     connection.executemany(
         "DELETE FROM webhooks WHERE run_id = ? AND NOT (state = 'due' AND ? = 1)", [(run_id, keep_due) for run_id in runs]
     )

@@ -28,8 +28,8 @@ from stepwell.database.types import BareAnswer, PendingInterrupt, Run
 from stepwell.errors import AnswerShapeError, InterruptAnsweredError, InterruptClaimedError, ResumeError
 from stepwell.sql import Connection, Row
 
-# LangGraph stores a task's answers with the task, and passes them to it whenever it runs again. An answer stored for a task with no
-# interrupt known here was given to a task inside a tool: it may be this one.
+# LangGraph stores a task's answers with the task, and passes them to it whenever it runs again. If an answer is stored for a task of which
+# no interrupt is known here, it was given to a task inside a tool, which may be this interrupt's task.
 _TAKEN = """
 EXISTS (SELECT 1 FROM writes AS w WHERE w.thread_id = interrupts.thread_id AND w.channel = '__resume__'
   AND (w.task_id = interrupts.task_id OR (w.run_id = interrupts.answered_by
@@ -45,7 +45,7 @@ CLAIM_ID = "claim_id"
 
 @dataclass(frozen=True)
 class Rejoin:
-    """This run was already given every one of these answers."""
+    """The run that was already given every one of these answers."""
 
     run_id: str
 
@@ -64,17 +64,18 @@ class AnswerSituation:
 
     now: float
     sent_at: float = float("inf")
-    """When they arrived; they may have waited since."""
+    """When the answers arrived; they may have waited since."""
     busy: bool = False
     """A run is running or waiting."""
     elsewhere: bool = False
-    """Their checkpoint is not the one that asks."""
+    """The checkpoint that came with the answers is not the one that asks."""
     checked: Mapping[str, AnswerShapeError | None] | None = None
     """As in `Admission`."""
 
 
 def ask(connection: Connection, thread_id: str, run_id: str, interrupts: Sequence[PendingInterrupt], now: float) -> None:
-    """Open these interrupts for answers. A known one keeps its state; only a task id learnt now is added."""
+    """Open these interrupts for answers. An interrupt that is already known keeps its state, and only gets its task id if that is known
+    now."""
     for interrupt in interrupts:
         connection.execute(
             "INSERT INTO interrupts (thread_id, interrupt_id, ordinal, state, value, namespace, task_id, response_schema, asked_by,"
@@ -106,8 +107,8 @@ def settle(
     now: float = 0.0,
     succeeded: bool = True,
 ) -> None:
-    """A run has ended with these interrupts open; one whose answer waits in a queued run stays answered. All others are dropped, including
-    those whose answer is waiting: the run that brings it will report that.
+    """A run has ended with these interrupts open; those of them whose answer waits in a queued run stay answered. All other interrupts are
+    dropped, even if their answer is waiting: the run that brings the answer will report that.
 
     After a run that failed, an answer that a task has received stays with it, and the others can be given again. `None`: the open
     interrupts are not known, so existing ones keep their state.
@@ -142,10 +143,10 @@ def _ask_again(connection: Connection, thread_id: str, run_id: str, still_asked:
 
 
 def abandon(connection: Connection, run: Run) -> None:
-    """A running run ends, and nobody can ask LangGraph which interrupts are open."""
+    """Settle the interrupts of a running run that ends when nobody can ask LangGraph which interrupts are open."""
     settle(connection, run.thread_id, run.run_id, None, succeeded=False)
     if not run.request.resume:
-        # A message that has reached a checkpoint has passed the interrupts before it.
+        # If the run's message has reached a checkpoint, the thread has passed the interrupts that were open before.
         connection.execute(
             f"UPDATE interrupts SET state = 'dropped' WHERE thread_id = :thread AND (state = 'pending' OR {_WAITING})"  # noqa: S608
             " AND asked_by <> :run AND EXISTS"
@@ -161,7 +162,7 @@ def take_back(connection: Connection, thread_id: str, run_id: str) -> None:
 
 
 def open_interrupts(connection: Connection, thread_id: str) -> list[PendingInterrupt]:
-    """In the order they were first seen."""
+    """The thread's open interrupts, in the order they were first seen."""
     rows = connection.execute(
         "SELECT * FROM interrupts WHERE thread_id = ? AND state = 'pending' ORDER BY ordinal", (thread_id,)
     )
@@ -219,7 +220,7 @@ def take_answers(
 
 
 def find_unshown(connection: Connection, thread_id: str, asked_by: str | None, interrupt_ids: Sequence[str]) -> list[str]:
-    """Which of these open interrupts, or of those a run asks, have not been shown to anyone."""
+    """Which of the given open interrupts, or of those that the run `asked_by` asks, have not been shown to anyone."""
     rows = connection.execute(
         "SELECT interrupt_id, asked_by FROM interrupts WHERE thread_id = ? AND state = 'pending' AND shown_at IS NULL",
         (thread_id,),
@@ -235,7 +236,7 @@ def note_shown(connection: Connection, thread_id: str, interrupt_ids: Sequence[s
 
 
 def is_executed_by_a_device(row: Row) -> bool:
-    """Whether a device carries the interrupt out, so that it can be claimed; otherwise a person answers it."""
+    """Whether a device carries out what the interrupt asks, so that it can be claimed; otherwise a person answers it."""
     return is_device_request(loads(row["value"]))
 
 
@@ -258,7 +259,8 @@ def claimed_error(interrupt_id: str, claim: DeviceClaim) -> InterruptClaimedErro
 
 
 def _split_answer(row: Row, answer: Any) -> tuple[Any, str | None]:
-    """A device's answer without its claim, and the claim: equal results are the same answer, whichever device sends them."""
+    """A device's answer without its claim, and the claim's id. They are split because equal results are the same answer, whichever device
+    sends them."""
     if not isinstance(answer, Mapping) or CLAIM_ID not in answer or not is_executed_by_a_device(row):
         return answer, None
     return {key: value for key, value in answer.items() if key != CLAIM_ID}, answer[CLAIM_ID]
@@ -271,7 +273,8 @@ def _require_claim(row: Row, claim_id: str | None, now: float) -> None:
 
 
 def _require_checked(fresh: Mapping[str, Any], checked: Mapping[str, AnswerShapeError | None] | None) -> None:
-    """Answers were checked before this transaction; since then another interrupt may have come."""
+    """Refuse answers that did not pass their check, or were not checked: the check came before this transaction, and another interrupt may
+    have come since."""
     if checked is None:
         return
     for interrupt_id in fresh:
@@ -285,7 +288,7 @@ def _require_checked(fresh: Mapping[str, Any], checked: Mapping[str, AnswerShape
 def _name_the_interrupt(
     connection: Connection, thread_id: str, bare: BareAnswer, situation: AnswerSituation
 ) -> Mapping[str, Any] | Rejoin:
-    """Which interrupt an answer without an id means. A repeat of the thread's last answer means the run that received it."""
+    """The answer with the id of the interrupt it is meant for; if it repeats the thread's last answer, the run that received that."""
     waiting = tuple(pending.interrupt_id for pending in open_interrupts(connection, thread_id))
     if fact := _ambiguity(connection, thread_id, waiting, bare, situation):
         raise ResumeError(
@@ -310,7 +313,7 @@ def _name_the_interrupt(
 def _ambiguity(
     connection: Connection, thread_id: str, waiting: Sequence[str], bare: BareAnswer, situation: AnswerSituation
 ) -> str | None:
-    """Why a bare answer might not be meant for what is open now. With nothing open it can only be a repeat."""
+    """Why a bare answer might not be meant for what is open now, if so. If nothing is open, it can only be a repeat."""
     if bare.refused:
         return "this server accepts no answer without an id"
     if not waiting:
@@ -327,8 +330,8 @@ def _ambiguity(
 
 
 def _may_be_repeated(connection: Connection, thread_id: str, interrupt_id: str, sent_at: float) -> bool:
-    """Whether the run that asks has received an answer and is still at the same checkpoint, which a repeat of that answer would name too,
-    and the sender can't have seen the question."""
+    """Whether the bare answer may be a repeat of the previous one: the run that asks has received an answer and is still at the same
+    checkpoint, which a repeat would name too, and the sender can't have seen the new question."""
     row = connection.execute(
         "SELECT i.shown_at FROM interrupts AS i JOIN runs AS r ON r.run_id = i.asked_by"
         " WHERE i.thread_id = ? AND i.interrupt_id = ? AND r.resumes IS NOT NULL AND NOT EXISTS"

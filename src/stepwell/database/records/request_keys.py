@@ -1,7 +1,7 @@
-"""Callers' own keys for what they start: the same key with the same request returns the same result as before.
+"""Keys that callers choose for what they start: the same key with the same request returns the same result as before.
 
-Functions of a connection. `remember` runs in the transaction that creates the thing, so the two are always stored together, even after a
-kill. A row contains ids and a hash, and nothing of the request.
+Functions of a connection. `remember` runs in the transaction that creates what was asked for, so the key and that are always stored
+together, even if the process is killed. A row contains ids and a hash, and nothing of the request.
 """
 
 from __future__ import annotations

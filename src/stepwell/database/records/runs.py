@@ -1,4 +1,4 @@
-"""Runs as records: found, listed, deleted. The queue admits, drives and ends them."""
+"""Finds, lists and deletes runs as records. The queue admits, drives and ends them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RunRecords(RecordsPart):
         """Delete a finished run and its events. Its checkpoints stay, because the thread builds on them."""
 
         def work(connection: Connection) -> bool:
-            """Delete its events in slices, and the run itself at the end. Returns whether there may be more."""
+            """Delete one slice of the run's events; after the last slice, the run itself. Returns whether there may be more."""
             if not _run(connection, owner, thread_id, run_id).finished:
                 raise ThreadBusyError(f"Run '{run_id}' has not ended. Cancel it, or wait for it, then delete it.")
             if delete_slice(connection, _EVENTS, "run_id = ?", (run_id,)):
@@ -61,7 +61,7 @@ class RunRecords(RecordsPart):
     async def open_runs(
         self, owner: str | None, thread_id: str | None, status: Literal["pending", "running"] | None
     ) -> list[str]:
-        """Ids of runs that have not ended: of one thread or all, pending, running or both."""
+        """Ids of runs that have not ended: those of one thread or of all, and those that are pending, running or either."""
         chosen = [owned_by(owner), Clause("status IN ('pending', 'running')")]
         if thread_id is not None:
             chosen.append(Clause("thread_id = ?", (thread_id,)))
@@ -94,7 +94,7 @@ def _run(connection: Connection, owner: str | None, thread_id: str, run_id: str)
 
 
 def read_result(connection: Connection, run_id: str) -> bytes | None:
-    """A run's result as JSON: stored with it, or the last values in its journal."""
+    """A run's result as JSON: the one stored with the run, or otherwise the last values among its events."""
     run = connection.execute("SELECT thread_id, result, result_document FROM runs WHERE run_id = ?", (run_id,)).fetchone()
     if run is None or run["result"] is not None:
         return run and bytes(run["result"])

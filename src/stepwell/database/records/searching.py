@@ -1,10 +1,10 @@
-"""Pieces of SQL for a search: whose things, which of them, in what order.
+"""Pieces of SQL for a search: whose records are searched, which of them are found, and in what order.
 
 Rule to keep: user input is only ever a bound parameter. The SQL itself consists of text in this program.
 
 JSON containment: an object contains another if it has every key of that one with the same value, and the same holds for nested objects.
-Lists are compared as a whole, and an object inside a list with its keys in order. `1` and `1.0` are equal, `1` and `true` are not, `null`
-is not the same as missing. In Postgres an object inside a list may have its keys in any order.
+Lists are compared as a whole; an object inside a list is compared with its keys in order. `1` and `1.0` are equal, `1` and `true` are not,
+`null` is not the same as missing. In Postgres an object inside a list may have its keys in any order.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 Order = Mapping[str, str]
-"""Sort key for callers -> column."""
+"""The name of a sort key, as callers use it -> the column."""
 
 
 EVERYTHING = Clause("1 = 1")
@@ -74,7 +74,7 @@ def contains(dialect: Dialect, column: str, wanted: Mapping[str, Any]) -> Clause
 
 
 class Leaf(NamedTuple):
-    """The value a filter wants at one path. An empty object stands for any object."""
+    """The value that a filter requires at one path. An empty object stands for any object."""
 
     path: tuple[str, ...]
     value: Any

@@ -1,4 +1,4 @@
-"""Steps of threads in the database: added by their run, read by the thread's owner."""
+"""Steps of threads in the database: a run adds its steps, the thread's owner reads them."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class StepRecords(RecordsPart):
     """The part of the repository that is about steps."""
 
     async def add_steps(self, lease: Lease, steps: Sequence[Step]) -> None:
-        """Store steps that ran with their thread. Refused with `LeaseLostError` like any write."""
+        """Store steps that have ended, with their thread. Refused with `LeaseLostError` like any write."""
         await self._database.write(fenced(lease, lambda connection: keep_steps(connection, lease, steps)))
 
     async def steps(
         self, owner: str | None, thread_id: str, *, run_id: str | None = None, after: int = 0, limit: int = 100
     ) -> list[KeptStep]:
-        """In the order they ended, after number `after`: of the thread, or of one run."""
+        """The steps after number `after`, of the thread or of one run, in the order they ended."""
         chosen = [Clause("thread_id = ?", (thread_id,)), Clause("number > ?", (after,))]
         if run_id is not None:
             chosen.append(Clause("run_id = ?", (run_id,)))
@@ -78,7 +78,7 @@ class StepRecords(RecordsPart):
 
 
 def keep_steps(connection: Connection, lease: Lease, steps: Sequence[Step]) -> None:
-    """Add steps at the end. The caller has checked that the lease still holds."""
+    """Add steps after those already stored. The caller has checked that the lease still holds."""
     if steps:
         rows = [(lease.thread_id, lease.run_id, *_columns(step), lease.thread_id) for step in steps]
         connection.executemany(_INSERT, rows)

@@ -1,5 +1,5 @@
-"""The part of a thread's record that shows its state: its values, and what was written under a hold, without a run. Functions of a
-connection, for use inside a transaction.
+"""The part of a thread's record that shows its state: the thread's values, and what was written under a hold instead of a run. Functions of
+a connection, for use inside a transaction.
 
 ```
 hold ──> checkpoints and writes, step by step ──> save_thread_state: the record shows them, the hold ends
@@ -10,8 +10,8 @@ hold ──> checkpoints and writes, step by step ──> save_thread_state: the
 What a hold writes only counts once it is saved, because LangGraph stores an update in several steps, and the first of them alone would look
 like the result of the next task.
 
-Values have their own table: the thread's row is written with every event, and values may be large. They are stored as JSON, or as the
-number of a document (`database/documents/book`), which is put together when read.
+Values have their own table, because the thread's row is written with every event, and values may be large. They are stored as JSON, or as
+the number of a document (`database/documents/book`), which is put together when read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def save_thread_state(
     status: ThreadStatus,
     now: float,
 ) -> Thread:
-    """Store values, interrupts and status, and end the hold. Interrupts the thread continued without are dropped."""
+    """Store values, interrupts and status, and end the hold. Interrupts that the thread has passed without an answer are dropped."""
     fence.require(connection, lease)
     settle(connection, lease.thread_id, lease.run_id, interrupts, now=now)
     waiting = open_interrupts(connection, lease.thread_id)
@@ -69,7 +69,7 @@ def keep_values(connection: Connection, thread_id: str, values: bytes | Document
 
 
 def keep_text(connection: Connection, thread_id: str, text: bytes | Document) -> tuple[bytes | None, int | None]:
-    """A text as two columns: the text itself, or the number of its document, which is inserted into its table."""
+    """A text as two columns: the text itself, or the number of its document. The document is inserted into its own table."""
     if not isinstance(text, Document):
         return text, None
     insert_documents(connection, [(thread_id, text)])

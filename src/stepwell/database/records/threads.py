@@ -1,4 +1,4 @@
-"""Threads as records: created, found, changed, copied and erased. The queue writes their status and values when a run ends."""
+"""Creates, finds, changes, copies and erases threads as records. The queue writes their status and values when a run ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ORDER: Order = {name: name for name in ("thread_id", "status", "created_at", "u
 
 
 def _made_before(connection: Connection, key: RequestKey | None) -> Thread | None:
-    """The thread a key has created, if it still exists; a deleted one is created again."""
+    """The thread that a key has created, if it still exists. If it was deleted, the caller creates it again."""
     made = request_keys.recall(connection, key) if key else None
     row = _row(connection, None, made[0]) if made else None
     return None if row is None else _whole(connection, row)
@@ -93,7 +93,7 @@ class ThreadRecords(RecordsPart):
     ) -> list[Thread]:
         where = self._matching(owner, wanted)
         leaves, first, last = leaves_of(wanted.values), page.offset, page.offset + page.limit
-        # Values are put together thread by thread. If the filter concerns them, filtering and paging happen here.
+        # Values are put together thread by thread, so a filter on values, and then also the paging, is applied here and not in SQL.
         tail = order_by(replace(page, offset=0, limit=_ALL) if leaves else page, _ORDER)
         sql = f"SELECT * FROM threads WHERE {where.sql}{tail.sql}"  # noqa: S608 - clauses of ours
 
@@ -139,7 +139,7 @@ class ThreadRecords(RecordsPart):
     async def delete_thread(self, owner: str | None, thread_id: str) -> None:
         """Erase the thread and everything that belongs to it: runs, events, checkpoints, interrupts, files, usage detail.
 
-        That it acted is remembered: an effect's key, tool, time and outcome stay.
+        The journal of effects still shows that the thread acted: an effect's key, tool, time and outcome stay.
         A thread with a run under way is refused with `ThreadBusyError`: cancel the run first.
         """
 
@@ -152,7 +152,8 @@ class ThreadRecords(RecordsPart):
         await self._erase([thread_id])
 
     async def delete_expired_threads(self, limit: int = 100) -> list[str]:
-        """Erase threads that were only kept for a while, such as those of stateless runs. Returns them; call again if there are `limit`."""
+        """Erase threads that were only kept for a while, such as those of stateless runs. Returns their ids; if there are `limit` of them,
+        call again."""
         now = to_time(self._clock.now())
 
         def work(connection: Connection) -> list[str]:
@@ -192,7 +193,7 @@ def owned_thread(connection: Connection, owner: str | None, thread_id: str) -> R
 
 
 def threads_of_assistant(connection: Connection, owner: str | None, assistant_id: str) -> list[str]:
-    """The owner's threads whose last run was of this assistant."""
+    """The owner's threads whose last run used this assistant."""
     where = all_of(owned_by(owner), contains(connection.dialect, "metadata", {"assistant_id": assistant_id}))
     rows = connection.execute(f"SELECT thread_id FROM threads WHERE {where.sql}", where.bound)  # noqa: S608 - clauses of ours
     return [row["thread_id"] for row in rows]

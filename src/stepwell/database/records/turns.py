@@ -1,4 +1,4 @@
-"""A thread's turns: runs with an input, together with the runs that continued after an answer, and their order.
+"""A thread's turns, and their order. A turn is a run with an input, together with the runs that continued it after an answer.
 
 ```
 turn 1 ── turn 2 ── turn 3        a turn begins at a checkpoint; the run that wrote its parent shows which turn it follows
@@ -32,12 +32,12 @@ _CHECKPOINT = (
 _NEWEST = "SELECT MAX(checkpoint_id) AS newest FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ''"
 _FROM_THE_NEWEST = 2**62
 _LONGEST_WAY = 100
-"""Maximum number of checkpoints between two turns that no run wrote: each time a person edits the state, that adds one."""
+"""The maximum number of checkpoints that no run wrote between two turns: each time a person edits the state, that adds one."""
 
 
 @dataclass(frozen=True)
 class _Place:
-    """A turn's first checkpoint, the parent of that, and its last."""
+    """A turn's first checkpoint, the parent of the first one, and the turn's last checkpoint."""
 
     first: str | None = None
     parent: str | None = None
@@ -48,7 +48,7 @@ class TurnRecords(RecordsPart):
     """The part of the repository that is about turns."""
 
     async def turns(self, owner: str | None, thread_id: str, *, before: int | None = None, limit: int = 50) -> Turns:
-        """Newest first, after the cursor `before`."""
+        """A page of the thread's turns, newest first; with the cursor `before`, only older ones."""
 
         def work(connection: Connection) -> Turns:
             owned_thread(connection, owner, thread_id)
@@ -62,7 +62,7 @@ class TurnRecords(RecordsPart):
 
 
 class _Way:
-    """Looks things up in one thread, within one transaction."""
+    """Finds turns and the way from one to the next, in one thread and within one transaction."""
 
     def __init__(self, connection: Connection, thread_id: str) -> None:
         self._connection = connection
@@ -121,7 +121,8 @@ class _Way:
         return place.parent if origin is not None else None  # a pruned checkpoint can't be returned to
 
     def _previous(self, place: _Place) -> str | None:
-        """The turn before. Another version of the first turn starts from that one's first checkpoint, and follows none either."""
+        """The previous turn. Another version of the first turn starts from the first turn's first checkpoint, but also has no previous
+        turn."""
         parent = self._checkpoint(place.parent)
         if parent is None or (parent["parent_checkpoint_id"] is None and self._is_first(place.parent, parent["run_id"])):
             return None

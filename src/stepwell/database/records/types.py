@@ -49,7 +49,7 @@ class UsageRow:
     runs: int
     usage: ModelUsage
     unpriced_runs: int = 0
-    """How many of the runs have an unknown price: the cost is that of the others."""
+    """How many of the runs have an unknown price. The cost is that of the other runs."""
 
     def as_json(self) -> dict[str, Any]:
         """For HTTP and the command line."""
@@ -97,7 +97,7 @@ class HeldClaim:
 
 @dataclass(frozen=True)
 class Waiting:
-    """An open question, with what a list shows of it."""
+    """An open question, with what a list of questions shows about it."""
 
     question: PendingInterrupt
     thread_id: str
@@ -143,7 +143,7 @@ EffectOutcome = Literal["unknown", "under_way", "done", "not_done"]
 
 @dataclass(frozen=True)
 class EffectFilter:
-    """`open`: only those a person should look at, because their outcome is unknown or no thread mentions them."""
+    """`open`: only effects that a person should look at, because their outcome is unknown or no thread mentions them."""
 
     open: bool = True
     thread_id: str | None = None
@@ -151,7 +151,7 @@ class EffectFilter:
 
 @dataclass(frozen=True)
 class EffectRecord:
-    """Something done, or begun, by a tool that runs at most once. It outlives its thread, without the thread's content."""
+    """Something that a tool which runs at most once has done or begun. The record outlives its thread, without the thread's content."""
 
     key: str
     tool: str
@@ -162,11 +162,11 @@ class EffectRecord:
     run_id: str | None = None
     owner: str | None = None
     taken_back: bool = False
-    """Its run was rolled back with everything it wrote: no thread mentions it."""
+    """The effect's run was rolled back with everything it wrote, so no thread mentions the effect."""
     note: str | None = None
     settled_at: datetime | None = None
     settled_by: str | None = None
-    """Who found out about an unknown outcome; `note` is what they noted, `settled_at` when."""
+    """Who found out what the unknown outcome was; `note` is what they noted, `settled_at` is when they did."""
 
     def as_json(self) -> dict[str, Any]:
         """For HTTP and the command line."""

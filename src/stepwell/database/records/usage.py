@@ -1,5 +1,5 @@
-"""Model usage of runs, summed up. Rows are written when a run ends, and when an attempt at it ends; an erased thread leaves its totals,
-without its id. What an attempt used before the process was killed is unknown.
+"""Model usage of runs, summed up. Rows are written when a run ends, and when an attempt at it ends. The totals of an erased thread stay,
+without the thread's id. If the process is killed, what the current attempt has used is unknown.
 
 A total is for one key and one model. Its cost adds up the known prices, and is `None` if none is known.
 """

@@ -1,4 +1,5 @@
-"""What waits for a person: the open questions of one thread, or of all threads of a user, longest waiting first."""
+"""What waits for a person: the open questions of one thread, or of all threads of a user. The question that has waited longest comes
+first."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ class WaitingRecords(RecordsPart):
     async def waiting(
         self, owner: str | None, *, thread_id: str | None = None, after: str | None = None, limit: int = 100
     ) -> list[Waiting]:
-        """Open questions of a thread or of all threads, longest waiting first, after the cursor `after`."""
+        """The open questions of a thread, or of all threads, that come after the cursor `after`; the one that has waited longest comes
+        first."""
         chosen = [_of(owner, thread_id), *([_behind(after, thread_id)] if after else [])]
         where = all_of(*chosen)
         sql = _FIND.format(where=where.sql, order="i.ordinal" if thread_id else _ORDER)
@@ -48,7 +50,7 @@ class WaitingRecords(RecordsPart):
 
 
 def _of(owner: str | None, thread_id: str | None) -> Clause:
-    """A thread's questions are found by the thread, after a check of its owner; a user's by the user."""
+    """The condition for a thread's questions (the thread's owner is checked elsewhere), or for all questions of a user."""
     if thread_id is not None:
         return Clause("i.thread_id = ? AND i.state = 'pending'", (thread_id,))
     if owner is None:

@@ -1,4 +1,4 @@
-"""Backups of the database: made while a server runs, checked, and restored while none runs.
+"""Backups of the database. They can be made while a server runs, are checked, and are restored while no server runs.
 
 ```
 back_up   one snapshot, page by page -> FILE.partial -> integrity check, flushed -> renamed to FILE
@@ -117,7 +117,7 @@ def check_copy(file: Path) -> int:
 def _copy(source: Path, target: Path, progress: ReportProgress | None) -> None:
     make_private(target)
     with closing(_open(source, write=False)) as reading, closing(sqlite3.connect(target, isolation_level=None)) as writing:
-        # One snapshot for the whole copy: without it SQLite would start over whenever something is written.
+        # One snapshot for the whole copy, because otherwise SQLite would start over whenever something is written.
         with opening(source):
             reading.execute("BEGIN")
             reading.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
@@ -128,7 +128,7 @@ def _copy(source: Path, target: Path, progress: ReportProgress | None) -> None:
             progress=(lambda _, left, total: progress(total - left, total)) if progress else None,
         )
         reading.execute("ROLLBACK")
-        # One file, without a log beside it.
+        # So that the copy is one file, without a log beside it.
         writing.execute("PRAGMA journal_mode = DELETE")
     descriptor = os.open(target, os.O_RDWR)
     try:
@@ -157,7 +157,7 @@ def publish(partial: Path, file: Path, *, force: bool) -> None:
 
 
 def _set_aside(database: Path, aside: Path) -> Path:
-    """Give the old database a second name; it keeps its first until the new one takes it."""
+    """Give the old database a second name; it keeps its first name until the new database takes that."""
     # The database may be too damaged to open, which may be why it is being restored: then its log is kept beside it, unchanged.
     with suppress(sqlite3.DatabaseError), closing(_open(database, write=True)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -57,7 +57,7 @@ class Database(SqlDatabase):
         with opening(path):
             make_private_folder(path.parent)
             _make_private(path)
-            with self.disk_space.lent():  # SQLite creates a file beside this one, even on a full disk
+            with self.disk_space.lent():  # SQLite must create a file beside this one, even on a full disk
                 require_known_file(path)
                 self._writing = self._connect_writer()
         self._start()
@@ -91,7 +91,7 @@ class Database(SqlDatabase):
         return freed
 
     async def check(self) -> None:
-        # Really writes a page, without changing a row: SQLite rewrites its header.
+        # This really writes a page without changing a row, because SQLite rewrites the file's header.
         await self.write(lambda connection: connection.execute(f"PRAGMA application_id = {APPLICATION_ID}"))
 
     def _close_connections(self) -> None:
@@ -109,8 +109,8 @@ class Database(SqlDatabase):
     def _connect_writer(self) -> SqliteConnection:
         connection = self._connect()
         with _closed_on_error(connection):
-            # Takes effect for a new file only: freed space can then be returned bit by bit, without copying the file. Setting it
-            # again would write to the file, for which a full disk has no space.
+            # Only has an effect on a new file, whose freed space can then be returned bit by bit, without copying the file. It is not set a
+            # second time, because that would write to the file, for which a full disk has no space.
             if connection.execute("PRAGMA auto_vacuum").fetchone()[0] != INCREMENTAL:
                 connection.execute(f"PRAGMA auto_vacuum = {INCREMENTAL}")
             connection.execute("PRAGMA journal_mode = WAL")
@@ -122,7 +122,7 @@ class Database(SqlDatabase):
         return connection
 
     def _connect(self) -> SqliteConnection:
-        """Writes nothing, so a reader can be opened while the disk is full."""
+        """Open a connection. This writes nothing, so a reader can be opened while the disk is full."""
         connection: SqliteConnection = sqlite3.connect(
             self.path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, factory=SqliteConnection
         )
@@ -147,8 +147,8 @@ class Database(SqlDatabase):
                 self._tell_written(len(group), perf_counter() - began)
                 tell_waiting(group)
                 log.written()
-        # Without `PRAGMA optimize`: a test pins the query plans that follow from the schema alone. Statistics from a nearly empty file
-        # would make SQLite read whole tables a year later.
+        # There is no `PRAGMA optimize` here: query plans must follow from the schema alone, as a test checks. Statistics from a nearly
+        # empty file would make SQLite read whole tables a year later.
         connection.close()
 
 
@@ -185,7 +185,7 @@ def _make_private(path: Path) -> None:
 
 @contextmanager
 def _closed_on_error(connection: sqlite3.Connection) -> Iterator[None]:
-    """Close the connection to a file that is refused."""
+    """Close the connection if the block fails."""
     try:
         yield
     except BaseException:

@@ -1,13 +1,13 @@
 """Space on the database's disk: below a threshold no new runs are admitted, and a little is reserved for deleting.
 
-Deleting writes first: deleted data is overwritten, in SQLite's log. On a completely full disk nothing could be deleted. So a server keeps a
-file of a few megabytes beside its database, the *reserve*. When a deletion finds the disk full, it gets the reserve's space for one
-transaction; nothing else can use that space, because the one writer does this itself. The reserve exists while a server runs; a killed
-server leaves it behind for the next one.
+Deleting needs space at first, because SQLite overwrites deleted data, and does so in its log. So on a completely full disk nothing could be
+deleted. That is why a server keeps a file of a few megabytes beside its database, the *reserve*. When a deletion finds the disk full, it
+gets the reserve's space for one transaction; no other write can use that space, because the only writer thread lends it itself. The reserve
+exists while a server runs; a killed server leaves it behind for the next one.
 
-A deletion first empties SQLite's log into the file, which may grow by everything that is only in the log so far. If that needed more than
-the reserve, nothing could ever be deleted. So a write is refused once the log could no longer be copied with half of the reserve; the
-other half is for the deletion itself.
+A deletion first copies SQLite's log into the file, which may grow by everything that was only in the log. If that needed more space than
+the reserve, nothing could ever be deleted. So a write is refused once the log could no longer be copied with half of the reserve; the other
+half is for the deletion itself.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from stepwell.errors import StorageUnavailableError
 MB = 1_000_000
 LEAST_FREE_BYTES = 64 * MB
 _LARGEST_SHARE = 20
-"""On a small disk, at most one part in this many is kept free."""
+"""On a small disk, the threshold is at most the disk's size divided by this."""
 _RESERVE_BYTES = 4 * 1024 * 1024
 _RESERVE_SHARE = 12
 _SLACK_BYTES = 64 * 1024
-"""Left free when the reserve is filled, for lock files and the like."""
+"""How much is left free for lock files and the like when the reserve is filled."""
 
 
 class _Disk(NamedTuple):
@@ -116,7 +116,7 @@ class DiskSpace:
             usage = shutil.disk_usage(self._folder)
             return _Disk(usage.total, usage.free)
         found = os.statvfs(self._folder)
-        # What an ordinary user may still write; part of the disk is often reserved for root.
+        # The space that an ordinary user may still use; part of the disk is often reserved for root.
         return _Disk(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
 
 

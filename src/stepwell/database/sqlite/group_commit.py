@@ -33,12 +33,12 @@ _CONCERNS_ALL = frozenset(
 )  # fmt: skip
 _PAGES_GIVEN_BACK = 128
 _PAGES = 1000
-"""Pages in the log at which a commit copies it into the file; SQLite's default."""
+"""The number of pages in the log at which a commit copies the log into the file; SQLite's default."""
 _PAGES_WHILE_DELETING = 256
 
 
 class _LogTooLongError(sqlite3.OperationalError):
-    """The disk has space for the log, but not for what it would add to the file: treated as full (`disk_space`)."""
+    """The disk has space for the log, but not for what the log would add to the file. It is treated as full (`disk_space`)."""
 
     sqlite_errorcode = sqlite3.SQLITE_FULL
 
@@ -90,7 +90,7 @@ class GroupCommit:
         if not any(job.frees for job in group):
             self._connection.execute("COMMIT")
             return
-        # Deletions write a lot, one after the other. With a short log, no caller waits long for the commit that copies it into the
+        # Deletions write a lot, one after the other. If the log is kept short, no caller waits long for the commit that copies it into the
         # file.
         self._connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_WHILE_DELETING}")
         try:
@@ -104,13 +104,15 @@ class GroupCommit:
         return int(pages * page_bytes)
 
     def _require_room(self, before: int) -> None:
-        """`before`: the size when the transaction began; what was added since is about to go into the log."""
+        """Raise `_LogTooLongError` if the log would get too long for the disk. `before`: the size when the transaction began; what was
+        added since is about to go into the log."""
         size = self._size()
         if not self._disk_space.can_copy_log(size, max(0, size - before)):
             raise _LogTooLongError("database or disk is full")
 
     def _set_level(self, level: str) -> None:
-        """How a commit gets to the disk: FULL waits for it. SQLite only allows changing it between two transactions."""
+        """Set how a commit gets to the disk: with FULL, it waits until it is there. SQLite only allows this change between two
+        transactions."""
         if level != self._level:
             self._connection.execute(f"PRAGMA synchronous = {level}")
             self._level = level
@@ -139,7 +141,8 @@ class GroupCommit:
             self._log.empty()
 
     def _give_back(self) -> None:
-        # In the same transaction: otherwise the log would have to be emptied into a larger file, for which there is no space.
+        # The file is shortened in the same transaction, because otherwise the log would be copied into a larger file, for which there is no
+        # space.
         self._connection.execute(f"PRAGMA incremental_vacuum({_PAGES_GIVEN_BACK})").fetchall()
 
     def _run_one(self, job: Job[Any]) -> None:

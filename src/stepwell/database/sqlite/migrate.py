@@ -33,7 +33,7 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 
 def forms_of(connection: sqlite3.Connection) -> Forms:
-    """Without those of the products, if the platform's form is not one that we know."""
+    """The database's forms. Those of the products are left out if the platform's form is not one that we know."""
     form = version_of(connection)
     known = FIRST <= form <= migrations()[-1].number
     rows = connection.execute("SELECT product, number FROM product_forms").fetchall() if known else []
@@ -61,7 +61,7 @@ def require_known(connection: sqlite3.Connection) -> Forms:
 
 
 def require_known_file(file: Path) -> None:
-    """`require_known` without changing a byte of the file or of its log, as a connection that may write would."""
+    """`require_known` without changing a byte of the file or of its log; a connection that may write would change them."""
     if file.is_file() and file.stat().st_size:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)) as connection:
             require_known(connection)
@@ -74,7 +74,7 @@ def find_missing(forms: Forms) -> list[Migration]:
 
 def migrate(connection: sqlite3.Connection) -> list[Migration]:
     """Apply all missing migrations. Returns those applied."""
-    # First what is there, then the forms: another process may be making these tables now.
+    # Read the existing tables first and the forms second, because another process may be creating these tables now.
     there = {row[0].lower() for row in connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
     forms = require_known(connection)
     missing = find_missing(forms)
@@ -111,7 +111,7 @@ def _number_before(connection: sqlite3.Connection, step: Migration) -> int:
 
 
 def _statements(sql: str) -> list[str]:
-    # `executescript` would commit the transaction that must hold all of it.
+    # Not `executescript`, which would commit the transaction that must contain the whole step.
     statements, current = [], ""
     for line in sql.splitlines(keepends=True):
         current += line

@@ -21,7 +21,7 @@ from stepwell.sql import Connection
 
 
 def _newest_checkpoints(connection: Connection) -> list[str]:
-    """The last ones stored. Several, because a compacted history is stored again."""
+    """The ids of the checkpoints stored last; several, because compaction stores old checkpoints again."""
     return [row[0] for row in connection.execute("SELECT checkpoint_id FROM checkpoints ORDER BY rowid DESC LIMIT 1000")]
 
 
@@ -84,6 +84,6 @@ class EmbeddedPersistence(Persistence):
         )
 
     def _close(self) -> None:
-        self.database.disk_space.drop_reserve()  # first: closing empties the log, which may need this space
+        self.database.disk_space.drop_reserve()  # before closing, which empties the log and may need this space
         self.database.close()
         self._lock.release()

@@ -1,8 +1,8 @@
 """Empties SQLite's write-ahead log, so that deleted data is gone from the disk and not only from the tables.
 
-`secure_delete` overwrites deleted rows, but it does so in the log, which is copied into the file after about a thousand pages and keeps
-its old pages even then, until they are overwritten. On a quiet server that never happens. So the writer's thread empties the log itself:
-in the first quiet moment after a write, and once a minute on a server that is never quiet.
+`secure_delete` overwrites deleted rows, but it does so in the log. The log is copied into the file after about a thousand pages, and even
+then it keeps its old pages until they are overwritten. On a quiet server neither ever happens. So the writer's thread empties the log
+itself: in the first quiet moment after a write, and once a minute on a server that is never quiet.
 
 Used only by the writer's thread, between transactions.
 """
@@ -27,7 +27,8 @@ class WriteAheadLog:
         self._connection = connection
         self._seconds = seconds
         self._due_at: float | None = seconds() + LATEST_S
-        """The latest time to empty it; `None` if it is empty. A killed server leaves it non-empty."""
+        """The latest time at which to empty the log; `None` if it is empty. At the start there is a time, because a killed server leaves a
+        log behind."""
 
     @property
     def patience_s(self) -> float | None:
@@ -46,7 +47,7 @@ class WriteAheadLog:
         busy, before = 1, 0
         try:
             before = self._connection.execute("PRAGMA busy_timeout").fetchone()[0]
-            self._connection.execute("PRAGMA busy_timeout = 0")  # waiting writes must not wait for a reader
+            self._connection.execute("PRAGMA busy_timeout = 0")  # don't wait for a reader while writes may be waiting
             busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         except sqlite3.Error as error:
             _log.debug("the write-ahead log could not be emptied: %s", error)

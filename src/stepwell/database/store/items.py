@@ -6,8 +6,8 @@ last wins. All puts of a batch are stored, or none.
 An item may have a time to live, in minutes. A read restarts it unless told otherwise; expired items are no longer found, and
 `statements.sweep_expired` deletes them.
 
-`search` describes what a search finds. There are no vectors; `index` of a put is ignored, as LangGraph documents for
-stores without an index.
+`search` describes what a search finds. There are no vectors; a put's `index` is ignored, as LangGraph documents for stores without an
+index.
 """
 
 from __future__ import annotations

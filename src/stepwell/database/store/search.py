@@ -2,9 +2,10 @@
 
 - A *filter* names keys of the value. A plain value must be equal; an object is compared key by key; `{"$gt": 3}` compares
   (`$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`), numbers with numbers and texts with texts, and anything else does not match.
-- A *query* is words. An item is found if its value contains at least one of them, in any text or number at any depth; whole
-  words, ignoring case. Its score is the share of the query's words it contains, from 0 to 1; more words come first, then more
-  mentions, then the most recently changed. It does not understand meaning: use a vector store for that.
+- A *query* consists of words. An item is found if its value contains at least one of them as a whole word, ignoring case, in any text or
+  number at any depth. Its score is the share of the query's words that it contains, from 0 to 1. Items with more of the words come first,
+  then those that mention them more often, then the most recently changed. A search does not understand meaning: use a vector store for
+  that.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def known_prefix(op: ListNamespacesOp) -> tuple[str, ...]:
 
 
 def page_of_namespaces(found: Iterable[tuple[str, ...]], op: ListNamespacesOp) -> list[tuple[str, ...]]:
-    """Those that match, truncated to the requested depth, sorted and without duplicates."""
+    """The namespaces that match, truncated to the requested depth, sorted and without duplicates."""
     conditions = op.match_conditions or ()
     fitting = (labels for labels in found if all(namespace_matches(labels, condition) for condition in conditions))
     cut = sorted({labels[: op.max_depth] for labels in fitting})

@@ -119,7 +119,7 @@ def namespaces(connection: Connection, shelf: Shelf, prefix: Sequence[str]) -> I
 
 
 def put_parameters(op: PutOp) -> dict[str, object]:
-    """An item as stored in its row. Made before the writer's thread gets it, because an invalid value fails here."""
+    """An item as stored in its row. This is called before the writer's thread gets the item, so that an invalid value fails early."""
     try:
         value = None if op.value is None else orjson.dumps(op.value, option=orjson.OPT_NON_STR_KEYS).decode()
     except TypeError as error:

@@ -1,4 +1,4 @@
-"""Database maintenance: compacting the history of threads at rest, and trimming old data.
+"""Database maintenance: compacting the history of idle threads, and trimming old data.
 
-A second process may do it while a server runs.
+A second process may do this while a server runs.
 """

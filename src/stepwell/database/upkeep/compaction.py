@@ -1,4 +1,4 @@
-"""Shrinks the history of a thread at rest, without making writers wait.
+"""Shrinks the history of an idle thread (`AT_REST`), without making writers wait.
 
 ```
 plan      a reader works out, on a snapshot, which checkpoints become complete and which are deleted; this may take long
@@ -6,8 +6,8 @@ rewrite   the writer stores the complete ones, in one transaction, if the thread
 delete    the others are deleted a slice at a time, newest first, so that every remaining one has all of its ancestors
 ```
 
-Nothing is held in between, so a process that dies leaves no thread locked. It leaves a history that is longer than wanted, and the next
-run continues. The thread's fence shows whether anything happened in between: every claim and every hold raises it.
+The thread is not locked in between, so a process that dies leaves no lock behind. It only leaves a history that is longer than wanted, and
+the next compaction continues. The thread's fence shows whether anything happened in between: every claim and every hold raises it.
 
 Rule to keep: what is rewritten must have been read *faithfully*. The serializer leaves unknown classes as plain data; writing that back
 would lose the class forever. So everything read here must produce the same bytes when written again, or nothing is changed.
@@ -50,7 +50,7 @@ SELECT COALESCE((SELECT length(checkpoint) FROM checkpoints WHERE thread_id = :t
 
 
 class _NotAtRestError(Exception):
-    """The thread is not at rest any more."""
+    """The thread is no longer idle."""
 
 
 async def compact_at_rest(
@@ -62,7 +62,7 @@ async def compact_at_rest(
     graph: Graph | None = None,
     serde: SerializerProtocol | None = None,
 ) -> CompactReport | None:
-    """Shrink the thread, or return `None` if it is not at rest."""
+    """Shrink the thread's history, or return `None` if the thread is not idle."""
     saver = _SaverAtRest(database, clock, FaithfulSerializer(serde or strict_serializer()))
     try:
         report = await acompact(saver, thread_id, keep_last=keep_last, graph=graph)
@@ -151,7 +151,7 @@ class _HistoryAtRest(DatabaseHistory):
         return plan
 
     def _rewrite_whole(self, connection: Connection, plan: _Plan[Any]) -> int:
-        """Returns the new fence, which stops any holder of an older lease from writing."""
+        """Store the planned complete checkpoints. Returns the new fence, which stops any holder of an older lease from writing."""
         if self._fence_at_rest(connection) != plan.fence:
             raise _NotAtRestError
         lease = leases.hold(connection, None, self._thread_id, _HOLDER, self._now)
@@ -162,7 +162,7 @@ class _HistoryAtRest(DatabaseHistory):
         return lease.fence
 
     async def _delete(self, goes: Sequence[Key], fence: int) -> None:
-        """Stops as soon as the thread is not at rest any more."""
+        """Delete these checkpoints, a slice at a time, and stop as soon as the thread is no longer idle."""
         done = 0
         while done < len(goes):
             left = goes[done : done + SLICE_ROWS]

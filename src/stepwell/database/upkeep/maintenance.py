@@ -1,7 +1,7 @@
 """Database maintenance for `runs/upkeep`. Each step is one short transaction.
 
 A second process may use it on the file of a running server: SQLite lets one writer in at a time, and the transaction that changes a thread
-checks again whether it is at rest.
+checks again whether the thread is idle.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Backlog:
 
 @dataclass(frozen=True)
 class Figures:
-    """What the storage knows without a query. Counters are for this process."""
+    """What is known about the storage without a query. Counters are those of this process."""
 
     events_written: int
     waiting_writes: int
@@ -104,7 +104,7 @@ class Maintenance:
         self._lease_s = lease_s
 
     def leads(self) -> bool:
-        """Whether this process is the one that maintains the database; of all that have it open, one at a time."""
+        """Whether this process is the one that maintains the database. Of all processes that have it open, one at a time does."""
         return self._database.leads()
 
     async def backlog(self) -> Backlog:
@@ -120,7 +120,7 @@ class Maintenance:
         return Figures(self._events.written, self._database.waiting, self._database.size_bytes())
 
     async def sweep(self) -> int:
-        """Delete what has expired. Returns how many things."""
+        """Delete what has expired. Returns how many records were deleted."""
         # First finish what a dead process left half done.
         await erasing.finish_erasing(self._database, await self._database.read(erasing.list_unfinished), self._new_id)
         gone = await sweep_expired(self._database, self._clock)
@@ -131,12 +131,12 @@ class Maintenance:
         return gone
 
     async def old_threads(self, before: datetime, *, after: str = "", limit: int = 100) -> list[str]:
-        """Threads at rest not touched since then, by id, after `after`."""
+        """Idle threads that were not touched since `before`, in the order of their ids, after the id `after`."""
         wanted = (after, to_time(before), limit)
         return await self._database.read(lambda connection: [row[0] for row in connection.execute(_OLD, wanted)])
 
     async def erase(self, thread_id: str, before: datetime) -> bool:
-        """Erase such a thread completely, unless it has been touched meanwhile."""
+        """Erase such an old thread completely, unless it has been touched meanwhile."""
 
         def work(connection: Connection) -> bool:
             if not is_at_rest(connection, thread_id, untouched_since=to_time(before)):
@@ -151,7 +151,7 @@ class Maintenance:
         return gone
 
     async def long_threads(self, keep_last: int, *, after: str = "", limit: int = 100) -> list[LongThread]:
-        """Threads at rest with more checkpoints than that, by id, after `after`."""
+        """Idle threads with more than `keep_last` checkpoints, in the order of their ids, after the id `after`."""
         wanted = (after, keep_last, limit)
         rows = await self._database.read(lambda connection: connection.execute(_LONG, wanted).fetchall())
         return [
@@ -162,18 +162,18 @@ class Maintenance:
     async def compact(
         self, thread_id: str, keep_last: int, *, graph: Graph | None, serde: SerializerProtocol | None
     ) -> CompactReport | None:
-        """Shrink a thread's history, see `stepwell.state.compact`; does nothing and returns `None` if it is no longer at rest.
+        """Shrink a thread's history (see `stepwell.state.compact`). Does nothing and returns `None` if the thread is no longer idle.
 
         `ConfigurationError` if that would lose something: a value whose class or channel only an absent graph knows.
         """
         return await compact_at_rest(self._database, self._clock, thread_id, keep_last, graph=graph, serde=serde)
 
     async def trim_events(self, before: datetime, *, dry_run: bool = False) -> int:
-        """Delete events older than that, except those of each thread's newest run. Returns how many."""
+        """Delete events from before that time, except those of each thread's newest run. Returns how many."""
         return await trimming.trim_events(self._database, to_time(before), dry_run=dry_run)
 
     async def forget_settled(self, before: datetime, *, dry_run: bool = False) -> int:
-        """Delete records nothing needs any more: webhooks settled by then, effects without a checkpoint."""
+        """Delete records from before that time that nothing needs any more: settled webhooks, and effects whose checkpoint is gone."""
         return await trimming.forget_settled(self._database, to_time(before), dry_run=dry_run)
 
     async def give_back_space(self) -> int:
@@ -185,6 +185,6 @@ class Maintenance:
 
 
 def maintenance_of(database: SqlDatabase, clock: Clock, new_id: Callable[[], str]) -> Maintenance:
-    """For a database without a running server."""
+    """Maintenance of a database without a running server."""
     events = EventLog(database, clock)
     return Maintenance(database, Repository(database, clock, new_id=new_id), events, clock, new_id=new_id)

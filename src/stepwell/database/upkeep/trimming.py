@@ -1,5 +1,5 @@
-"""Deletes old data other than whole threads: events, settled effects and webhooks, expired sessions. Also defines which threads are at rest
-and may be tidied up.
+"""Deletes old data other than whole threads: events, settled effects and webhooks, expired sessions. Also defines which threads are idle
+(`AT_REST`) and may be tidied up.
 
 A reader finds what to delete, thread by thread, and the writer deletes it a slice at a time; each slice checks again what may have changed
 in between. So writers never wait, however much there is to look at.
@@ -26,13 +26,14 @@ AT_REST = (
     " AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.thread_id = threads.thread_id AND runs.status IN ('pending', 'running'))"
     " AND NOT EXISTS (SELECT 1 FROM interrupts WHERE interrupts.thread_id = threads.thread_id AND interrupts.state = 'pending')"
 )
-"""A condition on a row of `threads`. A thread stopped at a breakpoint is `interrupted`, so it is not at rest either."""
+"""A condition on a row of `threads`: the thread is idle. It has no run waiting or under way and no open interrupt. A thread that stopped at
+a breakpoint is `interrupted`, so it is not idle either."""
 
 _AT_ONCE = 50
 _EVENTS = Kept("events", size="length(data)")
 
-# Events below this number are older than the limit, belong to ended runs, and not to the thread's newest run, whose values are its result.
-# New events only come at the end, so what was below stays below.
+# Events below this number are older than the limit and belong to runs that have ended, but not to the newest run, whose last values are its
+# result. New events only come at the end, so an event below this number stays below it.
 _FIRST_KEPT = """
 SELECT MIN(e.seq) FROM events AS e LEFT JOIN runs AS r ON r.run_id = e.run_id
 WHERE e.thread_id = :thread AND (e.created_at >= :before OR r.status IN ('pending', 'running')
@@ -90,7 +91,7 @@ async def forget_request_keys(database: SqlDatabase, now: float) -> int:
 
 
 async def trim_events(database: SqlDatabase, before: float, *, dry_run: bool) -> int:
-    """Thread by thread, from the front. Returns how many."""
+    """Delete old events, thread by thread and oldest first. Returns how many."""
     gone, after = 0, ""
     while threads := await database.read(_page(_WITH_OLD_EVENTS, after, before, _AT_ONCE)):
         for thread_id in threads:
@@ -154,7 +155,7 @@ def _deleting(kept: Kept, where: str, bound: Sequence[object]) -> Work[int]:
 
 
 def _lost_effects(thread_id: str | None, before: float) -> Work[list[_Lost]]:
-    """The effects of a thread, or with `None` those of deleted threads."""
+    """The effects of a thread that may be deleted; with `None`, those of deleted threads."""
     statement = _EFFECTS_OF_DELETED if thread_id is None else _LOST_EFFECTS
 
     def work(connection: Connection) -> list[_Lost]:

@@ -1,9 +1,9 @@
 """Binds a graph to its saver and store, and the saver to the list of classes that the graph's checkpoints may contain.
 
 Checkpoints are read strictly: a class that is not on the list comes back as plain data. LangGraph makes that list for a graph only if
-`LANGGRAPH_STRICT_MSGPACK` was set before it was imported, and loses it when a graph is copied. So it is made here, by the same private
-function, from the same sources: the schemas of the graph and of its nodes, and its channels. Subgraphs write with the root's saver, so
-their classes are on it too. Only this module touches these private names; a test pins them.
+`LANGGRAPH_STRICT_MSGPACK` was set before LangGraph was imported, and loses the list when a graph is copied. So the list is made here, by
+the same private function, from the same sources: the schemas of the graph and of its nodes, and its channels. Subgraphs write with the
+root's saver, so their classes are on the list too. Only this module uses these private names, and a test checks that they still exist.
 
 Not on the list: classes the schemas don't show (a field of type `Any`, the result of a `@task`). A project names such classes in
 `checkpointer.serde.allowed_msgpack_modules` of its langgraph.json.

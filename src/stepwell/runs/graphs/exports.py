@@ -9,8 +9,8 @@ a function that returns a context manager        entered, left after the use    
 ```
 
 Functions that are not `async` may block, so they are called in a thread; coroutines and async context managers run on the loop that uses
-the graph, so that whatever they open belongs to that loop. `runtime` is `langgraph_sdk.runtime.ServerRuntime`; its two variants are
-private there, and only this module creates them (a test pins their fields).
+the graph, so that whatever they open belongs to that loop. `runtime` is `langgraph_sdk.runtime.ServerRuntime`; its two variants are private
+there, and only this module creates them (a test checks that their fields are unchanged).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Use:
     store: BaseStore | None = None
     context: Any = None
     owner: str | None = None
-    """The user; a run's config names them too."""
+    """The user for whom the graph is needed; a run's config names them too."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ class Factory:
 
     function: Callable[..., Any]
     subject: str
-    """The beginning of a sentence about it."""
+    """The words with which a sentence about the factory begins."""
     wants: dict[str, Literal["config", "runtime"]]
-    """Parameter -> what it gets. If empty: the same graph for every use, unless it returns a context manager."""
+    """Parameter -> what it gets. If there are none, the same graph serves every use, unless the function returns a context manager."""
 
     def call(self, use: Use) -> Any:
         given = {name: use.config if want == "config" else _runtime(use) for name, want in self.wants.items()}
@@ -71,7 +71,7 @@ class Factory:
 
 
 def understand(export: object, subject: str) -> AnyGraph | StateGraph[Any, Any, Any, Any] | Factory:
-    """Classifies an export. `subject` begins the sentence of a refusal."""
+    """Classifies an export. If the export is refused, the error message begins with `subject`."""
     if isinstance(export, Pregel | StateGraph):
         return export
     # A class and a Runnable can be called too, but calling them does not return a graph.
@@ -148,7 +148,8 @@ def _runtime(use: Use) -> Any:
 
 
 def _read_parameters(function: Callable[..., Any], subject: str) -> dict[str, Literal["config", "runtime"]]:
-    """Which parameters expect the config and which the runtime: by annotation, otherwise by name; a single one gets the config."""
+    """Which parameters expect the config and which the runtime. The annotation decides, otherwise the name; a single parameter gets the
+    config."""
     parameters = inspect.signature(function).parameters.values()
     needed = [one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
     hints = _hints(function)
@@ -171,7 +172,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     try:
         return get_type_hints(inspect.unwrap(function))
     except (NameError, TypeError, AttributeError):
-        return {}  # an annotation that exists only for type checkers: its text is used instead
+        return {}  # an annotation exists only for type checkers: the annotations' text is used instead
 
 
 def _read_want(parameter: inspect.Parameter, hint: Any) -> Literal["config", "runtime"] | None:

@@ -1,8 +1,8 @@
-"""What a graph accepts as input, as far as that is known before it runs.
+"""What a graph accepts as input, if that is known before the graph runs.
 
-For a state of named channels, LangGraph accepts an object and ignores unknown names, so a message under a wrong name runs with no input.
-Anything else fails, but only after LangGraph has dropped the thread's open interrupts. Graphs of one unnamed value, and functions
-(`@entrypoint`), accept anything.
+For a state of named channels, LangGraph accepts an object and ignores unknown names, so with a message under a wrong name the graph would
+run without input. Anything else fails, but only after LangGraph has dropped the thread's open interrupts. Graphs of one unnamed value, and
+functions (`@entrypoint`), accept anything.
 """
 
 from __future__ import annotations

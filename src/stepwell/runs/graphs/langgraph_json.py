@@ -1,9 +1,9 @@
 """Reads the `langgraph.json` of any project. Reading changes nothing; `LanggraphProject.enter` prepares the process to run its code.
 
-Honoured: `graphs`, `dependencies` (local folders become importable, and their `src` if a project has its packages there; packages are
-looked for, not installed), `env` (a mapping, or the path of a dotenv file, which may be missing), and
-`checkpointer.serde.allowed_msgpack_modules` (classes that may be read back from checkpoints).
-All other keys either concern building an image and mean nothing here, or are not honoured, and then `notes` says so.
+Honoured: `graphs`, `dependencies` (local folders become importable, and their `src` if a project has its packages there; it is only checked
+whether packages are installed), `env` (a mapping, or the path of a dotenv file, which may be missing), and
+`checkpointer.serde.allowed_msgpack_modules` (classes that may be read back from checkpoints). All other keys either concern building an
+image and mean nothing here, or are not honoured, in which case `notes` says so.
 
 A missing file or folder is no reason to refuse the rest: it is noted, or shows up in the graph that needs it.
 """
@@ -42,7 +42,7 @@ _NOT_HONOURED = {
 
 @dataclass(frozen=True)
 class LanggraphProject:
-    """The contents of a langgraph.json. `folder` and the paths in it are the host's: use them for opening, don't show them."""
+    """The contents of a langgraph.json. `folder` and the paths in it are paths of the host: open files with them, but don't show them."""
 
     folder: Path = field(repr=False)
     graphs: Mapping[str, GraphSpec]
@@ -52,7 +52,7 @@ class LanggraphProject:
     allowed_classes: tuple[tuple[str, ...], ...] = ()
     """(module, name) of classes the project wants to read back from checkpoints, besides those of its graphs' states."""
     notes: tuple[str, ...] = ()
-    """Sentences for the operator: what the file asks for and does not get."""
+    """Sentences for the operator about what the file asks for but does not get."""
 
     def enter(self) -> None:
         """Make the project's folders importable, and set those of its variables that are not set yet. Call once per process."""
@@ -139,7 +139,7 @@ def _is_folder(dependency: str, folder: Path) -> bool:
 
 
 def _import_folders(found: Path) -> list[Path]:
-    """A local dependency, and its `src` if that contains packages and isn't one itself: as installing the project would do."""
+    """A local dependency's folder, and its `src` if that contains packages and isn't one itself, just as if the project were installed."""
     source = found / "src"
     is_project = any((found / name).is_file() for name in ("pyproject.toml", "setup.py", "setup.cfg"))
     holds_packages = is_project and source.is_dir() and not (source / "__init__.py").exists()

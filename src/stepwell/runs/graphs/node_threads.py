@@ -37,7 +37,7 @@ class NodeThreads(ThreadPoolExecutor):
         self._threads_alive = 0
         self._waiting_jobs = 0
         self._free = 0
-        """Threads that wait for a job, or will as soon as they have started."""
+        """How many threads wait for a job, or will wait for one as soon as they have started."""
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         done = Future[T]()
@@ -52,7 +52,8 @@ class NodeThreads(ThreadPoolExecutor):
         return done
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Does not wait: functions still running have been told to stop, or can't react. Idle threads end by themselves."""
+        """Does not wait, because functions that are still running have been told to stop, or can't react. Idle threads end by
+        themselves."""
 
     def _work(self) -> None:
         while (job := self._next()) is not None:
@@ -84,7 +85,7 @@ def _run(done: Future[Any], work: Callable[[], Any]) -> None:
     try:
         result = work()
     except (SystemExit, KeyboardInterrupt) as error:
-        # In an event loop these two would end the process, and every other run with it.
+        # If these two reached an event loop, they would end the process, and every other run with it.
         done.set_exception(_ordinary(error))
     except BaseException as error:  # passed on to the caller
         done.set_exception(error)

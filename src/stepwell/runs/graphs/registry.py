@@ -1,9 +1,10 @@
 """The served graphs, by name. A graph is loaded when it is first used (`check` loads all), and kept for the next use unless its factory
-must be called for each. One that cannot be built does not affect the others: `problems` says what is wrong with it, and the next use
-tries again.
+must be called for each use. A graph that cannot be built does not affect the others: `problems` says what is wrong with it, and the next
+use tries again.
 
 `exports` defines what an export may be, and when its factory is called again. The caller chooses the graph's saver and store on every
-use (`binding`). They replace those the graph was compiled with in its own code: a thread has one history, ours.
+use (`binding`). They replace the saver and the store that the graph was compiled with in its own code, because a thread has only one
+history, which is ours.
 
 ```
 name -> GraphSource.load -> understand -> kept graph, or Factory -> enter (for each use) -> bind(saver, store)
@@ -151,9 +152,9 @@ class GraphRegistry:
         return input_fields(served.kept[0]) if served.kept else None
 
     async def readiness(self, owner: str | None = None, store: BaseStore | None = None) -> dict[str, str | None]:
-        """Every served graph, with a sentence why it cannot run here, or `None` if it can. Builds graphs that were not built yet.
+        """Every served graph, with a sentence that says why it cannot run here, or `None` if it can. Builds graphs that were not built yet.
 
-        A factory that asks about its use counts as ready: each run finds out whether it is.
+        A factory that asks about its use counts as ready, because only each run can find out whether it is.
         """
         return {name: await self._find_obstacle(name, served, owner, store) for name, served in self._served.items()}
 
@@ -184,7 +185,7 @@ class GraphRegistry:
                 async with served.building:
                     ready = await self._load(graph_id, served)
                     if isinstance(ready, Factory) and not served.per_use:
-                        # One at a time until it is known whether the graph may be kept.
+                        # The factory is called by one caller at a time until it is known whether its graph may be kept.
                         ready = await self._make(served, ready, use, stack)
                 return await self._make(served, ready, use, stack) if isinstance(ready, Factory) else ready
         except TimeoutError as error:
@@ -194,7 +195,7 @@ class GraphRegistry:
             ) from error
 
     async def _load(self, graph_id: str, served: _Served) -> Factory | _Kept:
-        """Import the export, once. A graph is kept at once; a factory is remembered."""
+        """Import the export, once. If it is a graph, it is kept at once; if it is a factory, it is remembered."""
         known = served.kept or served.factory
         if known:
             return known
@@ -223,5 +224,6 @@ class GraphRegistry:
 
 
 def _subject(graph_id: str) -> str:
-    """Only its name: readers may not know our modules, and the entry with that name shows where it is made."""
+    """How messages refer to a graph: only by its name. Readers may not know our modules, and the entry with that name shows where the graph
+    is made."""
     return f"The graph '{graph_id}'"

@@ -50,7 +50,7 @@ def graph_drawing(graph: AnyGraph, xray: bool | int = False) -> dict[str, Any]:
 
 
 def subgraph_schemas(graph_id: str, graph: AnyGraph, namespace: str | None = None, recurse: bool = False) -> dict[str, Any]:
-    """Namespace -> schemas of the subgraph there. Without `recurse`, only those directly below the graph."""
+    """Namespace -> schemas of the subgraph there. Without `recurse`, only for subgraphs directly below the graph."""
     found = graph.get_subgraphs(namespace=namespace, recurse=recurse)
     return {name: graph_schemas(graph_id, subgraph) for name, subgraph in found if isinstance(subgraph, Pregel)}
 
@@ -64,7 +64,7 @@ def _attempt(graph_id: str, which: str, make: Callable[[], Schema | None]) -> Sc
 
 
 def _state_schema(graph: AnyGraph) -> Schema:
-    """The streamed channels, each of which may be absent."""
+    """A schema of the streamed channels, each of which may be absent."""
     channels = {name: graph.channels[name] for name in graph.stream_channels_list}
     # Fields are numbered, because a channel may have a name that pydantic does not allow (`__end__`).
     fields: dict[str, Any] = {

@@ -77,7 +77,7 @@ class GraphSpec:
 
     @property
     def shown(self) -> str:
-        """For messages: the file's name without its folder (which may be one of the host), or the module."""
+        """The source as messages show it: the file's name without its folder (which may be a folder of the host), or the module."""
         place = re.split(r"[/\\]", self.place)[-1] if self.is_file else self.place
         return f"{place}:{self.name}"
 
@@ -90,7 +90,7 @@ class GraphSource:
     shown: str
     description: str | None = None
     demo: bool = False
-    """A demo graph; its assistant says so."""
+    """Whether this is a demo graph; its assistant says so."""
 
     @classmethod
     def of(cls, export: object, description: str | None = None) -> GraphSource:
@@ -139,8 +139,8 @@ def _not_importable(graph_id: str, spec: GraphSpec, error: BaseException) -> Gra
 
 
 def describe_error(error: BaseException, subject: str) -> str:
-    """An error of other people's code as half a sentence; one of ours unchanged. The text of others may contain a path or a secret, and is
-    not repeated.
+    """An error as half a sentence. The text of our own errors is repeated unchanged. The text of other errors is not repeated, because it
+    may contain a path or a secret.
 
     Details that the sentence leaves out are written to the log, under `subject`.
     """
@@ -190,7 +190,7 @@ def _import_file(base: Path, place: str) -> ModuleType:
 
 
 def _name_in_package(path: Path) -> str | None:
-    """The dotted name of a file inside a package, so that its relative imports work and its classes exist once."""
+    """The dotted name of a file inside a package. With it, the file's relative imports work and its classes exist only once."""
     parts = [path.stem] if path.stem != "__init__" else []
     folder = path.parent
     while (folder / "__init__.py").is_file() and folder.name.isidentifier():
@@ -214,7 +214,7 @@ def _module_name(base: Path, path: Path) -> str:
     taken = sys.modules.get(name)
     if taken is None or _file_of(taken) == path:
         return name
-    # Two projects in one process, each with a file of this name: the second can't have the stable name.
+    # Two projects in one process each have a file of this name, so the second can't have the stable name.
     return f"{name}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
 
 
@@ -227,7 +227,7 @@ def _execute(name: str, path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError("not a Python file")
     module = importlib.util.module_from_spec(spec)
-    # Before it is executed: dataclasses and type hints look up their module while it is being created.
+    # Registered before it is executed, because dataclasses and type hints look up their module while it is being created.
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)

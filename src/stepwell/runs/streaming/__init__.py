@@ -3,8 +3,8 @@
 `graph` drives a graph, `chunks` reads each chunk of its stream, one module per kind of payload shapes it (`messages`, `message_blocks`,
 `steps`, `lifecycle`, `protocol`), and `journal` passes the events to the log. `modes` defines which stream mode becomes which event.
 
-On their way to disk, events are batched three times, each time with others from a wider circle. A slow stream waits at none of them;
-a fast one, or hundreds of slow ones, cost one commit instead of one each:
+On their way to disk, events are batched three times, each time with events from more sources. A slow stream waits at none of these stages.
+The events of a fast stream, or of hundreds of slow ones, share one commit instead of needing one each:
 
 ```
            one run                           one event loop                          the whole process
@@ -16,5 +16,5 @@ a fast one, or hundreds of slow ones, cost one commit instead of one each:
             own append                       thread costs more than a row          one piece of work or for 256
 ```
 
-The last two belong to the database (`database`). Followers of a run receive an event only after its commit.
+The last two stages belong to the database (`database`). Followers of a run receive an event only after its commit.
 """

@@ -2,9 +2,9 @@
 
 `modes` defines which mode becomes which event; `messages`, `steps`, `lifecycle` and `protocol` shape the payloads.
 
-Rule: no event that shows an interrupt leaves before `Progress.interrupts` has named it, or a client could answer an interrupt that is not
-stored yet. LangGraph reports an interrupt in `updates`, `values` and `tasks`, in this order and without a pause; only `tasks` names the
-task, so what comes before is held back until then.
+Rule: no event that shows an interrupt leaves before `Progress.interrupts` has named that interrupt. Otherwise a client could answer an
+interrupt that is not stored yet. LangGraph reports an interrupt in `updates`, `values` and `tasks`, in this order and without a pause; only
+`tasks` names the task, so the events before it are held back until then.
 """
 
 from __future__ import annotations
@@ -165,7 +165,8 @@ def _message_form(streams: StreamPlan) -> TupleMessages | WholeMessages | None:
 
 
 def _chain(name: str, mode: str, payload: Any) -> str:
-    """Payloads of one shape have most in common: those of a mode, a task, or a kind of callback."""
+    """The chain of documents for a payload. Payloads of the same mode, task or kind of callback share a chain, because they have most in
+    common."""
     if mode in ("values", "checkpoints"):
         return name
     shown = payload.get("payload", payload) if mode == "debug" else payload
@@ -174,7 +175,8 @@ def _chain(name: str, mode: str, payload: Any) -> str:
 
 
 def _without_interrupts(values: Any) -> Any | None:
-    """A graph with one unnamed value streams interrupts in its place: then there are no values."""
+    """The values without `__interrupt__`. A graph with one unnamed value streams interrupts in place of the value; the result is then
+    `None`."""
     if not isinstance(values, dict) or _INTERRUPT not in values:
         return values
     return {name: value for name, value in values.items() if name != _INTERRUPT} or None

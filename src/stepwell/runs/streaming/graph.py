@@ -4,9 +4,9 @@ It knows nothing of threads, leases or the journal, which belong to the engine. 
 pass through.
 
 **Interrupts.** A task that calls `interrupt()` is reported at the moment it stops, while its siblings continue. If the caller streams
-subgraphs, an interrupt inside one is seen at once, with the subgraph's namespace and the inner task; otherwise when the root's task that
-runs the subgraph stops, with that task and an empty namespace. The id is the same in both cases.
-`Progress.interrupts` never comes later than an event that shows the interrupt.
+subgraphs, an interrupt inside one is seen at once, with the subgraph's namespace and the inner task. Otherwise it is seen when the root's
+task that runs the subgraph stops, with that task and an empty namespace. The id is the same in both cases. `Progress.interrupts` never
+comes later than an event that shows the interrupt.
 
 **Stopping.** The caller must close the iterator (`contextlib.aclosing`) or be cancelled itself; either cancels every running node and
 model call before it returns.
@@ -81,7 +81,7 @@ async def _with_callback_events(
     graph: Graph, input: Any, config: RunnableConfig, **options: Any
 ) -> AsyncGenerator[_Chunk, None]:
     """The same chunks, interleaved with the callback events of everything that runs inside the graph."""
-    # LangChain fills in a config before it looks at the graph's own, and its default limit is small.
+    # LangChain fills in a config before it looks at the graph's own config, and LangChain's default limit is small.
     if (limit := (graph.config or {}).get("recursion_limit")) and "recursion_limit" not in config:
         config = {**config, "recursion_limit": limit}
     stream = cast("AsyncGenerator[Any, None]", graph.astream_events(input, config, version="v2", **options))

@@ -2,8 +2,8 @@
 stages drawn in `runs/streaming`.
 
 The first event is written at once. While a write is running, and for a few milliseconds after it, events are collected for the next, so
-that a fast stream of tokens becomes batches. A graph that is faster than the log is held back when too much has been collected. No task
-is created per write: with hundreds of slow runs, there would be one for every token.
+that a fast stream of tokens becomes batches. A graph that is faster than the log is held back when too much has been collected. No task is
+created per write, because with hundreds of slow runs there would be one for every token.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _MAX_BYTES = 4_000_000
 
 
 class Journal:
-    """`async with Journal(log, lease) as journal: await journal.add(events)`; `flush` before leaving, or the rest is dropped."""
+    """`async with Journal(log, lease) as journal: await journal.add(events)`; call `flush` before leaving the block, or the rest is
+    dropped."""
 
     def __init__(self, log: EventLog, lease: Lease) -> None:
         self._log = log
@@ -72,7 +73,7 @@ class Journal:
             await asyncio.wait({self._writing})
 
     def _write_soon(self) -> None:
-        """Now, or after the pause. A slow stream never needs a timer."""
+        """Write what was collected now, or after the pause. A slow stream never needs a timer."""
         if self._loop.time() >= self._rest_until:
             self._write()
         elif self._rest is None:
@@ -89,7 +90,7 @@ class Journal:
         if write.cancelled() or write.exception():
             return  # `_writing` stays set, for the next `add` or `flush` to raise
         if self._writing is not write:
-            return  # `flush` was faster
+            return  # `flush` has already handled this write
         self._writing = None
         self._rest_until = self._loop.time() + _REST_S
         if self._collected:

@@ -7,8 +7,8 @@ last part carries (`node:task_id`)         -> {event: completed | interrupted | 
 ```
 
 `cause` is `{type: toolCall, tool_call_id}` if the task that runs the subgraph was made for a tool call. Such a subgraph, a subagent, has
-failed if its call returned an error result, even though the task succeeded. A subgraph whose graph failed as a whole may have no ending
-of its own: the run's `error` event is its end.
+failed if its call returned an error result, even though the task succeeded. If the whole graph failed, a subgraph may have no ending of its
+own; the run's `error` event is then its end.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _ending(task: Mapping[str, Any], call_id: str | None) -> dict[str, str]:
 
 
 def _error_result(result: Any, call_id: str | None) -> str | None:
-    """The error message of a tool call, if it failed."""
+    """The error message of a tool call, if the call failed."""
     messages = result.get("messages") if isinstance(result, Mapping) and call_id else None
     for message in messages if isinstance(messages, Sequence) else ():
         if isinstance(message, ToolMessage) and message.tool_call_id == call_id and message.status == "error":

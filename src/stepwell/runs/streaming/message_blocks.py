@@ -9,13 +9,13 @@ message-finish         {usage, metadata}
 ```
 
 Every event after the first names its message twice, because clients use different fields to tell concurrent messages apart:
-`message_id` (Python) and `run_id` (JavaScript). A piece of a tool call comes twice for the same reason: as `delta`, and as `content`,
-which is all that JavaScript's SDK 1.12 reads. Both are increments, so the cost stays linear.
+`message_id` (Python) and `run_id` (JavaScript). A piece of a tool call is sent twice for the same reason: as `delta`, and as `content`,
+which is the only field that JavaScript's SDK 1.12 reads. Both contain only the new piece, so the cost stays linear.
 
-It knows nothing of graphs, namespaces or journals, which `protocol` handles. An answer that was cut off has no finish.
+This module knows nothing about graphs, namespaces or journals, which `protocol` handles. An answer that was cut off has no finish events.
 
-Before that, `CallIds` gives all chunks of a model call the id that their sum has: in a provider's stream some chunks carry the provider's
-id, and others, including the last one, LangChain's own.
+Before that, `CallIds` gives all chunks of a model call the id that the complete message has. This is needed because in a provider's stream
+some chunks carry the provider's id, and others, including the last one, carry LangChain's own.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Call:
     """A model call whose answer is arriving."""
 
     metadata: Mapping[str, Any]
-    """Held so that no other object can get its memory address, by which the call is identified."""
+    """Kept so that no other object can get the same memory address, by which the call is identified."""
     message_id: str | None = None
     waiting: list[AIMessageChunk] = field(default_factory=list)
 
@@ -73,7 +73,8 @@ class CallIds:
 
 
 def _decides(chunk: AIMessageChunk) -> bool:
-    """A provider's id takes precedence over one of LangChain's. Content cannot wait for one, so its id is used as it is."""
+    """Whether the chunk's id becomes that of the message. A provider's id takes precedence over one of LangChain's, but content cannot wait
+    for a provider's id, so a chunk with content always decides."""
     return bool(chunk.content or chunk.tool_call_chunks or not (chunk.id or "").startswith("lc_"))
 
 
@@ -104,7 +105,7 @@ class MessageBlocks:
 
 
 class _Writing:
-    """One message as far as it is written."""
+    """One message, with what has been written of it so far."""
 
     def __init__(self) -> None:
         self._blocks: dict[tuple[str, Any], tuple[int, Block]] = {}
@@ -137,8 +138,8 @@ def _about(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _blocks(message: AIMessage) -> list[Block]:
-    """Standard blocks. Tool calls are read from their own field: a last chunk contains only a piece of one, which LangChain would
-    mistake for a complete call."""
+    """The message's standard blocks. Tool calls are read from their own field, because a last chunk contains only a piece of a call, which
+    LangChain would mistake for a complete one."""
     if isinstance(message.content, str) and not message.additional_kwargs:
         found: list[Block] = [{"type": "text", "text": message.content}] if message.content else []
     else:

@@ -1,4 +1,4 @@
-"""Messages while they are being written: both wire formats, and the text of the unfinished answer.
+"""Messages while a model writes them: both wire formats, and the text of the unfinished answer.
 
 LangGraph yields `(message, metadata)`: chunks of a model's answer as they arrive, and complete messages that a node returned.
 
@@ -9,8 +9,8 @@ messages         messages/metadata   {id: {metadata}}      before the first even
                  messages/complete   [message]             for a complete message
 ```
 
-The older format sends a growing message again and again: on the wire its cost is the square of the answer's length. That is its
-contract; only what each event adds is stored (`documents`).
+The older format sends a growing message again and again, so the amount sent grows with the square of the answer's length. The format
+requires that, but only what each event adds is stored (`documents`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class TupleMessages:
         return [NewEvent(event_name("messages", namespace), data)]
 
     def _encode(self, metadata: Mapping[str, Any]) -> bytes:
-        # All chunks of one model call have the same metadata. Compared with a copy, so that a change is noticed.
+        # All chunks of one model call have the same metadata object. It is compared with a copy, so that a change to it is noticed.
         if metadata != self._metadata:
             self._metadata = dict(metadata)
             self._encoded = encode(public_metadata(metadata))
@@ -49,7 +49,7 @@ class TupleMessages:
 
 
 class WholeMessages:
-    """The older format: a message's metadata once, then the message as far as it is written."""
+    """The older format: a message's metadata once, then again and again the message as written so far."""
 
     def __init__(self) -> None:
         self._so_far: dict[str, BaseMessageChunk | None] = {}

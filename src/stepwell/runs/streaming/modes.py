@@ -10,8 +10,8 @@
 | `events` | `astream_events` around everything | `events` |
 | `protocol` (for the server only, not for callers) | `messages`, and the modes always requested | see `protocol` |
 
-`values` and `tasks` are always requested, because the engine needs the newest values, and each interrupt with its task: `updates` reports
-the interrupt at the same moment, but not the task. Both cost less than can be measured.
+`values` and `tasks` are always requested, because the engine needs the newest values, and each interrupt with its task; `updates` reports
+the interrupt at the same moment, but without the task. The cost of both is too small to measure.
 
 An event of a subgraph is named `mode|ns1|ns2`, except for `events`, `lifecycle` and the older format of `messages`. If both formats of
 messages are requested, only the newer is sent, as LangGraph's server does.
@@ -41,7 +41,7 @@ STREAM_MODES = (
 )
 
 PROTOCOL = "protocol"
-"""For runs of LangGraph's thread streams."""
+"""The mode for runs that were started through LangGraph's thread streams."""
 
 _ALWAYS = ("values", "tasks")
 _SAME = frozenset({"values", "updates", "custom", "debug", "tasks", "checkpoints", "tools"})
@@ -57,7 +57,7 @@ class StreamPlan:
 
     @property
     def langgraph_subgraphs(self) -> bool:
-        """`lifecycle` is about subgraphs and needs to see them, even if the caller does not want their other events."""
+        """Whether LangGraph must stream subgraphs. `lifecycle` needs this even if the caller does not want other events of subgraphs."""
         return self.caller_subgraphs or "lifecycle" in self.wanted
 
     @property
@@ -71,7 +71,7 @@ class StreamPlan:
 
 
 def plan_stream(modes: Iterable[str], subgraphs: bool) -> StreamPlan:
-    """Refuses an unknown mode, and lists the known ones."""
+    """The plan for these modes. An unknown mode is refused, with a list of the known ones."""
     wanted = frozenset(modes)
     unknown = sorted(wanted.difference(STREAM_MODES, (PROTOCOL,)))
     if unknown:

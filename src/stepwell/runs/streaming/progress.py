@@ -10,7 +10,7 @@ from stepwell.database.types import NewEvent, PendingInterrupt
 
 @dataclass(frozen=True)
 class PartialMessage:
-    """An unfinished answer of the root graph, with all of its text so far. `done`: nothing will be added."""
+    """An answer of the root graph, with all of its text so far. `done`: the answer is complete."""
 
     message_id: str
     node: str

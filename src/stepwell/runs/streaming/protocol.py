@@ -6,9 +6,9 @@
 | `protocol/input` | an interrupt: `{interrupt_id, value, payload}` |
 | `protocol/tasks` | how a task ended: `{id, name, result, error, interrupts}` |
 
-A mode of our own, not available to callers: the server requests it when a thread's command starts a run. Each event becomes one of the
-protocol's, so that a position in the journal is a position in the stream. `value` and `payload` are the same: Python's SDK reads one,
-JavaScript's the other.
+It is a mode of our own and not available to callers: the server requests it when a command in a thread stream starts a run. Each event
+becomes exactly one event of the protocol, so that a position in the log is also a position in the stream. `value` and `payload` are the
+same: Python's SDK reads one, JavaScript's the other.
 """
 
 from __future__ import annotations

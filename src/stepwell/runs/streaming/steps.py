@@ -39,7 +39,7 @@ _TOOL_ENDINGS = ("tool-finished", "tool-error")
 
 
 def hide_in_errors(mode: str, payload: Any, secrets: Collection[str]) -> Any:
-    """A chunk of any mode. If it contains the error of a node or tool, the secrets of the run's caller are removed from it."""
+    """A chunk of any mode. If it contains the error of a node or tool, the secrets of the run's caller are removed from the error."""
     match mode:
         case "tasks" if payload.get("error"):
             return {**payload, "error": hide_in_error(payload["error"], secrets)}

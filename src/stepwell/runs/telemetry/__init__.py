@@ -1,4 +1,4 @@
-"""Traces of runs, for an operator's collector: a seam that does nothing unless configured.
+"""Traces of runs, for an operator's collector. Nothing is traced unless an address is configured.
 
 A `Telemetry` is one of the engine's watchers. OpenTelemetry is imported only when an address is configured. Whatever happens to the
 collector, no run waits for it or fails because of it.

@@ -32,20 +32,20 @@ PATH = "/v1/traces"
 
 
 def otlp_exporter(settings: TelemetrySettings) -> SpanExporter:
-    """Sends spans to the collector. Nothing is sent yet, and it does not check whether the collector is there."""
+    """The exporter that sends spans to the collector. Creating it sends nothing and does not check whether the collector is there."""
     headers = parse_headers(settings.headers.reveal()) if settings.headers else {}
     return OTLPSpanExporter(traces_address(settings.endpoint), headers=headers, timeout=EXPORT_TIMEOUT_S)
 
 
 class OtelTelemetry:
-    """Makes spans of what runs do. `content` includes messages, arguments and results."""
+    """Records what runs do as spans. With `content`, spans include messages, arguments and results."""
 
     def __init__(self, exporter: SpanExporter, *, content: bool = False, close_timeout_s: float = CLOSE_TIMEOUT_S) -> None:
         self._content = content
         self._close_timeout_s = close_timeout_s
         self._open: dict[str, RunSpans] = {}
         resource = Resource.create({"service.name": "stepwell", "service.version": version("stepwell")})
-        # Not closed by the process's exit handlers: a dead collector would delay the exit by half a minute.
+        # The process's exit handlers must not close the provider, because a dead collector would delay the exit by half a minute.
         self._provider = TracerProvider(resource=resource, shutdown_on_exit=False)
         self._provider.add_span_processor(
             BatchSpanProcessor(

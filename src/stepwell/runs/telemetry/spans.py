@@ -9,8 +9,8 @@ invoke_agent <graph>
         └── node ...             a subagent's
 ```
 Names and attributes follow OpenTelemetry's conventions for generative AI (`gen_ai.*`); our own are `stepwell.*`. Messages, arguments,
-results and the texts of errors are content: they are left out unless the operator asks for them, since spans leave the machine; and then
-they are cut to a size that collectors accept, and keys and tokens of a known form are removed. A pause or a cancel is not an error.
+results and the texts of errors are content. Since spans leave the machine, content is left out unless the operator asks for it. In that
+case it is cut to a size that collectors accept, and keys and tokens of a known form are removed. A pause or a cancel is not an error.
 
 LangChain catches and logs what a handler raises, so nothing here can fail a run.
 """
@@ -35,7 +35,7 @@ from stepwell.models.usage import reported_tokens
 from stepwell.secrets.text import hide_secrets
 
 _NODE_TAG = "graph:step:"
-"""LangGraph's tag on the callbacks of a node itself, but not of what runs inside it."""
+"""The prefix of LangGraph's tag for callbacks of a node itself; callbacks of what runs inside the node don't have it."""
 
 Attributes = dict[str, Any]
 
@@ -56,7 +56,7 @@ class RunSpans(BaseCallbackHandler):
         self._tracer = tracer
         self._content = content
         self._everywhere: Attributes = {"stepwell.run_id": run.run_id, "stepwell.thread_id": run.thread_id}
-        # LangChain's run id -> its span, or its parent's if it has none of its own.
+        # LangChain's run id -> the span of that run, or its parent's span if it has none of its own.
         self._spans: dict[UUID, Span] = {}
         self._owners: set[UUID] = set()
         # An empty context, not the current one: each run is a separate trace, whatever code drives it.
@@ -65,7 +65,7 @@ class RunSpans(BaseCallbackHandler):
         )
 
     def finish(self, outcome: RunOutcome | None) -> None:
-        """End the run's span, and any spans left open: calls in threads that nobody waits for any more."""
+        """End the run's span, and any spans still open, which belong to calls in threads that nobody waits for any more."""
         for left in list(self._owners):
             self._end(left)
         self._spans.clear()
@@ -251,5 +251,5 @@ def text_of(value: Any) -> str:
 
 
 def _name_of(value: Any) -> str:
-    # A runtime or a store among a tool's inputs: show its type, not its contents.
+    # If a runtime or a store is among a tool's inputs, show its type, not its contents.
     return f"<{type(value).__name__}>"

@@ -1,4 +1,4 @@
-"""Everything that belongs to one user, as JSON lines that are produced while they are sent: nothing is collected first.
+"""Everything that belongs to one user, as JSON lines that are produced while they are sent, so that nothing is collected in memory first.
 
 ```
 export                     user, time, format version
@@ -98,7 +98,8 @@ async def _items(owner: str, persistence: Persistence) -> AsyncIterator[bytes]:
 
 
 async def _pages(search: Callable[[Page], Awaitable[Sequence[T]]]) -> AsyncIterator[T]:
-    """Oldest first, so that records created meanwhile come at the end and shift nothing. If the parent is deleted meanwhile, it ends."""
+    """All records that `search` finds, page by page. The oldest come first, so that records created meanwhile come at the end and shift
+    nothing. Ends early if what they belong to is deleted meanwhile."""
     offset = 0
     try:
         while found := await search(Page(limit=_AT_ONCE, offset=offset, sort_by="created_at", descending=False)):
@@ -115,7 +116,7 @@ async def _state(owner: str, thread_id: str, states: ThreadStates) -> AsyncItera
         async for line in _checkpoints(owner, thread_id, states):
             yield line
     except (NotFoundError, ConfigurationError) as error:
-        # Deleted meanwhile, or its graph is no longer served: the thread's own line has its last values.
+        # The thread was deleted meanwhile, or its graph is no longer served. The thread's own line has its last values.
         yield _line("state", thread_id=thread_id, state=None, missing_because=str(error))
 
 

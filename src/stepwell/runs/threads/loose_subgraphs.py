@@ -1,12 +1,11 @@
-"""The state of a subgraph that LangGraph itself cannot find: one that was called by a tool, usually a subagent.
+"""The state of a subgraph that LangGraph itself cannot find because a tool called it; usually it is a subagent.
 
-LangGraph finds subgraphs that are nodes, or that a node's function names. One inside a tool still has checkpoints under the tool's
-namespace, so we read those as they are stored: values, interrupts and errors, but no `next` and no task names, which only the graph
-knows.
+LangGraph finds subgraphs that are nodes, or that a node's function names. A subgraph inside a tool still has checkpoints under the tool's
+namespace, so we read those as they are stored: values, interrupts and errors, but no `next` and no task names, which only the graph knows.
 
 Incremental channels must be rebuilt from their writes, and only the graph knows how. As in retention (`stepwell.state.compact`),
-`messages`, `files` and `summary` are assumed to be a deep agent's. Other incremental channels are listed in the metadata under
-`incomplete_values`, rather than silently left out.
+the channels `messages`, `files` and `summary` are assumed to be those of a deep agent. Other incremental channels are listed in the
+metadata under `incomplete_values`, rather than silently left out.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ def _whole(value: Any) -> Any:
 
 
 def _with_map(config: RunnableConfig, saved: CheckpointTuple) -> RunnableConfig:
-    """With the checkpoints above this one, which a client needs to return to it."""
+    """The config with the ids of the checkpoints above this one, which a client needs to return to this one."""
     named = config["configurable"]
     above = saved.metadata.get("parents") or {}
     if not above:
@@ -94,7 +93,7 @@ def _with_map(config: RunnableConfig, saved: CheckpointTuple) -> RunnableConfig:
 
 
 def _tasks(writes: Sequence[tuple[str, str, Any]]) -> tuple[PregelTask, ...]:
-    """Tasks that asked or failed. Their names are not stored, but a resume only needs their ids."""
+    """The tasks that asked a question or failed. Their names are not stored, but a resume only needs their ids."""
     asked: dict[str, tuple[Interrupt[Any], ...]] = {}
     failed: dict[str, Any] = {}
     for task_id, channel, value in writes:

@@ -38,7 +38,7 @@ async def read_messages(
     before: int | None,
     limit: int,
 ) -> MessagePage | None:
-    """The page at the config's checkpoint, or at the newest; `None` if there is no such checkpoint."""
+    """A page of the messages at the config's checkpoint, or at the newest one; `None` if there is no such checkpoint."""
     saved = await saver.aget_tuple(config)
     if saved is None:
         return None
@@ -65,6 +65,7 @@ async def _value(channel: BaseChannel[Any, Any, Any], saver: BaseCheckpointSaver
 
 
 def _with_unfinished(channel: BaseChannel[Any, Any, Any], found: Any, saved: CheckpointTuple) -> Any:
-    """Includes what tasks of the current step have written: one may wait for an answer while its siblings are done."""
+    """The channel with what tasks of the unfinished step have written, since one task may wait for an answer while its siblings are
+    done."""
     written = [value for _, name, value in saved.pending_writes or () if name == MESSAGES]
     return channels.rebuild(channel, [channels.snapshot(found) if channels.is_incremental(channel) else found], written)

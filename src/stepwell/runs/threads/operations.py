@@ -1,7 +1,7 @@
-"""What a caller can do with threads: records are handled here, state by `state`, a user's whole data by `export`.
+"""What a caller can do with threads. Records are handled here, state by `state`, and all data of a user by `export`.
 
-Every call names an owner (`None` is the program itself). Each first checks that the thread belongs to the owner; another owner's threads
-are reported as not found. A thread with a run under way is neither written to nor deleted: `ThreadBusyError`.
+Every call names an owner (`None` is the program itself). Each call first checks that the thread belongs to this owner; another owner's
+threads are reported as not found. A thread with a run under way is neither written to nor deleted: `ThreadBusyError`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PruneStrategy = Literal["delete", "keep_latest"]
 
 
 class Threads:
-    """Conversations: created, found, read, changed, copied, deleted."""
+    """Creates, finds, reads, changes, copies and deletes conversations."""
 
     def __init__(self, persistence: Persistence, registry: GraphRegistry, clock: Clock, new_id: Callable[[], str]) -> None:
         self._persistence = persistence
@@ -67,7 +67,7 @@ class Threads:
         return await self._with_past(created, steps) if steps and not made_before else created
 
     async def get(self, owner: str | None, thread_id: str, *, with_values: bool = True) -> Thread:
-        """Values may be large: leave them out if they are not shown."""
+        """The thread's record. Values may be large, so leave them out if they are not shown."""
         return await self._persistence.records.get_thread(owner, thread_id, with_values=with_values)
 
     async def update(self, owner: str | None, thread_id: str, metadata: Mapping[str, Any]) -> Thread:
@@ -114,7 +114,7 @@ class Threads:
         as_node: str | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> dict[str, Any]:
-        """Write values as if a node had. Returns the new checkpoint, under `checkpoint` and `configurable`.
+        """Write values as if a node had written them. Returns the new checkpoint, under `checkpoint` and `configurable`.
 
         From an earlier checkpoint, this starts a new branch.
         """
@@ -143,9 +143,9 @@ class Threads:
         )
 
     async def prune(self, owner: str | None, thread_ids: Sequence[str], strategy: PruneStrategy = "delete") -> int:
-        """Delete threads, or all of their history except the newest state. Returns how many; unknown ones are skipped.
+        """Delete threads, or all of their history except the newest state. Returns how many threads were pruned; unknown ones are skipped.
 
-        Busy ones are named in a `ThreadBusyError` after the others are done; repeating the request is safe.
+        Threads that are busy are named in a `ThreadBusyError` after the others are done; repeating the request is safe.
         """
         busy, done = [], 0
         for thread_id in dict.fromkeys(thread_ids):
@@ -181,7 +181,7 @@ class Threads:
         try:
             await self._states.update(thread.owner, thread.thread_id, steps, None)
         except BaseException:
-            # All or nothing: after a failure, the caller can send it again.
+            # All or nothing, so that the caller can send the request again after a failure.
             await self._persistence.records.delete_thread(thread.owner, thread.thread_id)
             raise
         return await self._persistence.records.get_thread(thread.owner, thread.thread_id)

@@ -1,6 +1,6 @@
 """A thread's state as clients receive it: from LangGraph's `StateSnapshot` to the `ThreadState` of its SDK.
 
-Pure: a `StateSnapshot` goes in, JSON-able values come out. It reads no checkpoint and knows no database.
+These functions are pure: a `StateSnapshot` goes in, JSON-able values come out. They read no checkpoint and know no database.
 
 Rule to keep: what leaves here goes to a client. A config may contain savers, callbacks and leases, and metadata may contain anything a run
 was given: `run_config` decides what may be seen of them.

@@ -125,7 +125,7 @@ class ThreadStates:
     async def update(
         self, owner: str | None, thread_id: str, steps: Sequence[Sequence[StateUpdate]], checkpoint: Checkpoint | None
     ) -> dict[str, Any]:
-        """Apply updates, each list in one step. Returns the checkpoint that contains them."""
+        """Apply updates, each inner list as one step. Returns the checkpoint that contains them."""
         thread = await self._persistence.records.get_thread(owner, thread_id, with_values=False)
         config = checkpoint_config(thread_id, checkpoint)
         graph_id = graph_of(thread)
@@ -141,7 +141,7 @@ class ThreadStates:
                     written = await _apply(graph, config, steps)
                     now = await graph.aget_state(checkpoint_config(thread_id))
                 except BaseException:
-                    # LangGraph stores an update's writes before it knows whether they fit; left there, they would count as the
+                    # LangGraph stores an update's writes before it knows whether they fit; if they stayed there, they would count as the
                     # result of the task they were written for.
                     await _saver_of(graph).adelete_for_runs([lease.run_id])
                     raise
@@ -207,7 +207,7 @@ def _saver_of(graph: Graph) -> BaseCheckpointSaver[Any]:
 async def _apply(graph: Graph, config: RunnableConfig, steps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
     require_known_channels(graph, config["configurable"]["checkpoint_ns"], steps)
     try:
-        # Reducers and edges are the graph's own code: one that hangs must not hold the thread forever.
+        # Reducers and edges are the graph's own code. If one hangs, it must not hold the thread forever.
         async with asyncio.timeout(_LONGEST_UPDATE_S):
             return await graph.abulk_update_state(config, steps)
     except StepwellError:
@@ -246,7 +246,7 @@ def checkpoint_config(thread_id: str, checkpoint: Mapping[str, Any] | None = Non
 
 
 def before_config(thread_id: str, before: Mapping[str, Any] | str | None, namespace: str) -> RunnableConfig | None:
-    """The config before which a history ends. Clients send an id, a checkpoint, or a config that contains one."""
+    """The config of the checkpoint before which a history ends. Clients send an id, a checkpoint, or a config that contains one."""
     if before is None:
         return None
     if isinstance(before, str):

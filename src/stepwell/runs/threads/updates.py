@@ -1,7 +1,7 @@
 """What a caller wants to write into a thread's state: converted from the wire format to LangGraph's, and checked against the graph.
 
-Messages stay as sent: a graph's reducer turns `{"role": ...}` into a message where it expects one, and a graph without such a reducer gets
-what was sent.
+Messages stay as they were sent: if a graph's reducer expects a message, it turns `{"role": ...}` into one, and a graph without such a
+reducer gets what was sent.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Step = Sequence[StateUpdate]
 
 
 def steps_from_wire(supersteps: Sequence[Mapping[str, Any]]) -> list[list[StateUpdate]]:
-    """`[{"updates": [{"values" | "command", "as_node"}]}]`, as a client sends it to copy a thread's history."""
+    """The steps in `[{"updates": [{"values" | "command", "as_node"}]}]`, which a client sends to copy a thread's history."""
     return [
         [_update(update, f"{n}.updates.{m}") for m, update in enumerate(_updates(step, n))] for n, step in enumerate(supersteps)
     ]

@@ -1,8 +1,8 @@
 """The loop that maintains a database while a server uses it.
 
 Data that has expired (threads of stateless runs, items with a time to live, sessions) is deleted every minute. Data that an operator no
-longer wants (`RetentionRules`) is deleted every hour, if there are rules. Both work in small steps, so that runs hardly notice, and never
-touch a thread that is *not at rest*: one with a run waiting or under way, or with an open interrupt.
+longer wants (`RetentionRules`) is deleted every hour, if there are rules. Both work in small steps, so that runs hardly notice, and only
+touch threads that are *idle*: those without a run waiting or under way and without an open interrupt.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RETAIN_S = 3600.0
 
 @dataclass(frozen=True)
 class RetentionRules:
-    """What may be deleted. `None` keeps everything."""
+    """What may be deleted. A rule that is `None` deletes nothing."""
 
     older_than: timedelta | None = None
     """Delete threads that were not touched for this long, and, in threads that stay, the events of earlier runs."""
@@ -36,7 +36,7 @@ class RetentionRules:
 
 
 class Housekeeping:
-    """`async with Housekeeping(...)`: sweeps, and applies `retain` if given, until the block is left."""
+    """`async with Housekeeping(...)`: deletes what has expired, and applies `retain` if given, until the block is left."""
 
     def __init__(
         self,

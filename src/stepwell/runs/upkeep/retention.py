@@ -1,7 +1,7 @@
 """Which threads, events and checkpoints are deleted, by an operator's rules. `maintenance` provides the database operations.
 
 ```
-older_than   threads at rest and untouched for that long: erased completely
+older_than   threads that are idle and untouched for that long: erased completely
              events of earlier runs of other threads; the newest run's events stay
              records nothing needs any more
 keep_last    checkpoints beyond that many, merged so that the thread continues with exactly the same state
@@ -48,7 +48,8 @@ class RetentionReport:
 
 
 class Retention:
-    """Applies rules. Without a `registry`, or if it lacks the graph, threads are shrunk as far as possible without the graph."""
+    """Applies rules. If there is no `registry`, or a thread's graph is not in it, the thread is shrunk as far as possible without the
+    graph."""
 
     def __init__(
         self, maintenance: Maintenance, registry: GraphRegistry | None, saver: BaseCheckpointSaver[Any], clock: Clock
@@ -105,7 +106,7 @@ class Retention:
                         self._registry.graph(thread.graph_id, saver=self._saver, store=None, purpose="read")
                     )
                 except (NotFoundError, ConfigurationError) as error:
-                    # No longer served, or it can't be built now (a model without its key): shrinking without it is safe.
+                    # The graph is no longer served, or can't be built now (a model without its key). Shrinking without the graph is safe.
                     logger.info("shrinking a thread without its graph: %s", error, extra={"thread_id": thread.thread_id})
             saver = graph.checkpointer if graph else None
             serde = saver.serde if isinstance(saver, BaseCheckpointSaver) else None

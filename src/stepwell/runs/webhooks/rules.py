@@ -1,8 +1,8 @@
-"""Where a webhook may go. A run's owner chooses an address and *we* call it from inside the network, so it must be guarded.
+"""Where a webhook may go. A run's owner chooses an address, but *we* call it from inside our network, so not every address may be allowed.
 
 An address is checked twice. `check_webhook_url` checks the text when the run is admitted, so that the caller learns of a problem at once.
 `resolve` looks up the name's addresses just before a call and returns those to connect to: every one of them must be allowed, and the
-sender must connect to one of them without looking up the name again, because it may lead elsewhere the second time.
+sender must connect to one of them without looking up the name again, because the name may lead elsewhere the second time.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _split(url: str) -> SplitResult:
 
 
 def _is_host(netloc: str, host: str) -> bool:
-    if "[" in netloc:  # only IPv6 addresses have brackets, and a zone is only valid on one machine
+    if "[" in netloc:  # only IPv6 addresses have brackets; one with a zone is only valid on one machine
         return ":" in host and re.fullmatch(r"\[[^%\]]*\](:[0-9]*)?", netloc) is not None
     if literal_address(host) is not None:
         return True

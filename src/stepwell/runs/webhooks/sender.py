@@ -63,7 +63,7 @@ class WebhookSender:
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        # Created here and not per call: reading the machine's certificates takes a while.
+        # Created once and not per call, because reading the machine's certificates takes a while.
         self._tls = await asyncio.to_thread(httpx.create_ssl_context)
         self._task = self._supervisor.start("webhooks", self._work)
         return self
@@ -85,7 +85,7 @@ class WebhookSender:
                 room = _AT_ONCE - self._under_way
                 try:
                     claimed = await self._outbox.claim(self._now(), HOLD_S, room) if room else []
-                except Exception as error:  # if the supervisor handled it, current deliveries would be cancelled
+                except Exception as error:  # caught here: the supervisor would cancel current deliveries
                     await asyncio.sleep(duty.failed(error))
                     continue
                 duty.succeeded()
@@ -106,7 +106,7 @@ class WebhookSender:
         try:
             await self._deliver(webhook)
         except Exception:
-            # A message that cannot be handled must not stop the others. It is claimed again, and counted, after HOLD_S.
+            # A message that cannot be handled must not stop the others. After HOLD_S it is claimed again, which counts as an attempt.
             _log.exception("attempt %d to deliver the webhook of run %s failed", webhook.attempts, webhook.run_id)
         finally:
             self._under_way -= 1
