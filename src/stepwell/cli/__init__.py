@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def make_parser(products: Iterable[Product]) -> argparse.ArgumentParser:
-    """The parser of all commands. A command's `run` is in its arguments (`terminal.commands`).
+    """The parser of all commands. The parsed arguments contain the command's `run` (`terminal.commands`).
 
     Raises:
         ConfigurationError: The commands of a product cannot be imported, or have a name that is taken.

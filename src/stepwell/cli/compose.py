@@ -60,11 +60,11 @@ class Graphs:
     notes: tuple[str, ...] = ()
     """Settings of a langgraph.json that we do not support."""
     ours: bool = True
-    """These are the graphs of products. They use the configured model and are built on their first run."""
+    """Whether these are the graphs of products, which use the configured model and are built on their first run."""
 
 
 def graphs_to_serve(langgraph_json: Path | None, *, demo: bool = False) -> Graphs:
-    """The graphs of a project, applying its environment variables and import paths now. Without a project: those of all installed
+    """The graphs of a project; its environment variables and import paths are applied now. Without a project: the graphs of all installed
     products, and with `demo` also their demos, which need no model, key or network."""
     if langgraph_json is None:
         products = installed_products()
@@ -106,7 +106,7 @@ async def open_server(
     `superseded` is called when a newer version has migrated the database, so that this process can no longer write to it;
     `before_driving` is called before the first run is claimed."""
     metrics = Metrics()
-    close_to_others(settings.data_folder)  # an earlier version may have left it readable; new folders are private
+    close_to_others(settings.data_folder)  # an earlier version may have left it readable to others; new folders are private
     persistence = _make_persistence(database, settings, server_settings, metrics, superseded)
     async with AsyncExitStack() as stack:
         telemetry = open_telemetry(settings.telemetry)
@@ -151,7 +151,7 @@ def _make_persistence(
     redis_url = settings.redis_url.reveal() if settings.redis_url else None
     if isinstance(database, PostgresPlace):
         from stepwell.database.postgres.persistence import (
-            PostgresPersistence,  # needs the extra, which a server on SQLite does without
+            PostgresPersistence,  # needs the extra, which a server on SQLite does not need
         )
 
         return PostgresPersistence(

@@ -18,7 +18,7 @@ PLAIN_STEP = 0.1
 
 
 class ProgressBar:
-    """Draws the events of one model."""
+    """Shows the progress of one model."""
 
     def __init__(self, screen: TextIO, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._screen = screen
@@ -30,7 +30,7 @@ class ProgressBar:
         self._open_line = False
 
     def show(self, event: ModelEvent) -> None:
-        """Draw an event. Downloads report often, so they are redrawn at intervals."""
+        """Show an event. Downloads report often, so the bar is redrawn only at intervals."""
         match event.status:
             case "downloading":
                 self._download(event)

@@ -33,7 +33,7 @@ def run(action: str, name: str | None) -> int:
     except StepwellError as error:
         print(error, file=sys.stderr)
         return 2
-    print(outcome)  # after the block, which ends the bar's line
+    print(outcome)  # after the block, whose end finishes the progress bar's line
     return 0
 
 

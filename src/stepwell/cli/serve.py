@@ -88,7 +88,7 @@ def run(
             try:
                 serving = _serve(settings, server_settings, served, database, bound, log, concurrency, superseded)
                 stuck = run_to_its_end(runner, serving)
-            except KeyboardInterrupt:  # before it served; afterwards the listener handles signals
+            except KeyboardInterrupt:  # Ctrl-C during the start-up; later the listener handles signals
                 return 130
             finally:
                 if not stuck:
@@ -164,7 +164,7 @@ def require_extra() -> None:
 
 
 def _require_folder(variable: str, folder: Path) -> None:
-    """Fail at start-up, not at the first upload."""
+    """Check the folder at start-up, so that a problem does not show only at the first upload."""
     try:
         make_private_folder(folder)
         tempfile.TemporaryFile(dir=folder).close()

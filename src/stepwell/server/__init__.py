@@ -1,4 +1,4 @@
-"""HTTP over `stepwell.runs`: routes, who may use them, and limits. It imports no application and no agent.
+"""HTTP over `stepwell.runs`: routes, who may use them, and limits. The package imports no application and no agent.
 
 ```
 listening ─> app ─> monitoring, limits ─> routes/: policy (who: login), schemas ─> assembly (Services) ─> responses, sse

@@ -9,21 +9,21 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 Address = IPv4Address | IPv6Address
 EVERYTHING = "*"
-"""In a list of hosts: all of them."""
+"""Stands for all hosts in a list of hosts."""
 
 PUBLIC_PATHS = frozenset(
     {"/", "/ok", "/ready", "/info", "/openapi.json", "/docs", "/login", "/login/oidc", "/login/callback", "/logout", "/api/me"}
 )
-"""Served without sign-in. They show no user's data."""
+"""Paths that are served without sign-in; they show no user's data."""
 
 
 def read_network(text: str) -> IPv4Network | IPv6Network:
-    """A network; a single address counts as one. `ValueError` for anything else, including host names."""
+    """Parses a network; a single address counts as a network. `ValueError` for anything else, including host names."""
     return ip_network(text, strict=False)
 
 
 def read_address(text: str) -> Address | None:
-    """An address, with or without a port; an IPv4-mapped IPv6 address becomes IPv4. `None` for anything else."""
+    """Parses an address, with or without a port; an IPv4-mapped IPv6 address becomes IPv4. `None` for anything else."""
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:

@@ -61,8 +61,8 @@ if TYPE_CHECKING:
 
 
 ROUTERS = (
-    crons.router,  # first: /threads/{id}/runs/crons must not match as a run
-    runs.router,  # then the most frequent requests: routes are tried in this order
+    crons.router,  # first, so that /threads/{id}/runs/crons does not match as a run
+    runs.router,  # then the most frequent requests, because routes are tried in this order
     threads.router,
     thread_state.router,
     conversation.router,
@@ -81,7 +81,7 @@ ROUTERS = (
 
 
 def product_routers() -> list[APIRouter]:
-    """The routes of all installed products. One that has nothing to serve answers 404."""
+    """The routes of all installed products. A route whose product has nothing to serve answers 404."""
     return [router for product in installed_products() for router in load_part(product, "routes") or ()]
 
 
@@ -114,7 +114,7 @@ def create_app(
 
 
 def _check_routes(app: FastAPI) -> None:
-    """Refuse what a product may have got wrong: a route that is open to everybody, or that another one hides."""
+    """Refuse a product's mistakes: a route that is open to everybody, or one that another route hides."""
     if unguarded := routes_without_policy(app):
         raise ConfigurationError(
             f"The route '{unguarded[0]}' has no policy, so anybody could use it, signed in or not. Whoever wrote the product must give it "

@@ -2,7 +2,8 @@
 
 `open_services` defines the order at start-up: storage, then checks of the serializer, of who can sign in and of every graph, then the
 products, then the engine. A server that cannot keep one of its promises does not start; it says which one. If one of several graphs
-cannot be built, the others are still served: `registry.problems`. The caller opens and closes the services; routes keep no state.
+cannot be built, the others are still served, and `registry.problems` says why. The caller opens and closes the services; routes keep no
+state.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _engine_options(parts: Parts, products: Sequence[ProductService]) -> EngineO
 
 
 async def _install_assistants(assistants: Assistants, supervisor: Supervisor) -> Sequence[asyncio.Task[None]]:
-    """Install them now, or, if the disk is full, once it is writable again. Until then the server can be read."""
+    """Install the default assistants now or, if the disk is full, once it is writable again. Until then the server can only be read."""
 
     async def install(duty: Duty) -> None:
         await assistants.install_defaults()

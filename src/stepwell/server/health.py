@@ -13,8 +13,8 @@ _CHECK_S = 5.0
 
 
 async def check_readiness(services: Services, *, check_db: bool) -> dict[str, bool]:
-    """`{"ok": true}`. With `check_db`, writes to the database: `StorageUnavailableError` if that fails, `NotReadyError` if runs are
-    not executed or the server is stopping."""
+    """Returns `{"ok": true}`. With `check_db`, writes to the database, and raises `StorageUnavailableError` if that fails, or
+    `NotReadyError` if runs are not executed or the server is stopping."""
     if check_db:
         if services.engine.draining:
             raise NotReadyError("This server is being stopped: it ends what it has begun. Ask another one.")
@@ -33,7 +33,7 @@ async def _check_storage(services: Services) -> None:
 
 def _check_duties(services: Services) -> None:
     if failing := services.supervisor.failing(vital=True):
-        # Its error may quote user data, which belongs only in the log.
+        # We leave out a duty's error: it may quote user data, which belongs only in the log.
         names = ", ".join(duty.name for duty in failing)
         raise NotReadyError(f"Failing, and tried again: {names}. The server's log says why.")
 

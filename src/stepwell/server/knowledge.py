@@ -16,12 +16,12 @@ from stepwell.models.embedding.minilm_files import TOKENIZER, WEIGHTS, MiniLMFil
 from stepwell.tools.web.fetch import FetchedPage, PageFetcher
 
 PAGES_AT_ONCE = 4
-"""Per user. A page takes seconds; a longer list of addresses is fetched in turns."""
+"""How many pages are fetched at once for one user. A page takes seconds, so clients fetch a longer list in turns."""
 _FILES = {each.sha256: each for each in (WEIGHTS, TOKENIZER)}
 
 
 class KnowledgeAid:
-    """`files` are MiniLM's on this machine; `make_fetcher` is called when the first page is fetched."""
+    """`files` are MiniLM's files on this machine; `make_fetcher` is called when the first page is fetched."""
 
     def __init__(self, files: MiniLMFiles, make_fetcher: Callable[[], PageFetcher]) -> None:
         self._files = files

@@ -75,7 +75,7 @@ def _http(host: str, bound: socket.socket) -> str:
 
 def _own_address(family: socket.AddressFamily) -> str | None:
     """The address at which other machines reach this one; `None` without a network. Connecting a datagram socket sends nothing."""
-    outside = "192.0.2.1" if family == socket.AF_INET else "2001:db8::1"  # kept for documentation (RFC 5737, RFC 3849)
+    outside = "192.0.2.1" if family == socket.AF_INET else "2001:db8::1"  # reserved for documentation (RFC 5737, RFC 3849)
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as asking:
             asking.connect((outside, 9))
@@ -89,11 +89,11 @@ class Draining(Protocol):
     """Reports progress between the signal and the exit."""
 
     async def draining(self) -> None:
-        """Runs while runs may still finish; cancelled afterwards."""
+        """Awaited as long as runs may still finish; cancelled afterwards."""
         ...
 
     def drained(self, handed_back: int) -> None:
-        """The number of runs that did not finish in time."""
+        """`handed_back` is the number of runs that did not finish in time."""
         ...
 
 
@@ -149,12 +149,12 @@ class _Listener(uvicorn.Server):
         for server in self.servers:
             server.close()
         for connection in tuple(self.server_state.connections):
-            connection.shutdown()  # at once if it is idle, otherwise after its response
+            connection.shutdown()  # closes it at once if it is idle, otherwise after its response
         logging.getLogger("uvicorn.error").addFilter(_is_not_about_cut_streams)
         self._services.streams.end_all()
-        # Before uvicorn waits for responses: clients that wait for a run still get its result if it ends in time.
+        # Drain before uvicorn waits for responses, so that clients that wait for a run still get its result if it ends in time.
         await self._drain()
-        self._services.streams.end_all()  # one may have been opened in between
+        self._services.streams.end_all()  # a stream may have been opened in between
         await super().shutdown(sockets)
 
     async def _drain(self) -> None:
@@ -181,7 +181,7 @@ class _Listener(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:
-            # Not `print`: the signal may have interrupted one.
+            # Not `print`, because the signal may have interrupted a `print`.
             os.write(2, b"Stopped immediately. Active runs resume at the next start.\n")
             os._exit(128 + sig)
         self.should_exit = True
@@ -201,7 +201,7 @@ def _signals() -> Sequence[signal.Signals]:
 
 def _bind_socket(made: socket.socket, address: object) -> socket.socket:
     try:
-        if sys.platform != "win32":  # there it would let two servers have one port
+        if sys.platform != "win32":  # on Windows the option would let two servers have one port
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)  # type: ignore[arg-type]  # as getaddrinfo gave it
     except OSError:
@@ -211,8 +211,8 @@ def _bind_socket(made: socket.socket, address: object) -> socket.socket:
 
 
 def _listen_at(bound: socket.socket, backlog: int) -> None:
-    """Two servers that start together can both bind a port, but only the first to listen gets it. uvloop would hide that: it closes the
-    socket silently."""
+    """Listen, or report that the port is in use: two servers that start together can both bind a port, but only the first to listen gets
+    it. uvloop would hide that, because it closes the socket silently."""
     host, port = bound.getsockname()[:2]
     try:
         bound.listen(backlog)

@@ -82,7 +82,7 @@ class ModelLoading:
                     for latest in _drain(news, shown.model_id):
                         if latest.status != "idle":
                             yield (shown := latest)
-                    if latest.status == "idle":  # briefly between download and loading, or permanently: check once more
+                    if latest.status == "idle":  # briefly between download and loading, or permanently, so check once more
                         await asyncio.sleep(LOOK_EVERY_S)
                         latest = models.status(wanted)
         if latest != shown:

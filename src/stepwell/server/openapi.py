@@ -2,10 +2,11 @@
 
 | code | when |
 |---|---|
-| 400, 413, 415, 422 | routes with a body or parameters: invalid JSON, too large, wrong content type, an invalid field |
-| 401, 403, 429, 503 | all but public paths: not signed in, not allowed, too many, temporarily unavailable |
-| 404, 409, 410 | routes that name something, or that not every server has; routes that change something; claiming an interrupt |
-| 408, 412, 507 | routes that receive files: too slow, another version, no space |
+| 400, 404, 413, 415 | routes with a body: invalid JSON, something that it names does not exist, too large, wrong content type |
+| 401, 403, 429 | all but public paths: not signed in, not allowed, too many |
+| 422, 503 | all routes: an invalid field, temporarily unavailable |
+| 404, 409, 410 | routes whose path names something, or that not every server has; routes that change something; claiming an interrupt |
+| 408, 412, 507 | routes that change a workspace: too slow, another version, no space |
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def install_openapi(app: FastAPI) -> None:
 
 
 def _with_run_headers(document: dict[str, Any], products: Sequence[ProductService]) -> dict[str, Any]:
-    """List the headers that products understand where a run is started."""
+    """List the headers that products understand at every operation that starts a run."""
     headers = [
         {
             "name": header.name.lower(),
@@ -91,7 +92,7 @@ def _with_problems(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _client_tools() -> dict[str, Any]:
-    """What a device answers to `client_tool_execution`: the content of each operation, and all of them in an answer."""
+    """Schemas of what a device answers to `client_tool_execution`: the content of each operation's result, and the whole answer."""
     contents = {model.__name__: content_schema(model) for model in CONTENTS.values()}
     forms = [{"$ref": f"#/components/schemas/{name}"} for name in contents]
     error = {"$ref": "#/components/schemas/DeviceError"}

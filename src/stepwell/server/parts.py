@@ -36,19 +36,19 @@ from stepwell.supervision import Supervisor
 
 
 class RunAddition(Protocol):
-    """What a response to a request that started a run gets in addition."""
+    """What a product adds to the response to a request that started a run."""
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Known at once."""
+        """Headers that are known at once."""
         ...
 
     async def late_headers(self, services: Services, run: Run) -> Mapping[str, str]:
-        """For a response that waits for the run: known when it has ended."""
+        """Headers for a response that waits for the run; they are known when the run has ended."""
         ...
 
     async def last_event(self, services: Services, run: Run) -> bytes:
-        """For a stream: one event more, after the run's own."""
+        """One more event for a stream, sent after the run's own events."""
         ...
 
 
@@ -61,22 +61,22 @@ class RunHeader(Protocol):
     async def take(
         self, services: Services, principal: Principal, value: str, order: RunOrder
     ) -> tuple[RunOrder, RunAddition | None]:
-        """The order after the header, and what the response gets in addition."""
+        """Returns the order, changed as the header asks, and what to add to the response."""
         ...
 
 
 class ProductService:
-    """A product on an open server. Everything is optional; a product overrides what it has."""
+    """A product on an open server. Everything is optional; a product overrides what it needs."""
 
     gate: Gate | None = None
     run_header: RunHeader | None = None
     answer_shapes: Mapping[str, FindFault] = MappingProxyType({})
-    """Kind of question its graphs ask -> what an answer must look like."""
+    """Kind of question that its graphs ask -> a function that says what is wrong with an answer."""
     page_hosts: Sequence[str] = ()
     """Addresses that the page may contact besides this server."""
 
     def grants_of(self, principal: Principal) -> Grants:
-        """Workspaces open to a caller in addition to those of their key or token."""
+        """Workspaces that a caller may use in addition to those of their key or token."""
         return NO_ROOTS
 
 
@@ -97,15 +97,15 @@ class Parts:
     new_id: Callable[[], str]
     model_loading: ModelLoading
     own_graphs: bool = False
-    """The graphs are those of installed products, which can only lack a configured model: one that cannot be built fails on its first
-    run. Other graphs are built and checked at the start."""
+    """Whether the graphs are those of installed products. These can lack only a configured model, so one that cannot be built fails on
+    its first run; other graphs are built and checked at the start."""
     payable: Collection[str] = ()
-    """Graphs that cost money if the operator has set a price and names none."""
+    """Graphs that cost money if the operator has set a price without naming graphs."""
     products: Sequence[OpenProduct] = ()
     watchers: Sequence[RunWatcher] = ()
     metrics: Metrics = field(default_factory=Metrics)
     knowledge: KnowledgeAid | None = None
-    """None: browsers get neither an embedder nor web pages for their knowledge."""
+    """If None, browsers get neither an embedder nor web pages for their knowledge."""
     concurrency: int = MOST_AT_ONCE
     """How many runs this process executes at once; 0 leaves them to other processes."""
 

@@ -12,7 +12,7 @@ A route that streams uses `stream_policy` instead. `app.state` holds `authentica
 `authorize` decides by the action alone. Which *data* a user may see is decided by database queries with `principal.owner`: what belongs
 to another user is not found (404), never forbidden.
 
-Rules to keep: a route has a policy or is in `PUBLIC_PATHS`; `routes_without_policy` finds the one that was forgotten. An
+Rules to keep: a route has a policy or is in `PUBLIC_PATHS`; `routes_without_policy` finds those that have neither. An
 action that is not in the table cannot be declared, so that a misspelt one does not open what was meant for operators.
 """
 
@@ -42,7 +42,7 @@ OPERATOR_ONLY = frozenset(
         *("db:read", "db:write", "users:export", "users:delete"),
     }
 )
-"""Actions for operators. On a server without sign-in, everybody is one."""
+"""Actions for operators. On a server without sign-in, everybody is an operator."""
 
 _NOUNS = ("assistants", "threads", "runs", "store", "model")
 _VERBS = ("read", "search", "create", "update", "delete", "write")
@@ -93,8 +93,8 @@ def policy(action: str) -> RoutePolicy:
 
 @dataclass(frozen=True)
 class StreamPolicy:
-    """The same for a route whose response is a stream. It also counts open streams, rejects one too many (`LimitReachedError`) before
-    the route does anything, and lets the stream check whether its reader still has access."""
+    """Like `RoutePolicy`, for a route whose response is a stream. It also counts open streams, rejects a stream above the limit
+    (`LimitReachedError`) before the route does anything, and lets the stream check whether its reader still has access."""
 
     action: str
 
@@ -116,7 +116,7 @@ def stream_policy(action: str) -> StreamPolicy:
 
 
 def actions_of(route: Any) -> set[str]:
-    """The actions a route declares, its own and those of the routers it was included by."""
+    """The actions a route declares, its own and those of the routers that include it."""
     dependant = getattr(route, "dependant", None)
     return {call.action for call in _calls(dependant) if isinstance(call, RoutePolicy | StreamPolicy)} if dependant else set()
 

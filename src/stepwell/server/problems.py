@@ -58,7 +58,7 @@ KINDS: Mapping[type[BaseException], ProblemKind] = {
     errors.ResumeError: ProblemKind(409, "resume", "The resume does not fit an open interrupt"),
     errors.LimitReachedError: ProblemKind(429, "limit-reached", "Limit reached"),
     errors.LeaseLostError: ProblemKind(503, "thread-taken-over", "Another worker took over the thread"),
-    # Not 5xx: clients retry those automatically (LangGraph's JavaScript SDK retries all of them), and it would be stored twice.
+    # Not 5xx: clients retry those automatically (LangGraph's JavaScript SDK retries all of them), and the data could be stored twice.
     errors.OutcomeUnknownError: ProblemKind(409, "outcome-unknown", "It may have been stored"),
     errors.StorageUnavailableError: ProblemKind(503, "storage-unavailable", "The database is unavailable"),
     errors.NotReadyError: ProblemKind(503, "not-ready", "The server cannot execute runs now"),
@@ -137,7 +137,7 @@ def _for_http(request: Request, error: Exception) -> Response:
     plain = error.detail == status.phrase
     detail = details.get(error.status_code, error.detail) if plain else error.detail
     headers = {**(error.headers or {})}
-    if status == HTTPStatus.METHOD_NOT_ALLOWED:  # Starlette names the methods of one route; a path may have several
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:  # Starlette names the methods of one route; a path may have several routes
         headers["Allow"] = ", ".join(methods_at(request.app, request.url.path))
     name = status.phrase.lower().replace(" ", "-")
     return problem(error.status_code, name, status.phrase, detail, headers=headers)
@@ -160,7 +160,7 @@ def _for_validation(request: Request, error: Exception) -> Response:
 
 
 def _for_namespace(request: Request, error: Exception) -> Response:
-    """LangGraph's own rules for the names of the store."""
+    """The response if a namespace of the store breaks LangGraph's own rules."""
     kind = KINDS[errors.InvalidRequestError]
     return problem(kind.status, kind.name, kind.title, str(error))
 

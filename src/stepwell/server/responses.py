@@ -45,9 +45,9 @@ def json_response(value: Any, *, status: int = 200, headers: Mapping[str, str] |
 
 
 async def note_shown(services: Services, thread_id: str, interrupt_ids: Iterable[str]) -> None:
-    """Note that the client has seen these interrupts: its answer without an id may be meant for them (`runs.queue.BareAnswer`)."""
+    """Note that the client has seen these interrupts, so that an answer without an id may mean them (`runs.queue.BareAnswer`)."""
     if shown := tuple(interrupt_ids):
-        with suppress(StorageUnavailableError):  # then the answer must name its interrupt
+        with suppress(StorageUnavailableError):  # the answer must then name its interrupt
             await services.persistence.queue.note_shown(thread_id, interrupt_ids=shown)
 
 

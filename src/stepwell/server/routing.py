@@ -13,7 +13,7 @@ from stepwell.server.parts import Services
 
 
 class JsonRequest(Request):
-    """A request whose body is parsed by orjson: faster, and strict about NaN, depth and invalid characters."""
+    """A request whose body is parsed by orjson, which is faster, and strict about NaN, depth and invalid characters."""
 
     async def json(self) -> Any:
         if not hasattr(self, "_json"):
@@ -39,4 +39,4 @@ async def services_of(request: Request) -> Services:
 
 
 Given = Annotated[Services, Depends(services_of)]
-"""What a route calls."""
+"""The services that a route calls."""

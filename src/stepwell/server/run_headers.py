@@ -15,7 +15,7 @@ from stepwell.server.parts import RunAddition, Services
 Additions = Sequence[RunAddition]
 
 STARTS_RUN = {"x-stepwell-starts-run": True}
-"""Marks routes in the OpenAPI document whose requests may carry the headers of products."""
+"""Marks, in the OpenAPI document, the routes whose requests may carry the headers of products."""
 
 
 async def _sent(request: Request) -> Mapping[str, str]:
@@ -29,7 +29,7 @@ SentHeaders = Annotated[Mapping[str, str], Depends(_sent)]
 async def take_headers(
     services: Services, principal: Principal, headers: Mapping[str, str], order: RunOrder
 ) -> tuple[RunOrder, Additions]:
-    """The order after each product has taken its header, and what the response gets in addition."""
+    """The order after each product has taken its header, and what products add to the response."""
     additions: list[RunAddition] = []
     for service in services.products:
         header = service.run_header

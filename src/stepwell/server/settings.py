@@ -114,12 +114,12 @@ class ServerSettings:
 
     @property
     def reachable(self) -> bool:
-        """Other people than this machine's user may be able to send requests."""
+        """Whether other people than this machine's user may be able to send requests."""
         return not all(is_loopback(host) for host in (self.host, *self.extra_hosts, *self._public_host))
 
     @property
     def asks_who(self) -> bool:
-        """Requests need credentials."""
+        """Whether requests need credentials."""
         return self.always_ask or self.jwt is not None or (self.reachable and not self.insecure)
 
     @property
@@ -147,7 +147,7 @@ class ServerSettings:
 
     @property
     def webhook_rules(self) -> WebhookRules:
-        """A server that only this machine's user can reach may call this machine: the user could do that anyway."""
+        """Where webhooks may go. Includes this machine if only its user can reach the server: the user can call it anyway."""
         local = () if self.reachable or self.asks_who else ("127.0.0.0/8", "::1")
         return WebhookRules.allowing((*self.webhook_allow, *local), allow_http=self.webhook_http, secret=self.webhook_secret)
 
@@ -167,7 +167,7 @@ class ServerSettings:
         power_loss: bool = False,
         drain_s: int | None = None,
     ) -> ServerSettings:
-        """From `Settings.server`; the command line takes precedence."""
+        """Reads the settings from the variables of `Settings.server`; the command line's arguments take precedence."""
         read = Variables(variables)
         jwt = _jwt(read)
         return cls(

@@ -4,11 +4,11 @@
 EventStream   headers and a comment at once -> frames as they arrive -> a comment after every quiet HEARTBEAT_S
 PatientJson   short waits: plain JSON; long ones: a newline every HEARTBEAT_S, then the JSON
 ```
-A client that goes away is noticed at once, and `on_gone` says what that means for the run. A reader that may no longer read (a key that
-was revoked, a session that is over, a token that is out of date) is cut off: `policy.StreamPolicy` leaves a check in the request's
-state, and a stream calls it every RECHECK_S. A stream that fails in the middle, or whose server stops, breaks off without an end:
-clients then come back with the last id they saw, and nothing is lost. Nothing here knows what a run is beyond its events. Written on
-plain ASGI: one task reads, one watches the connection, one keeps it alive, and nothing is made for a single event.
+A client that disconnects is noticed at once, and `on_gone` decides what that means for the run. A reader that has lost access (its key
+was revoked, its session is over, its token has expired) is cut off: `policy.StreamPolicy` leaves a check in the request's state, and a
+stream calls this check every RECHECK_S. A stream that fails midway, or whose server stops, breaks off without a proper end, so that
+clients reconnect with the last id they saw and nothing is lost. This module knows only the events of a run. It is plain ASGI: one task
+reads, one watches the connection, one keeps it alive, and no task is started for a single event.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class LiveStreams:
 
 
 class EventStream(Response):
-    """`text/event-stream` from pieces of text."""
+    """A `text/event-stream` response made of pieces of text."""
 
     media_type = "text/event-stream"
 
@@ -111,8 +111,8 @@ class EventStream(Response):
         if not stayed:
             await _tell(self._on_gone)
         elif pump.cancelled():
-            # The server is stopping, or this reader has lost access. We send no last part: a client that sees a clean end would ask
-            # for the run, and if that has ended in the meantime it would not reconnect for the rest.
+            # The server is stopping, or this reader has lost access. We send no last part, because a client that sees a clean end would
+            # ask for the run and, if the run has ended in the meantime, would not reconnect for the rest.
             _log.debug("a stream was cut off")
         elif (error := pump.exception()) is not None:  # cut as well, so that the client reconnects
             _log.error("a stream broke off", exc_info=error)
@@ -137,7 +137,7 @@ class EventStream(Response):
 class PatientJson(Response):
     """The JSON of `result` once it is ready. White space before JSON has no meaning, and keeps proxies from timing out.
 
-    With `late_headers`, which are known only then, there is nothing to send meanwhile."""
+    With `late_headers`, which are known only together with the result, nothing is sent meanwhile."""
 
     media_type = "application/json"
 
@@ -182,7 +182,7 @@ class PatientJson(Response):
 
 
 async def _unless_gone(receive: Receive, work: asyncio.Task[Any], *beside: Coroutine[Any, Any, None]) -> bool:
-    """Let `work` run to its end unless the client disconnects first. When this returns, it has stopped."""
+    """Let `work` run to its end unless the client disconnects first. When this returns, `work` has stopped."""
     gone = asyncio.create_task(_until_gone(receive))
     others = [gone, *(asyncio.create_task(each) for each in beside)]
     try:

@@ -1,7 +1,7 @@
 """The HTTP endpoint of a worker (`stepwell worker --metrics-port`): its health, whether it claims runs, its metrics.
 
 It needs no sign-in and shows no user data, so it should listen where only the operator's programs can reach it. It stays open while the
-process drains: not ready, but healthy.
+process drains, and then reports that the process is healthy but not ready.
 """
 
 from __future__ import annotations

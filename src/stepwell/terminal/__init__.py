@@ -1,1 +1,1 @@
-"""What commands are written with: dialogue, tables, arguments, and where the database is."""
+"""What commands are built from: dialogue, tables, arguments, and the place of the database."""

@@ -27,7 +27,8 @@ class PostgresPlace:
 
     url: Secret
     is_meant: bool = True
-    """The user named it for Stepwell. Otherwise it may belong to another program, and we create no tables next to existing ones."""
+    """Whether the user named this database for Stepwell. Otherwise it may belong to another program, and we create no tables next to
+    existing ones."""
 
     def __str__(self) -> str:
         named = urlsplit(self.url.reveal())

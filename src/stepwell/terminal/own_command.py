@@ -24,7 +24,7 @@ def spell_command(arguments: str) -> str:
 
 
 def _program() -> str:
-    script = Path(sys.executable).parent / _NAME  # not resolved: an environment's Python is a link to another folder
+    script = Path(sys.executable).parent / _NAME  # not resolved, because an environment's Python is a link to another folder
     if not script.exists():
         return f"{shlex.quote(sys.executable)} -m {_NAME}"
     on_path = shutil.which(_NAME)

@@ -21,7 +21,7 @@ def ask_server(
     body: Mapping[str, Any] | None = None,
     timeout_s: float = _ASK_S,
 ) -> Any:
-    """The JSON of a server's response. Sends a POST if there is a body. An error response is raised with the server's own message."""
+    """The JSON of a server's response. Sends a POST if there is a body. Errors are raised with the server's own message."""
     with needs_extra("Asking a server", "server"):
         import httpx
     headers = {"x-api-key": settings.api_key.reveal()} if settings.api_key else {}

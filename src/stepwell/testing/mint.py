@@ -25,7 +25,7 @@ from stepwell.payments.cashu.tokens import Token, decode_token, encode_token
 from stepwell.payments.wallet.mint import ProofState
 
 Fault = Literal["before", "after", "pending"]
-"""For one swap: no answer and not done; no answer but done; refused because the money is pending."""
+"""What goes wrong with one swap: not done and no answer; done, but the answer is lost; refused because the money is pending."""
 
 _G = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 _LARGEST_POWER = 24
@@ -63,7 +63,7 @@ class MemoryMint:
         return self._issued
 
     def rotate(self, fee_ppk: int = 0) -> str:
-        """Sign with a new keyset from now on. Money of the old ones can still be spent."""
+        """Sign with a new keyset from now on. Money of the old keysets can still be spent."""
         private, keys = _make_keys(self._seed + f"{len(self._keysets)}".encode())
         keyset_id = derive_id(keys, KeysetInfo(self._version, "sat", True, fee_ppk))
         self._private[keyset_id] = private
@@ -76,7 +76,7 @@ class MemoryMint:
         return encode_token(self.issue_token(amount, lock_key=lock_key))
 
     def issue_token(self, amount: int, *, lock_key: str | None = None) -> Token:
-        """The same, parsed, for a wallet to take."""
+        """Like `issue`, but returns the parsed token, for a wallet to take."""
         keyset = self._keysets[self._active]
         self._payers += 1
         seed = b"payer" + self._payers.to_bytes(4, "big") + self._seed
@@ -139,7 +139,7 @@ class MemoryMint:
             raise MintUnavailableError("the mint is down")
 
     def _check(self, inputs: Sequence[Proof], outputs: Sequence[BlindedMessage]) -> None:
-        """Checks in the order and with the codes of real mints."""
+        """Checks a swap in the same order and with the same error codes as real mints."""
         if any(proof.point in self._spent for proof in inputs):
             raise MintRejectedError("spent", 11001)
         if any(output.blinded in self._signed for output in outputs):

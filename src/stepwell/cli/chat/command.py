@@ -87,7 +87,7 @@ def _build(model: Any, ask_before: tuple[str, ...], terminal: Terminal) -> Any:
 
 
 def _showing_local_models() -> AbstractContextManager[None]:
-    """Downloading and loading a local model can take a while; show the progress on standard error."""
+    """Shows on standard error how a local model is downloaded and loaded, which can take a while."""
     from stepwell.cli.model_progress import show_progress
     from stepwell.models import process_local_models
     from stepwell.settings import Settings

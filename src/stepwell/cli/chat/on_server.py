@@ -35,7 +35,8 @@ _FIRST_CONTACT_S = 5.0
 def run(
     *, url: str, assistant: str | None, thread: str | None, once: str | None, project: Path | None, apps: Collection[ChatApp]
 ) -> int:
-    """Run the command and return its exit code. Any of the `apps` may be the one that works in the project."""
+    """Run the command and return its exit code. Any of the `apps` may work in the project, so all their slash commands and generated
+    files count."""
     terminal = Terminal(sys.stdin, sys.stdout)
     with asyncio.Runner() as runner, open_client(runner, url, Settings.load()) as (client, address):
         chosen = runner.run(_choose(client, address, assistant, thread))
@@ -133,7 +134,7 @@ async def _assistant_of(client: LangGraphClient, thread: str) -> str | None:
 
 
 def _find(found: Sequence[Assistant], wanted: str) -> Assistant | None:
-    """A graph's default assistant has the graph's name; its other assistants have their own names."""
+    """The assistant with this id, name or graph. A graph's default assistant has the graph's name; its others have their own."""
     for part in ("assistant_id", "name", "graph_id"):
         for assistant in found:
             if cast("Mapping[str, Any]", assistant)[part] == wanted:

@@ -1,5 +1,5 @@
 """`stepwell db`: database maintenance for operators. `status`, `backup` and `prune` work while a server is running; on a SQLite file,
-`migrate` and `restore` refuse to. Postgres databases are backed up with Postgres's own tools."""
+`migrate` and `restore` refuse to work then. Postgres databases are backed up with Postgres's own tools."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def status(*, database_url: str | None) -> int:
 
 
 def _inspect(database: Path | PostgresPlace) -> Condition:
-    """`ConfigurationError` if the schema is newer than this version knows."""
+    """The state of the database; `ConfigurationError` if its schema is newer than this version knows."""
     if isinstance(database, PostgresPlace):
         from stepwell.database.postgres.condition import inspect_postgres
 
@@ -182,7 +182,7 @@ def _give_back(database: Path) -> int:
         lock = _lock(database)
         try:
             with closing(sqlite3.connect(database, isolation_level=None)) as connection:
-                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # VACUUM applies it to older files
+                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # for files without this setting; VACUUM applies it
                 connection.execute("VACUUM")
         finally:
             lock.release()
@@ -197,7 +197,7 @@ def _give_back(database: Path) -> int:
 
 
 def _has_room_for_a_copy(database: Path) -> bool:
-    """VACUUM writes the whole database a second time, and a third time into its log."""
+    """Whether the disk has room for VACUUM, which writes the whole database a second time, and a third time into its log."""
     return DiskSpace(database).free_bytes > 3 * _size(database)
 
 

@@ -21,7 +21,7 @@ from stepwell.terminal.own_command import spell_command
 
 
 def run() -> int:
-    """The command; 0 if a model can be used, 1 if not."""
+    """Run the command; returns 0 if a model can be used, 1 if not."""
     settings = Settings.load()
     print(f"stepwell {version('stepwell')}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
     usable = _print_choice(settings)
@@ -107,7 +107,7 @@ def _room(folder: Path) -> str:
 
 
 def _is_writable(folder: Path) -> bool:
-    """Tries to write an unnamed file: permission bits alone would always allow a superuser, even on a read-only disk."""
+    """Tries to write an unnamed file, because permission bits always allow a superuser to write, even on a read-only disk."""
     try:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError:

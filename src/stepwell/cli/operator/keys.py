@@ -70,7 +70,7 @@ def revoke(*, key_id: str, database_url: str | None) -> int:
 
 
 def _with_records(database_url: str | None, clock: Clock, work: Callable[[AccessRecords], Awaitable[T]]) -> T:
-    """Creates the database if it is missing: a server that other machines can reach needs a key before its first start."""
+    """Do the work. Creates a missing database, because a server that other machines can reach needs a key before its first start."""
     place = database_place(database_url, Settings.load())
     return with_database(place, lambda opened: work(AccessRecords(opened, clock)))
 
@@ -84,5 +84,5 @@ def _state(key: ApiKey, now: datetime) -> str:
 
 
 def _aside() -> TextIO:
-    """So that `stepwell keys create ... > file` writes only the key to the file."""
+    """Where messages go, so that `stepwell keys create ... > file` writes only the key to the file."""
     return sys.stderr

@@ -1,4 +1,4 @@
-"""`stepwell db move`: a whole installation from SQLite to Postgres, or back."""
+"""`stepwell db move`: moves a whole installation from SQLite to Postgres, or back."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(*, source: str | None, target: str) -> int:
 
 
 def _place(named: str | None, settings: Settings) -> Path | PostgresPlace:
-    """A database URL, or just the name of a file."""
+    """The database with this URL, or the file with this name."""
     return Path(named) if named and "://" not in named else database_place(named, settings)
 
 

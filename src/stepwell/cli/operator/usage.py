@@ -55,7 +55,7 @@ def _table(by: str, lines: Sequence[Line]) -> list[str]:
     total = {name: sum(line[name] for line in lines) for name in _NUMBERS}
     priced = [line["cost_usd"] for line in lines if line["cost_usd"] is not None]
     whole = {"cost_usd": sum(priced) if priced else None, "unpriced_runs": sum(line["unpriced_runs"] for line in lines)}
-    # A run that used two models is in two lines: a total of runs would count it twice.
+    # A run that used two models is in two lines, so a total of runs would count it twice.
     last = [*(["total"] if by == "model" else ["total", ""]), "", *(str(total[n]) for n in _NUMBERS[1:]), _cost(whole)]
     return align([heads, *rows, last])
 

@@ -75,7 +75,7 @@ class Fact:
     kind: Literal["name", "date", "number"]
     subject: str
     value: str
-    """As in the sentence: `Kessel Works`, `12 March 1931`, `2,400 metres`."""
+    """The value as it is written in the sentence: `Kessel Works`, `12 March 1931`, `2,400 metres`."""
     sentence: str
     url: str
 
@@ -87,7 +87,7 @@ class WorldPage:
     url: str
     topic: str
     subject: str
-    """For example `Vardal bridge`; apart from digests, no two pages share one."""
+    """For example `Vardal bridge`; apart from digests, no two pages have the same subject."""
     title: str
     paragraphs: tuple[str, ...]
     facts: tuple[Fact, ...]
@@ -134,7 +134,7 @@ def _page(rng: random.Random, topic: _Topic, place: str, number: int) -> WorldPa
 
 
 def _digest(page: WorldPage) -> WorldPage:
-    """Another publisher's page about the same thing, with one of its numbers."""
+    """Another publisher's page about the same thing, which repeats one number of the original page."""
     number = page.facts[2]
     url = f"https://digest.example/{page.topic}/{page.url.rsplit('/', 1)[1].split('.')[0]}"
     sentence = f"According to its keepers, the {page.subject} has one figure to remember: {number.value}."

@@ -1,4 +1,4 @@
-"""The offline world as a `Web` without sockets: for a demonstration, which runs anywhere and for many users at once."""
+"""The offline world as a `Web` without sockets: for demonstrations that run anywhere and for many users at once."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ def answer(content: bytes | str = b"", status: int = 200, **headers: str) -> Web
 
 
 class ScriptedWeb:
-    """Answers by the whole URL, otherwise by the URL without its query. A list is used entry by entry; the last one repeats.
+    """Looks up the response by the whole URL, then by the URL without its query. A list of responses is used entry by entry; the last
+    entry repeats.
 
     robots.txt is answered with 404 unless it is defined; any other undefined URL fails like a host that does not exist.
     """

@@ -37,7 +37,7 @@ class ServedResponse:
 
 
 class WorldServer:
-    """`start()`, then `port`; `stop()` ends it and everything that waits in it."""
+    """Serves at `port` after `start()`. `stop()` ends the server and the pauses of its responses."""
 
     def __init__(self, reply_to: Callable[[Received], ServedResponse]) -> None:
         self.received: list[Received] = []

@@ -1,4 +1,4 @@
-"""`OfflineWorld`: a small web on loopback, and a `Web` that sends every name there.
+"""`OfflineWorld`: a small web on loopback, and a `Web` that sends the requests for every host name there.
 
 ```
 with OfflineWorld() as world:
@@ -47,11 +47,11 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
 
 
 ExtraPages = Callable[[Received], ServedResponse | None]
-"""Further pages; None for requests that it leaves to the world."""
+"""Answers requests for further pages; returns None for requests that it leaves to the world."""
 
 
 class WorldReplies:
-    """The response of each URL of the world: pages and search engines. Opens nothing; `modes` says how engines answer."""
+    """The response of each URL of the world: pages and search engines. Opens no socket; `modes` says how engines answer."""
 
     def __init__(self, seed: int = 7, *, extra: ExtraPages | None = None) -> None:
         self.pages: Sequence[WorldPage] = world_pages(seed)
@@ -102,7 +102,7 @@ class OfflineWorld:
         """The addresses and ports of all connections, as the production code chose them."""
         self._server = WorldServer(self._replies.reply_to)
         rules = AddressRules(resolve=self._resolve)
-        # No certificate is checked here, and loading the machine's takes a while.
+        # No certificate is checked here, and loading the machine's root certificates takes a while.
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self.web = PublicWeb(rules, inside=[SEARXNG_URL], tls=tls, network=_Loopback(self), idle_timeout_s=idle_timeout_s)
 
@@ -140,7 +140,7 @@ class OfflineWorld:
     async def _resolve(self, host: str, port: int) -> Sequence[str]:
         self.resolved.append(host)
         if host == "rebinding.example":
-            # A public address for the check, this machine for a second lookup.
+            # The first lookup, for the check, gets a public address; a second one would get this machine's.
             return (PUBLIC,) if self.resolved.count(host) % 2 else ("127.0.0.1",)
         return INSIDE.get(host, (PUBLIC,))
 

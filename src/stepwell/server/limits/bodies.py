@@ -1,5 +1,5 @@
-"""What the body of a request may be: whose, how large, of which kind, how deep, with which numbers. A plain ASGI layer; it looks at
-requests and never at responses.
+"""Limits on the body of a request: who may send it, its size, type and depth, and the numbers in it. A plain ASGI layer that looks only
+at requests, never at responses.
 
 ```
 head ─> who sends it? (401 without having read any of it) ─> receive it whole, within the budget ─> check it ─> the application
@@ -54,8 +54,8 @@ class Identifies(Protocol):
 
 
 class BodyLimits:
-    """Rejects bodies without credentials (401), too large or with too many values (413), too deep or with too long an integer (422), too
-    slow (408), not declared as JSON (415), and more at once than the server can hold (429, 503)."""
+    """Rejects bodies that come without credentials (401), are too large or have too many values (413), are too deep or have too long an
+    integer (422), arrive too slowly (408) or are not declared as JSON (415), and those that the server cannot hold now (429, 503)."""
 
     def __init__(
         self,
@@ -66,8 +66,8 @@ class BodyLimits:
         upload_paths: Collection[str] = ("/api/research/verify",),
         file_paths: tuple[str, ...] = ("/api/workspace/files/", "/api/workspace/uploads/"),
     ) -> None:
-        """Bodies sent to `upload_paths` as `application/zip`, and PUT below `file_paths`, are not read here: the route reads them once it
-        knows the sender. (A page cannot PUT across sites without the browser asking us first.)"""
+        """Bodies sent to `upload_paths` as `application/zip`, and those sent with PUT below `file_paths`, are not read here; the route
+        reads them once it knows the sender. (A page cannot PUT across sites without the browser asking us first.)"""
         self._app = app
         self._settings = settings
         at_once = settings.bodies_at_once_bytes
@@ -111,7 +111,7 @@ class BodyLimits:
         if kind == FORM and path in self._form_paths:
             return
         if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
-            # A page can send any other type across sites without the browser asking us first.
+            # A page can send some other types, such as text/plain, across sites without the browser asking us first.
             raise Refused(415, "not-json", "The body is not JSON", "Send JSON, with 'Content-Type: application/json'.")
         if b"\0" in body:
             raise Refused(400, "not-json", "The body is not JSON", "The body contains a zero byte. Send JSON as UTF-8.")
@@ -154,7 +154,7 @@ def _too_many_values(most: int) -> Refused:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    waiting = [body]  # freed when it is read: the response may be a stream that lasts for hours
+    waiting = [body]  # freed when it is read, because the response may be a stream that lasts for hours
 
     async def receive_again() -> Message:
         if not waiting:

@@ -1,4 +1,4 @@
-"""Limits on the head of a request: its duration and its size. uvicorn has neither, and reads heads before anybody has signed in:
+"""Limits on the head of a request: its duration and its size. uvicorn limits neither, and reads heads before anybody has signed in, so
 connections that never finish a head would stay open forever, and an endless head would fill the memory.
 
 `bodies` limits bodies, and uvicorn itself closes connections that idle after a response.
@@ -11,14 +11,14 @@ import asyncio
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_S = 30.0
-"""From the first byte of a request (or the connection, for its first) to the end of its head."""
+"""The time from the first byte of a request (for the first one, from the start of the connection) to the end of its head."""
 LARGEST_HEAD = 128 * 1024
 
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
 class BoundedHeads(HttpToolsProtocol):
-    """uvicorn's protocol, for `uvicorn.Config(http=...)`."""
+    """uvicorn's HTTP protocol with these limits, for `uvicorn.Config(http=...)`."""
 
     _in_head = True
     _head_bytes = 0
@@ -53,7 +53,7 @@ class BoundedHeads(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def _await_head(self) -> None:
-        """Starts once per head: sending it byte by byte gains no time."""
+        """Starts the timer once per head, so that a client that sends it byte by byte gains no time."""
         if self._deadline is None:
             self._deadline = self.loop.call_later(HEAD_S, self.transport.close)
 

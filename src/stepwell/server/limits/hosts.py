@@ -1,4 +1,4 @@
-"""Which host names a server answers to, so that no web page can reach it under a host name of its own."""
+"""Which host names a server answers to, so that no web page can reach the server under the page's own host name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures a JSON text: its depth, its number of values, integers and lists of messages that are too long. Pure functions.
+"""Measures a JSON text: its depth and its number of values; and finds integers and lists of messages that are too long. Pure functions.
 
 Depth and values are measured *before* anything parses the text: a recursive parser must not meet a thousand brackets, and a graph needs
 seconds to convert a hundred thousand tiny objects, however few bytes they have.
@@ -21,7 +21,7 @@ _MANY_DIGITS = b"0" * 19
 _MOST_DIGITS = 20
 _PLACE_CHARS = 200
 _MESSAGES = ("messages", "input")
-"""Names of lists that become messages; `input` itself is one in a graph whose state is only messages."""
+"""Names of lists that become messages; `input` itself is such a list in a graph whose state is only messages."""
 
 
 def measure_json(body: bytes) -> tuple[int, int]:
@@ -36,13 +36,14 @@ def measure_json(body: bytes) -> tuple[int, int]:
 
 
 def may_be_over(body: bytes, most_depth: int, most_items: int) -> bool:
-    """A cheap check that also counts inside strings: whether depth or values can exceed the limits at all."""
+    """A cheap check whether depth or values can exceed the limits at all. It also counts what is inside strings."""
     opening = body.count(b"[") + body.count(b"{")
     return opening > most_depth or opening + body.count(b",") > most_items
 
 
 def place_of_many_messages(body: bytes, most: int) -> str | None:
-    """The path of a list with more than `most` messages, as keys joined by dots. `None` if it is not JSON: the parser reports it."""
+    """The path of a list with more than `most` messages, as keys joined by dots. `None` if there is none, or if the body is not JSON,
+    which the parser reports."""
     try:
         value = orjson.loads(body)
     except ValueError:
@@ -66,7 +67,7 @@ def may_hold_long_integer(body: bytes) -> bool:
 def place_of_long_integer(body: bytes) -> str | None:
     """The path of the first integer that is too long, as `body` and the keys below it, joined by dots.
 
-    `None` for text that is not JSON: the parser reports it. We do not report the number itself: it may be a secret.
+    `None` for text that is not JSON, which the parser reports. We do not report the number itself, because it may be a secret.
     """
     try:
         value = json.loads(body, parse_int=_look)
@@ -80,7 +81,7 @@ def _look(digits: str) -> int | _Long:
 
 
 def _walk(value: Any) -> Iterator[tuple[str, Any]]:
-    """Every value with the end of its place, in order. Not the whole place: a key may be as long as a body, with many values below it."""
+    """Every value in order, with only the end of its path: a key may be as long as a body and have many values below it."""
     waiting: list[tuple[str, Any]] = [("body", value)]
     while waiting:
         place, one = waiting.pop()
@@ -89,7 +90,7 @@ def _walk(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _parts(value: Any) -> list[tuple[str | int, Any]]:
-    """What stands in a value, by name. LangGraph takes a list of pairs for an object: a pair's first names its second."""
+    """The values inside a value, by name. LangGraph reads a list of pairs as an object: the first item of a pair names the second."""
     if isinstance(value, dict):
         return list(value.items())
     if not isinstance(value, list):

@@ -32,10 +32,10 @@ _PAGE_POLICY = (
 
 
 def limit_layers(settings: ServerSettings) -> list[Middleware]:
-    """For `FastAPI(middleware=...)`."""
+    """The layers of this package, for `FastAPI(middleware=...)`."""
     return [
         Middleware(TrustedProxies, trusted=settings.trusted_proxies),  # before anything asks where a request comes from
-        Middleware(SecurityHeaders),  # outermost of those that respond, so that rejections have them too
+        Middleware(SecurityHeaders),  # outermost of those that respond, so that rejections have the headers too
         Middleware(HostCheck, allowed=settings.allowed_hosts),  # before anything reads more of the request
         cors_layer(settings),  # outside the limits, so that a page can read why it was rejected
         Middleware(ForeignOrigins, settings=settings),

@@ -44,7 +44,8 @@ class TrustedProxies:
         return address is not None and self._is_proxy(address)
 
     def _client_in(self, forwarded: str) -> Address | None:
-        """The last address that isn't a proxy; if all are proxies, the last one tried. `None` if there is no valid address."""
+        """Reading backwards, the first address that isn't a proxy; if there is none, the last proxy. `None` if the last entry is
+        invalid."""
         last: Address | None = None
         for entry in reversed(forwarded.split(",")):
             address = read_address(entry.strip())

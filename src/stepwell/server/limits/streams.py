@@ -11,7 +11,7 @@ from stepwell.errors import LimitReachedError
 
 
 class OpenStreams:
-    """Counts the streams of each owner: those of this process here and, if there is a limit, those of all servers in `counts`."""
+    """Counts the streams of each owner: here those of this process and, if there is a limit, in `counts` those of all servers."""
 
     def __init__(self, most_per_owner: int | None, counts: SharedCounts) -> None:
         self._most = most_per_owner
@@ -19,7 +19,8 @@ class OpenStreams:
         self._open: Counter[str] = Counter()
 
     async def take(self, owner: str) -> Callable[[], None]:
-        """Count one more, or raise `LimitReachedError`. Call the returned function when the stream has ended; calling it again is fine."""
+        """Count one more stream, or raise `LimitReachedError`. Call the returned function when the stream has ended; it may be called
+        twice."""
         give_back_shared = None if self._most is None else await self._counts.take(owner, self._most)
         if give_back_shared is None and self._most is not None:
             raise LimitReachedError(f"You have {self._most} streams open, which is the limit. Close one first.", 1)

@@ -45,7 +45,7 @@ def make_key(
     name: str = "",
     grants: Grants = NO_ROOTS,
 ) -> NewKey:
-    """A key for a user. The user need not exist before: having a key makes a user."""
+    """A key for a user. The user need not exist yet: whoever has a key is a user."""
     if not 0 < len(user) <= _LONGEST_USER or not user.isprintable() or user != user.strip() or user == SYSTEM:
         raise InvalidRequestError(
             f"'{user[:40]}' cannot be a user's name: 1 to {_LONGEST_USER} printable characters, no space at either end, not '{SYSTEM}'."

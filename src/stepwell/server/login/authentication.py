@@ -50,14 +50,14 @@ class Authenticator:
         throttle: CredentialThrottle,
     ) -> None:
         self._settings = settings
-        self._asks_who = settings.asks_who  # once: it parses addresses
+        self._asks_who = settings.asks_who  # computed once, because it parses addresses
         self._keys = keys
         self._tokens = tokens
         self._records = records
         self._throttle = throttle
 
     async def identify(self, request: HTTPConnection) -> Principal:
-        """`principal_of`, once per request: the first caller (the layer that receives bodies) stores the result in the request's state."""
+        """The result of `principal_of`, which the first caller (the layer that receives bodies) stores in the request's state."""
         known: Principal | None = getattr(request.state, _KNOWN, None)
         if known is None:
             known = await self.principal_of(request)
@@ -88,7 +88,7 @@ class Authenticator:
         return True
 
     async def check(self, credential: str, address: str) -> Principal:
-        """The principal of a key or token. A valid one is always accepted: wrong ones from the same address do not lock out its owner."""
+        """The principal of a key or token. A valid one is always accepted, however many wrong ones came from its address."""
         try:
             if credential.startswith("sw_"):
                 key = await self._keys.verify(credential)
@@ -114,8 +114,8 @@ class Authenticator:
 
 
 def client_address_of(request: HTTPConnection) -> str:
-    """The client's address, as far as known; `limits.proxies` has corrected it. For IPv6, a /64 network counts as one client, because an
-    owner of an address has all of it."""
+    """The client's address, if it is known; `limits.proxies` has corrected it. For IPv6, a /64 network counts as one client, because
+    whoever has one address of the network has all of them."""
     address = read_address(request.client.host) if request.client else None
     if isinstance(address, IPv6Address):
         return str(IPv6Network((address, 64), strict=False))

@@ -137,7 +137,8 @@ class IdentityProvider:
 
 
 def _public_keys(entry: Any, algorithms: tuple[str, ...]) -> list[tuple[str | None, jwt.PyJWK]]:
-    """A key once per algorithm it may be used with. Keys for encryption, shared secrets and unknown kinds are left out."""
+    """The key of an entry, once for each algorithm that it may be used with. Keys for encryption, shared secrets and unknown kinds are
+    left out."""
     if not isinstance(entry, dict) or entry.get("kty") not in ("RSA", "EC", "OKP") or entry.get("use", "sig") != "sig":
         return []
     kinds = {"RSA": ("RS", "PS"), "EC": ("ES",), "OKP": ("Ed",)}[entry["kty"]]

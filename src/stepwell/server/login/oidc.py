@@ -3,8 +3,8 @@
 ```
 begin ──> browser goes to the provider ──> comes back with code and state ──> finish: code -> id token -> principal
 ```
-Three secrets take different paths: `state` ties the callback to the browser that started (its cookie), `nonce` ties the token to this
-sign-in, `verifier` ties the code to us. Each is valid once, for ten minutes.
+Three secrets take different paths: `state` ties the callback to the browser that started the sign-in (by its cookie), `nonce` ties the
+token to this sign-in, `verifier` ties the code to us. Each is valid once, for ten minutes.
 """
 
 from __future__ import annotations

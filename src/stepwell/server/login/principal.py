@@ -1,4 +1,4 @@
-"""The caller: every request has exactly one principal. Nothing below the server knows how it was found.
+"""The caller: every request has exactly one principal. Nothing below the server knows how the principal was found.
 
 Rule to keep: `owner` comes from here and from nowhere else. A body, a query or a header never names it.
 """
@@ -28,13 +28,13 @@ class Principal:
     credential_id: str = ""
     """The id of the key or session, for the log; never the secret."""
     grants: Grants = NO_ROOTS
-    """The workspaces they may use."""
+    """The workspaces that the user may use."""
 
     @property
     def may_lapse(self) -> bool:
-        """Keys can be revoked, sessions end and tokens expire; only the local user's access never ends."""
+        """Whether access may end: keys can be revoked, sessions end and tokens expire; only the local user's access never ends."""
         return self.via != "local"
 
 
 LOCAL = Principal(user_id="local", owner="local", is_operator=True, via="local", grants=ANY_ROOT)
-"""Everybody, on a server without sign-in."""
+"""The principal of everybody on a server without sign-in."""

@@ -1,10 +1,10 @@
 """Signing in with a key or at an identity provider. Plain HTML forms that work without scripts.
 
-The web page has a form of its own: it sends the same fields and asks for JSON, and is answered without a page and without a redirect.
+The web page has its own form, which sends the same fields and asks for JSON; the response is then neither a page nor a redirect.
 
-A session is a random cookie, kept as a hash. The cookie is `SameSite=Strict`; a browser therefore does not send it along when
-it comes *from* another site, which is why the way back from the identity provider ends on a small page of ours that goes on by
-itself, instead of a redirect.
+A session is a random cookie, stored as a hash. The cookie is `SameSite=Strict`, so a browser does not send it with a request that comes
+*from* another site. That is why the identity provider's redirect ends at a small page of ours that goes on by itself, and not at a second
+redirect.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class LoginRoutes:
         except AccessError as error:
             return self._page("/", str(error), 503)
         answer = RedirectResponse(begun.url, 303)
-        # Lax: the browser must send this one when the provider redirects it back.
+        # Lax, because the browser must send this cookie when the provider redirects it back.
         answer.set_cookie(
             SIGN_IN_COOKIE, begun.cookie, max_age=int(SIGN_IN_LASTS.total_seconds()), path="/login", httponly=True, samesite="lax",
             secure=self._secure(request),
@@ -155,7 +155,7 @@ def _by_script(request: Request) -> bool:
 
 
 def _fields(body: bytes) -> dict[str, str]:
-    """The fields of one of our forms. A form with more fields than ours is ignored, so it lacks a key."""
+    """The fields of one of our forms. A form with far more fields than ours counts as empty, so it lacks a key."""
     try:
         return dict(parse_qsl(body.decode("utf-8", "replace"), max_num_fields=10))
     except ValueError:

@@ -29,7 +29,7 @@ class CredentialThrottle:
     never wait: nobody can lock out other users at the same address.
 
     All servers share the count. A server learns the count of the others with the first wrong credential that it sees itself, so each
-    further server may answer one more than the limit; valid credentials cost no query."""
+    additional server may answer one wrong credential more than the limit; valid credentials cost no query."""
 
     def __init__(self, clock: Clock, counts: SharedCounts, *, limit: int = 30, window_s: int = 60) -> None:
         self._clock = clock

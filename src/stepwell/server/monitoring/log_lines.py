@@ -17,7 +17,7 @@ Line = Callable[[logging.LogRecord], bytes]
 _SHORTENED = {"run_id": "run", "thread_id": "thread", "graph_id": "graph", "request_id": "request"}
 _NOT_ON_A_TERMINAL = frozenset({"assistant_id", "owner_hash"})
 _OURS = frozenset({"run_id", "thread_id", "assistant_id", "graph_id", "owner_hash", "request_id", "status", "route"})
-"""Fields that we create or validate, so they contain no secrets. Searching them took most of the time for a line."""
+"""Fields that we create or validate. They contain no secrets, so they are not searched, which took most of the time for a line."""
 _ID_LENGTH = 8
 _LAYOUT = "\n\t"
 """Control characters that a traceback may keep."""

@@ -51,7 +51,7 @@ class LogSink(logging.Handler):
         return self._dropped
 
     def emit(self, record: logging.LogRecord) -> None:
-        record = copy(record)  # others may handle it too
+        record = copy(record)  # other handlers may use the record too
         for name, value in current_fields().items():
             record.__dict__.setdefault(name, value)
         # Format the message now: its arguments may change before it is written.
@@ -59,7 +59,7 @@ class LogSink(logging.Handler):
         if record.exc_info and not record.exc_text:
             record.exc_text = logging.Formatter().formatException(record.exc_info)
             record.exc_info = None
-        if secrets := current_secrets():  # known only here; keys of a known form are removed when the line is formatted
+        if secrets := current_secrets():  # the run's keys, known only here; `log_lines` removes keys of a known form
             hide_in(record, secrets)
         try:
             self._waiting.put_nowait(record)
@@ -90,7 +90,7 @@ class LogSink(logging.Handler):
     def _put(self, record: logging.LogRecord) -> None:
         try:
             self._write(self._line(record))
-        except Exception:  # from a value's `__str__` or from the sink: the log must survive it, and cannot log it
+        except Exception:  # an error in a value's `__str__` or in the sink: the log must survive it, and cannot log it
             self._dropped += 1
 
 

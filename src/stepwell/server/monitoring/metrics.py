@@ -166,7 +166,7 @@ class _DutyFigures:
 
 
 class CountRequests:
-    """ASGI layer: reports every response to `Metrics` when its first byte is sent, and a stream's first event."""
+    """ASGI layer: reports every response to `Metrics` when its first byte is sent, and for a stream also its first event."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
@@ -196,7 +196,7 @@ class CountRequests:
 
 
 class RunMetrics:
-    """A `RunWatcher`: attempts, outcomes, durations, tokens and costs, by graph or by model."""
+    """A `RunWatcher` that measures attempts, outcomes, durations, tokens and costs, by graph or by model."""
 
     def __init__(
         self, registry: CollectorRegistry, *, seconds: Callable[[], float] = perf_counter, now: Callable[[], float] = time

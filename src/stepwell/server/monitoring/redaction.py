@@ -21,7 +21,7 @@ def extras_of(record: logging.LogRecord) -> dict[str, Any]:
 
 
 def hide_in(record: logging.LogRecord, known: Collection[str] = ()) -> None:
-    """Remove secrets from the message, its arguments and the traceback; `known` ones from the extra fields as well."""
+    """Remove secrets from the message, its arguments and the traceback; those in `known` also from the extra fields."""
     # Format it first: otherwise a secret among the arguments would be inserted after us.
     message = record.getMessage()
     hidden = hide_secrets(message, known)

@@ -1,7 +1,7 @@
 """Every request has an id, and a line in the log when its response is complete.
 
 We keep an id that the caller sends as `X-Request-Id` if it is a plain word, so that a request can be traced through several servers;
-otherwise we create one. The response contains it. Probes (`/ok`, `/ready`, `/metrics`) are logged only at level `debug`.
+otherwise we create one. The response contains the id. Probes (`/ok`, `/ready`, `/metrics`) are logged only at level `debug`.
 """
 
 from __future__ import annotations

@@ -37,9 +37,9 @@ POLICY = (
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'{hosts}; "
     "worker-src 'self'; manifest-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 )
-"""`{hosts}`: what products name (`page_hosts`), such as mints; otherwise the page contacts only its own server. `'wasm-unsafe-eval'` allows
-compiling the embedder's WebAssembly; JavaScript still cannot be created from text. Scripts are sent with the policy too, because a worker
-has the policy of its own script and not the page's."""
+"""`{hosts}` are the addresses that products name (`page_hosts`), such as mints; besides them the page contacts only its own server.
+`'wasm-unsafe-eval'` allows compiling the embedder's WebAssembly; JavaScript still cannot be created from text. Scripts are sent with the
+policy too, because a worker has the policy of its own script and not the page's."""
 _MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -56,7 +56,7 @@ _MEDIA_TYPES = {
     ".txt": "text/plain; charset=utf-8",
     ".wasm": "application/wasm",
 }
-"""The types of file served from `static/`. Python's own table depends on the machine; other types are not served."""
+"""The types of file served from `static/`; other types are not served. Not Python's own table, because that depends on the machine."""
 _COMPRESSED = (".html", ".js", ".mjs", ".css", ".svg", ".json", ".map", ".webmanifest", ".txt", ".wasm")
 _SCRIPTS = (".js", ".mjs")
 _FOR_GOOD = "public, max-age=31536000, immutable"
@@ -80,7 +80,7 @@ def is_address(path: str) -> bool:
 
 
 def write_policy(hosts: Iterable[str] = ()) -> str:
-    """The page's Content-Security-Policy that may contact these hosts besides its server."""
+    """The page's Content-Security-Policy, which allows it to contact these hosts besides its server."""
     origins = dict.fromkeys(f" {place.scheme}://{place.netloc}" for place in map(urlsplit, hosts))
     return POLICY.format(hosts="".join(origins))
 
@@ -108,7 +108,7 @@ class PageFiles:
         return self._read[path]
 
     def _place(self, path: str) -> Path | None:
-        """The path of a file inside the folder, of a permitted type and not hidden; otherwise `None`."""
+        """Where the file lies in the folder; `None` unless it is inside the folder, of a permitted type and not hidden."""
         parts = path.split("/")[1:]
         if "." not in parts[-1]:  # true of nearly every request for the routes
             return None
@@ -143,7 +143,7 @@ class ServePage:
         if is_address(path):
             # A browser asks for HTML by name; a program that accepts JSON or anything gets the route's response.
             return await self._page(scope, headers) if "text/html" in headers.get("accept", "") else None
-        if path == "/index.html":  # one page, one address
+        if path == "/index.html":  # the page has only one address
             return None
         found = await self._files.find(path)
         if found is None:

@@ -8,15 +8,15 @@ state.listCheckpoints  {namespace, limit, before}                  -> {checkpoin
 state.fork             {checkpoint_id, input, config}              -> {run_id, thread_id}
 ```
 
-The response to a rejected command is `error` with a code, with HTTP status 200: that is where SDKs look for the sentence. Errors of the
-request rather than the command remain problems with their own status: a thread that does not exist or belongs to another user, too many
+The response to a rejected command is `error` with a code and HTTP status 200, because that is where SDKs look for the sentence. Errors of
+the request, not of the command, remain problems with their own status: a thread that does not exist or belongs to another user, too many
 runs, a database that cannot be written.
 
 `run.start` has no field for an answer: `RemoteGraph` sends `Command(resume=...)` as its input and relies on the server to notice that an
 interrupt is open. So we treat an input that does not fit the graph's state as the answer, under the rules for an answer that names no
 interrupt; an input that fits is a new message, as usual.
 
-Rule to keep: `input.respond` answers by the id of its interrupt, never bare, so that the answer cannot reach a later one.
+Rule to keep: `input.respond` always names its interrupt by id, so that the answer cannot reach a later interrupt.
 """
 
 from __future__ import annotations

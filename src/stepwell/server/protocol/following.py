@@ -1,10 +1,11 @@
 """A thread's stream of protocol events, for one subscription.
 
 By default it starts with the active or next run, otherwise with the last one. So a client that connects a moment late misses nothing of
-its run, and does not get the end of an earlier one, which it would mistake for its own. `since: 0` sends everything still in the journal.
+its run, and does not get the end of an earlier run, which it would mistake for the end of its own. `since: 0` sends everything still in
+the journal.
 
-SDKs watch the lifecycle as soon as they are opened, just before they start a run. On an idle thread we make such a watcher wait a moment
-for that run to start.
+SDKs watch the lifecycle as soon as a thread stream is opened, just before they start a run. On an idle thread we make such a watcher wait
+a moment for that run to start.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ _MOMENT_S = 0.2
 
 
 async def find_beginning(persistence: Persistence, thread: Thread, subscription: Subscription, now: datetime) -> int:
-    """The position before the newest run that has started or is about to."""
-    # Query this first: the events of a run that is queued now come after it.
+    """The position before the newest run that has started or is about to start."""
+    # Query this position first, so that the events of a run that is queued now come after it.
     newest = await persistence.events.newest(thread.thread_id)
     runs = await persistence.records.list_runs(thread.owner, thread.thread_id, None, Page(_RUNS, 0))
     run = _first_of_interest(runs, now)
@@ -42,8 +43,8 @@ async def _is_followed_by_another(persistence: Persistence, run: Run, subscripti
     """Whether the watcher wants a run that is being started at this very moment, and not the one that has ended."""
     if not subscription.channels <= _WATCHED:
         return False
-    # Read again now: since the request arrived, the run may have ended and left an interrupt. We send an open interrupt at once: no
-    # client starts a run before it has seen it.
+    # Read again now: since the request arrived, the run may have ended and left an interrupt. We send an open interrupt at once, because
+    # no client starts a run before it has seen the interrupt.
     thread = await persistence.records.get_thread(run.owner, run.thread_id, with_values=False)
     if thread.status == "interrupted":
         return False

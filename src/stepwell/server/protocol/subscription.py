@@ -15,7 +15,7 @@ Namespace = tuple[str, ...]
 CHANNELS = ("values", "updates", "messages", "tools", "lifecycle", "input", "checkpoints", "tasks", "custom")
 """Clients may subscribe to `checkpoints`, because SDKs subscribe to all channels, but get no events on it."""
 NAMED_CUSTOM = "custom:"
-"""Prefix of a name: only custom events that the graph sends under that name."""
+"""`custom:NAME` is the channel of the custom events that the graph sends under NAME."""
 
 
 @dataclass(frozen=True)

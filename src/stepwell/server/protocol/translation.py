@@ -13,8 +13,8 @@
 | `protocol/input` | `input.requested` |
 | all others | nothing |
 
-Rule to keep: an event becomes at most one event, and always the same. Then a number in the journal is a position in the stream, for any
-filter, and a client that reconnects with it gets neither gaps nor duplicates.
+Rule to keep: an event of the journal becomes at most one event of the protocol, and always the same one. Then its number in the journal
+is also its position in the stream, for any filter, and a client that reconnects with this number gets neither gaps nor duplicates.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ProtocolEvent:
     members: bytes
 
     def frame(self, now_ms: int) -> bytes:
-        """As text/event-stream. `now_ms` is the time of sending: the journal does not record when it happened."""
+        """The event as text/event-stream. `now_ms` is the time of sending, because the journal does not record the event's own time."""
         return (
             b'id: %d\nevent: %b\ndata: {"type":"event","event_id":"%d","seq":%d,"method":"%b",'
             b'"params":{"namespace":%b,"timestamp":%d,%b}}\n\n'
@@ -54,7 +54,7 @@ class ProtocolEvent:
 
 
 def translate(event: RunEvent) -> ProtocolEvent | None:
-    """The event of the protocol, or `None` if it has no equivalent."""
+    """The protocol's event for an event of the journal; `None` if there is no equivalent."""
     name, _, path = event.event.partition("|")
     read = _READINGS.get(name)
     return read(event, tuple(path.split("|")) if path else ()) if read else None

@@ -1,7 +1,7 @@
 """Loading the embedded model: progress as data-only server-sent events, `{status, progress, file, modelId, dtype}`.
 
 POST loads it; GET only reports, because any page can make a browser send a GET. `progress` is per cent. The last frame says `ready` or
-`error` (with a `message`), or `idle` to a GET where nothing is being loaded.
+`error` (with a `message`), or `idle` in response to a GET while nothing is being loaded.
 """
 
 from __future__ import annotations

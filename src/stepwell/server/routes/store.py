@@ -57,7 +57,7 @@ async def get_item(
 
 
 def _labels(namespace: list[str] | None) -> tuple[str, ...]:
-    """SDKs send the labels joined by dots; several `namespace` parameters are accepted too."""
+    """The labels of a namespace. SDKs send them joined by dots; several `namespace` parameters are accepted too."""
     labels = tuple(label for part in namespace or () for label in part.split("."))
     if not labels or not all(labels):
         raise InvalidRequestError("'namespace' must be non-empty labels joined by dots, such as 'users.ada'.")

@@ -1,4 +1,4 @@
-"""A thread's state: now, at a checkpoint, its history, and the stream of its runs."""
+"""A thread's state, now or at a checkpoint; its history; and the stream of its runs."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ async def stream_thread(
 
 
 def _choose_values(select: Sequence[str] | None) -> ShowValues:
-    """Converts values to JSON, if the response includes them."""
+    """The function that converts values to JSON; it leaves out values that the response does not include."""
     if not select or "values" in select:
         return GrowingText().show
     keys = {field.removeprefix("values.") for field in select if field.startswith("values.")}
@@ -213,7 +213,7 @@ def _choose_values(select: Sequence[str] | None) -> ShowValues:
 
 
 def _in_modes(event: str, modes: frozenset[str]) -> bool:
-    """`run_modes` includes all events; the other modes are subsets of it."""
+    """Whether one of the modes includes the event. `run_modes` includes all events, the other modes only some of them."""
     name = event.partition("|")[0]
     return (
         "run_modes" in modes

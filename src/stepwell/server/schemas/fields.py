@@ -23,7 +23,7 @@ def _check_uuid(text: str) -> str:
 
 
 def _as_whole(number: Any) -> Any:
-    """JSON does not distinguish 10.0 from 10."""
+    """Accepts 10.0 as 10, because JSON does not distinguish them."""
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 

@@ -50,7 +50,7 @@ class ModelsResponse(BaseModel):
 
 
 def describe_models(loading: ModelLoading) -> dict[str, Any]:
-    """May import a provider's package: call it in a thread, outside the event loop."""
+    """May import a provider's package, so call it in a thread, outside the event loop."""
     local = loading.local_models()
     embedded = [_embedded(model, local) for model in CATALOGUE.values()] if local else []
     try:

@@ -102,7 +102,7 @@ class Chat:
                 self._terminal.line("(Ctrl-D leaves)")
 
     def only(self, text: str) -> int:
-        """Send one message, for scripts. Ends with code 1 at an interrupt that nobody can answer."""
+        """Send one message, for scripts. Returns exit code 1 at an interrupt that nobody can answer."""
         try:
             return self.once(text)
         except EOFError:

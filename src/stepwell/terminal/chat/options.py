@@ -1,4 +1,4 @@
-"""What a user asks of a chat with an agent in this process, and the model that follows from it."""
+"""The options of a chat with an agent in this process, and the model that they choose."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class ChatOptions:
-    """The options of `stepwell chat`, for the function of `ChatApp.place`."""
+    """The options of `stepwell chat`, passed to the function that `ChatApp.place` names."""
 
     model: str | None = None
     once: str | None = None
     """Send this one message instead of reading messages."""
     demo: bool = False
-    """Play a script."""
+    """Play a script instead of using a model."""
     ask_before: tuple[str, ...] = ()
     """Tools that need the user's permission."""
     project: Path | None = None

@@ -19,7 +19,8 @@ _SHOWN_LINES = 30
 
 
 class FolderProject:
-    """Carries out what a run asks of the user's device, in one folder. Shows no changes of `generated` files beside those of others."""
+    """Carries out what a run asks of the user's device, in one folder. Shows no diff of a `generated` file if other files change in the
+    same step."""
 
     def __init__(
         self, folder: Path, terminal: Terminal, ask: Callable[[str], str] | None = None, *, generated: Collection[str] = ()

@@ -9,10 +9,10 @@ clarification   2           an option by its number, its label or its id; severa
 anything else   is shown as is; the typed line is the answer, parsed as JSON if it is an object or a list
                 json: 3     any other JSON: a number, true, null
 ```
-An interrupt is an approval or a clarification only if it has the complete shape: a user's graph may use the same names for its own.
-Approvals come in two shapes: one interrupt with several requests (answered in order), and one interrupt per call. A clarification has
-`question`, `options[{id, label}]`, `allow_multiple` and `allow_freeform`; its answer is `{response}` without options, and
-`{selected: [ids], freeform?}` with options.
+An interrupt is an approval or a clarification only if it has the complete shape: a user's graph may use the same names for its own
+purposes. Approvals come in two shapes: one interrupt with several requests (answered in order), and one interrupt per call. A
+clarification has `question`, `options[{id, label}]`, `allow_multiple` and `allow_freeform`; its answer is `{response}` without options,
+and `{selected: [ids], freeform?}` with options.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def _dump(value: Any) -> str:
 
 
 def _parse_line(line: str) -> Any:
-    """A user's graph may expect more than text. A line that could be text is text, unless it starts with `json:`."""
+    """The answer in a typed line. A graph may expect more than text, but a line that could be text is text unless it starts with
+    `json:`."""
     said, marked = line.strip(), False
     if said[:5].casefold() == "json:":
         said, marked = said[5:], True

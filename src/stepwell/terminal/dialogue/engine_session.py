@@ -1,4 +1,4 @@
-"""A durable session with a graph in this process: an engine executes it on a SQLite file.
+"""A durable session with a graph in this process: an engine executes the graph and stores its runs in a SQLite file.
 
 A run is on disk before its first step. If the process is killed, the run resumes when a process opens the file again; `follow` shows
 the rest of it.

@@ -62,11 +62,11 @@ class Translator:
 
     def __init__(self) -> None:
         self._open: dict[tuple[tuple[str, ...], str], tuple[str, str]] = {}
-        """Calls without a result yet, with speaker and tool. Ids are unique only within one agent's turn: some providers just count."""
+        """Calls without a result yet, with speaker and tool. Ids are unique only within an agent's turn, as some providers just count."""
         self._seen: set[tuple[tuple[str, ...], str | None]] = set()
         """Messages whose calls were already reported; an approval repeats the approved message."""
         self._names: dict[tuple[str, ...], str] = {}
-        """Who speaks in which subgraph; updates of the plan do not say."""
+        """Who speaks in which subgraph; updates of the plan do not name the speaker."""
         self._floor = Floor()
 
     def translate(self, part: StreamPart) -> Iterator[TurnEvent]:
@@ -81,7 +81,7 @@ class Translator:
                         yield from self._update(part.namespace, piece)
 
     def rest(self) -> Iterator[TurnEvent]:
-        """At the end of a turn, however it ended: what was not shown yet."""
+        """The events that were not shown yet. Call this at the end of a turn, however it ended."""
         yield from self._floor.rest()
 
     def _speak(

@@ -39,13 +39,13 @@ class GraphSession:
         return self._drive(Command(resume=dict(answers)))
 
     async def follow(self) -> AsyncGenerator[StreamPart]:
-        """Yields nothing: a run here ends when its reader stops, so there is never one to follow."""
+        """Yields nothing: a run here ends when its reader stops, so there is never a run to follow."""
         nothing: tuple[StreamPart, ...] = ()
         for part in nothing:
             yield part
 
     async def stop(self) -> None:
-        """Does nothing: closing the stream has ended the run."""
+        """Does nothing, because closing the stream has already ended the run."""
 
     async def values(self) -> Mapping[str, Any]:
         values: Mapping[str, Any] = _as_json((await self._state()).values)
@@ -56,7 +56,7 @@ class GraphSession:
         return tuple(OpenInterrupt(each.id, _as_json(each.value)) for each in state.interrupts)
 
     async def claim(self, interrupt_id: str) -> None:
-        """Needs no claim: no other device can reach a thread in this process."""
+        """No claim is needed, because no other device can reach a thread in this process."""
 
     async def _state(self) -> Any:
         return await self._graph.aget_state(self._config)

@@ -59,6 +59,6 @@ class Floor:
                 yield self._waiting.pop(self._holder)
 
     def rest(self) -> Iterator[Said]:
-        """At the end of a turn: everything still buffered."""
+        """Everything still buffered. Call this at the end of a turn."""
         kept, self._waiting, self._holder = self._waiting, {}, None
         yield from kept.values()

@@ -6,7 +6,7 @@ parts of a run ─> view.show ─> interrupts? ─ no ─> done (or silent: ther
       └──── session.answer <─── answer ─ nobody is there ─> unanswered
 Ctrl-C at any moment ─> session.stop ─> stopped
 ```
-It knows a session, a view and a function that answers. The command decides what to say about an ending and which exit code it has.
+This module knows only a session, a view and a function that answers. The command decides what to say about an ending, and its exit code.
 Errors are raised.
 
 One event loop serves the whole dialogue (clients belong to a loop), and lines are read outside it.
@@ -54,7 +54,7 @@ class Dialogue:
         self._answer = answer
 
     def run(self, parts: AsyncGenerator[StreamPart]) -> Ending:
-        """Show a run and everything that follows from it. `NotStoppedError` where Ctrl-C could not end it."""
+        """Show a run and everything that follows from it. `NotStoppedError` if Ctrl-C could not end the run."""
         try:
             silent = not self._show(parts)
             while interrupts := self._runner.run(self._session.interrupts()):

@@ -1,4 +1,4 @@
-"""A session with an assistant on a server, through LangGraph's own client: every client can do what our terminal can.
+"""A session with an assistant on a server, through LangGraph's own client, so every client can do what our terminal can.
 
 ```
 send, answer   POST .../runs/stream     reconnects after the last event received; before the first event it repeats the request with

@@ -76,7 +76,7 @@ def refusal(error: APIStatusError) -> str:
 
 
 async def read_problem(response: httpx.Response) -> str:
-    """The sentence in an error response that we requested without the library; empty if it is not from one of our servers."""
+    """The sentence in an error response to a request that we sent without the library; empty if the server is not one of ours."""
     await response.aread()
     try:
         detail = response.json().get("detail")

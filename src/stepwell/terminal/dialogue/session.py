@@ -67,13 +67,14 @@ def read_part(event: str, data: Any) -> StreamPart:
 
 
 class Session(Protocol):
-    """Its asynchronous methods belong to one event loop. A stream raises its run's own exception, or `RunFailedError` instead."""
+    """One thread; its asynchronous methods belong to one event loop. If a run fails, its stream raises the run's own exception or
+    `RunFailedError`."""
 
     @property
     def thread_id(self) -> str: ...
 
     def send(self, input: Mapping[str, Any] | None, *, title: str = "") -> AsyncGenerator[StreamPart]:
-        """Start a run; None continues from the last checkpoint. `title` becomes the title of a new thread."""
+        """Start a run; the input None continues from the last checkpoint. `title` becomes the title of a new thread."""
         ...
 
     def answer(self, answers: Mapping[str, Any]) -> AsyncGenerator[StreamPart]:
@@ -98,7 +99,7 @@ class Session(Protocol):
 
     async def claim(self, interrupt_id: str) -> str | None:
         """Claim an interrupt that this device is about to carry out, so that no other device does so too. Returns the id that the answer
-        must carry; None if no other device could. `RunError` if another device was faster."""
+        must carry; None if no other device can reach the thread. `RunError` if another device was faster."""
         ...
 
 

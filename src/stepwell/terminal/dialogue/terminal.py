@@ -1,4 +1,4 @@
-"""The terminal: shows events, asks, reads lines. It knows nothing of agents.
+"""The terminal: shows events, asks, reads lines. It knows nothing about agents.
 
 Text from a model or a tool may contain control characters that move the cursor or overwrite earlier text; they are shown as `?`.
 """
@@ -16,7 +16,7 @@ LINE_CHARS = 100
 """Tool calls and results are cut to one line of this length."""
 
 QUIET_TOOLS = ("write_todos", "ask_user", "ask_choices")
-"""Their calls are visible anyway: as a plan, or as a question with the typed answer below it."""
+"""Tools whose calls are not shown, because they are visible anyway: as a plan, or as a question with the typed answer below it."""
 MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 
 # C0 and C1 controls except newline and tab, and the marks that reverse the direction of text.
@@ -36,7 +36,7 @@ class Terminal:
 
     @property
     def interactive(self) -> bool:
-        """Whether a person sits in front of it."""
+        """Whether a person sits in front of the terminal."""
         return self._source.isatty() and self._screen.isatty()
 
     def show(self, event: TurnEvent) -> None:

@@ -24,7 +24,7 @@ class BackendCase:
     """Text that no answer may contain, such as the real path of a root folder. Set it in `make_backend` if it is known only there."""
 
     creates_are_exclusive: bool = True
-    """Whether, of several writers that create one file at once, all but one get an error. False if losers are stored beside the file."""
+    """Whether all but one of several writers that create a file at once get an error. False if the other texts are stored beside it."""
 
     def make_backend(self) -> BackendProtocol:
         """An empty backend."""
@@ -35,7 +35,7 @@ class BackendCase:
         return getattr(backend, verb)(*args, **kwargs)
 
     async def arun(self, backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) -> Any:
-        """Await the async form of a verb, named without its `a`."""
+        """Await the async form of a verb; `verb` is its name without the leading `a`."""
         return await getattr(backend, f"a{verb}")(*args, **kwargs)
 
     @pytest.fixture
@@ -105,7 +105,7 @@ class Verbs:
             assert result.error is None, result.error
 
     def holds(self, path: str, content: str) -> bool:
-        """Whether a file is exactly this text: as many bytes, and one match of the whole."""
+        """Whether a file contains exactly this text: it has as many bytes, and the whole text occurs in it once."""
         (row,) = self.ls(path)
         if row["size"] != len(content.encode()):
             return False

@@ -1,4 +1,4 @@
-"""The part of the backend suite about `write` and `edit`: completely or not at all, and no work is silently lost."""
+"""The part of the backend suite about `write` and `edit`: a change happens completely or not at all, and no work is silently lost."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class RacingCases(BackendCase):
         self._check_edits(files, [result.error for result in results])
 
     def test_edits_from_tasks_are_kept_or_reported(self, backend: BackendProtocol, runner: asyncio.Runner) -> None:
-        """D13: the same among tasks of one event loop."""
+        """D13: the same, for edits by tasks of one event loop."""
         files = Verbs(self, backend, runner, "async")
         files.put(a_md="".join(f"<{number}>\n" for number in range(40)))
 
@@ -145,7 +145,7 @@ class RacingCases(BackendCase):
             assert (f"[{number}]" in shown) == (error is None), f"edit {number} got lost"
 
     def test_one_of_many_creators_wins(self, backend: BackendProtocol, runner: asyncio.Runner) -> None:
-        """D13: the others get an error that the file exists."""
+        """D13: all other creators get the error that the file exists."""
         if not self.creates_are_exclusive:
             pytest.skip("this backend keeps the losers' versions beside the file")
         files = Verbs(self, backend, runner, "sync")

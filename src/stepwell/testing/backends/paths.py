@@ -61,11 +61,11 @@ CALLS: dict[str, tuple[Any, ...]] = {
 
 
 class PathCases(BackendCase):
-    """`paths` decides, not the backend."""
+    """The module `paths` decides which paths are valid, not the backend."""
 
     @pytest.mark.parametrize("raw", NASTY_PATHS, ids=lambda raw: ascii(raw)[:40])
     def test_a_nasty_path_gets_the_same_refusal_from_every_verb(self, files: Verbs, raw: Any) -> None:
-        """D12: a result, never an exception."""
+        """D12: every verb returns a result and never raises."""
         files.put(a_md="one")
         verdict = paths.resolve(raw)
         assert isinstance(verdict, ErrorText)

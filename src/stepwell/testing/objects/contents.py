@@ -1,7 +1,7 @@
 """The objects of the fake store, and its rules: generations, preconditions, listings in pages.
 
-Every change gets the next generation, one at a time. `commits` lists them all: it is the truth about a race, whatever the clients were
-told. Names are stored unchanged, even those that our clients would never write.
+Changes happen one at a time, and each new version gets the next generation. `commits` lists all of them: it shows how a race really
+ended, whatever the clients were told. Names are stored unchanged, even those that our clients would never write.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Contents:
         content_type: str = "application/octet-stream",
         metadata: Mapping[str, str] | None = None,
     ) -> StoredObject:
-        """Store a new generation; with `if_generation`, only over that one (0: only if there is none)."""
+        """Store a new generation; with `if_generation`, only if that is the current one (0: only if there is no such object)."""
         check_name(name)
         with self._guard:
             objects = self._objects(bucket)
@@ -128,7 +128,7 @@ class Contents:
             return sorted(self._objects(bucket))
 
     def freeze_listings(self) -> None:
-        """From now on listings show the current state, whatever is written or deleted later."""
+        """From now on, listings show the objects as they are at this moment, whatever is written or deleted later."""
         with self._guard:
             self._frozen = {bucket: dict(objects) for bucket, objects in self._buckets.items()}
 

@@ -9,7 +9,7 @@
 | `lost` | the request is carried out, and the connection ends before the response |
 | `slow` | the request waits for `seconds` before it is carried out |
 
-`meanwhile` is called at the critical moment: before a slow request is carried out, after a lost one was.
+`meanwhile` is called at the critical moment: before a slow request is carried out, and after a lost one has been.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Fault:
 
 
 class Faults:
-    """Asked once per request. Thread-safe."""
+    """Decides, once per request, which fault it meets. Thread-safe."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()

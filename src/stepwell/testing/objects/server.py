@@ -70,7 +70,7 @@ class FakeObjectStore:
 
     @contextmanager
     def receive(self, method: str, target: str) -> Iterator[Fault | None]:
-        """Wraps one request: records and counts it, and draws its fault."""
+        """Wraps one request: records and counts it, and gets its fault."""
         with self._guard:
             self.requests.append((method, target))
             self._at_once += 1
@@ -136,6 +136,6 @@ def _handler(store: FakeObjectStore) -> type[BaseHTTPRequestHandler]:
         do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _serve
 
         def log_message(self, *_: object) -> None:
-            """Silent: the store has its own list."""
+            """Prints nothing, because the store has its own list of requests."""
 
     return Handler

@@ -13,7 +13,7 @@ class Request:
 
     method: str
     raw_path: str
-    """Still percent-encoded, without the query: in the JSON API an encoded slash belongs to an object's name."""
+    """Without the query, and still percent-encoded, because in the JSON API an encoded slash belongs to an object's name."""
     query: dict[str, str] = field(hash=False)
     headers: dict[str, str] = field(hash=False, repr=False)
     body: bytes = field(default=b"", repr=False)

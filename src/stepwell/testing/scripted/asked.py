@@ -80,7 +80,7 @@ class Asked:
 
     @property
     def tool_schemas(self) -> list[dict[str, Any]]:
-        """The offered tools in the form for a provider. Computed again on every access."""
+        """The offered tools in the format that a provider gets. Computed again on every access."""
         return [convert_to_openai_tool(tool) for tool in self.tools]
 
     def mentions(self, text: str) -> bool:

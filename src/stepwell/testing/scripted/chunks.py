@@ -46,8 +46,9 @@ def _content_pieces(content: str | list[Any]) -> Iterator[Any]:
 def _call_chunk(piece: ToolCallChunk, message_id: str | None) -> AIMessageChunk:
     """A chunk for one piece of a call.
 
-    The constructor parses a piece as far as possible, as it would a provider's. LangChain's parser takes quadratic time for text that is
-    not valid JSON by itself (minutes for 250,000 characters), so a long piece is set afterwards; the sum of the chunks is still parsed.
+    The constructor parses as much of a piece as it can, like a piece from a provider. LangChain's parser takes quadratic time for text
+    that is not valid JSON by itself (minutes for 250,000 characters), so a long piece is set afterwards; the sum of the chunks is still
+    parsed.
     """
     if len(piece["args"] or "") <= _PARSED_PIECE_CHARS:
         return AIMessageChunk(content="", id=message_id, tool_call_chunks=[piece])

@@ -34,7 +34,7 @@ class ScriptedModel(BaseChatModel):
     """Plays a script: a list of replies in order, `each_run([...])`, or a function of what was asked."""
 
     cache: BaseCache | bool | None = Field(default=False, exclude=True)
-    """Off: a cached answer would leave its turn unplayed."""
+    """Off, because a cached answer would leave its turn unplayed."""
     player: Player = Field(exclude=True, repr=False)
     """The model's state, made from the script. A field, because reading a private attribute of a pydantic model costs 6 µs."""
 
@@ -46,7 +46,8 @@ class ScriptedModel(BaseChatModel):
         remember: int | None = None,
         **fields: Any,
     ) -> None:
-        """`usage`: input and output tokens of every reply without its own. `remember`: the maximum number of records in `asked`.
+        """`usage`: input and output tokens of every reply that does not set its own. `remember`: the maximum number of records in
+        `asked`.
 
         `fields` are those of any chat model, such as `profile={"max_input_tokens": 1000}`.
         """
@@ -180,7 +181,7 @@ class ScriptedModel(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=self.player.build(reply, asked))])
 
     def _chunks(self, reply: Reply, asked: Asked) -> Iterator[ChatGenerationChunk]:
-        """The reply as a stream; one that breaks never sends the last chunk, which would mark it as complete."""
+        """The reply as a stream; a stream that breaks never sends the last chunk, which would mark it as complete."""
         if reply.error is not None and not reply.text and not reply.tool_calls and reply.message is None:
             return
         chunks = list(to_chunks(self.player.build(reply, asked)))
@@ -197,7 +198,7 @@ class ScriptedModel(BaseChatModel):
 
 
 def _following(turn: Computed, entry: Playable) -> Reply | Computed:
-    """What a function decided, with the streaming delay that `slow` set around it."""
+    """The turn that a function decided, with the streaming delay of the `slow` around that function."""
     decided = as_turn(entry)
     if turn.chunk_delay_s and not decided.chunk_delay_s:
         return replace(decided, chunk_delay_s=turn.chunk_delay_s)

@@ -126,7 +126,7 @@ def _number(given: str | None, prefix: str) -> int:
 
 
 def _copy_of(message: AIMessage, message_id: str, usage: UsageMetadata | None) -> AIMessage:
-    """A copy, because agents write their name on the messages they receive, and this one may be played again."""
+    """A copy of a message, because agents write their name on the messages they receive, and this message may be played again."""
     update: dict[str, Any] = {} if message.id else {"id": message_id}
     if usage and message.usage_metadata is None:
         update["usage_metadata"] = usage

@@ -41,7 +41,7 @@ class Reply:
     message: AIMessage | None = None
     """Set by `raw`: played unchanged, instead of text and tool calls."""
     error: BaseException | type[BaseException] | None = None
-    """Raised instead of an answer; a stream first sends the rest of the reply."""
+    """Raised instead of an answer; a stream first sends the other parts of the reply."""
     cut_after: int | None = None
     """With an error: how many chunks of the stream are sent before it."""
     delay_s: float = 0.0
@@ -102,7 +102,7 @@ def raw(message: AIMessage) -> Reply:
 
 
 def fail(error: BaseException | type[BaseException]) -> Reply:
-    """Raise. The entry counts as played, so the next call continues with the rest of the script."""
+    """Raise the error. The entry counts as played, so the next call continues with the rest of the script."""
     return Reply(error=error)
 
 
@@ -176,7 +176,7 @@ def _is_error_class(entry: object) -> bool:
 
 
 def _name_of(check: Callable[..., object]) -> str:
-    """Where a check was written; for a lambda, the line is the best name."""
+    """The name of a check and its line, which says more than the name of a lambda."""
     code = getattr(check, "__code__", None)
     name = getattr(check, "__qualname__", type(check).__name__)
     return f"`{name}`" if code is None or not inspect.isfunction(check) else f"`{name}` (line {code.co_firstlineno})"

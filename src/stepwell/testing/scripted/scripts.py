@@ -6,7 +6,7 @@ each_run             one position per conversation  the number of replies alread
 answering            no position                    a function decides
 by agent             one of the above per agent     for agents and subagents that share one model
 ```
-A script is called under the player's lock, so none of these needs its own.
+A script is called under the player's lock, so no script needs a lock of its own.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class EachRun:
 
 
 class Answering:
-    """A function's answers."""
+    """The turns that a function decides."""
 
     def __init__(self, answer: Callable[[Asked], Playable | Awaitable[Playable]]) -> None:
         self._turn = Computed(answer)
