@@ -31,7 +31,7 @@ _SEE_PAYOUTS = "List them with `stepwell wallet payouts`."
 async def list_sessions(
     ledger: Ledger, *, owner: str | None = None, state: SessionState | None = None, limit: int = MOST_LINES
 ) -> list[Json]:
-    """The most recently used session comes first."""
+    """Sessions, the most recently used first."""
     found = await ledger.sessions(owner, (state,) if state else (), newest=limit)
     return [_session_json(session) for session in found]
 

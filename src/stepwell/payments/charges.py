@@ -1,4 +1,4 @@
-"""Which charges the answers in a thread stand for."""
+"""Finds out which charges have their answers stored in a thread."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class ChargesStored:
     """What a thread has stored about charges."""
 
     kept: frozenset[str]
-    """For a deleted thread, all of them: what it owes stays owed."""
+    """The charges whose answers are stored. For a deleted thread these are all charges, because what it owes stays owed."""
     at_rest: bool
-    """None of its runs is running or waiting, so charges not in `kept` are lost."""
+    """Whether none of the thread's runs is running or waiting. If so, the answers to charges outside `kept` are lost."""
 
 
 async def stored_charges(persistence: Persistence, thread_id: str, keys: Sequence[str]) -> ChargesStored:
-    """Which of these charges are in the thread with their answers (`payment_charged`), and whether it is at rest."""
+    """Which of these charges are in the thread with their answers (`payment_charged`), and whether the thread is idle."""
     saver = persistence.saver()
     load = saver.serde.loads_typed
 

@@ -41,18 +41,18 @@ class Charging:
     price: Price
     seed: Secret
     paid_graphs: tuple[str, ...] | None = None
-    """None: every graph that declares itself payable."""
+    """None means every graph that declares itself payable."""
     deposit_sats: int = _USUAL_DEPOSIT_SATS
     """The deposit we ask of a payer without a token. It covers several calls, so that work does not stop at once; the rest is refunded."""
     idle_hours: int = 24
 
     def graphs(self, payable: Collection[str]) -> tuple[str, ...]:
-        """The graphs that charge: those the operator names, or else all that can."""
+        """The graphs that charge: those the operator names, or else all that can charge."""
         return self.paid_graphs or tuple(payable)
 
 
 def load_charging(variables: Mapping[str, str]) -> Charging | None:
-    """The value of `Settings.payments`. None if neither a mint nor a price is set: every agent is free."""
+    """The value of `Settings.payments`. None if neither a mint nor a price is set, so that every agent is free."""
     read = Variables(variables)
     mints = tuple(_check_mint(mint) for mint in read.listing("STEPWELL_MINTS"))
     price = _price(read)

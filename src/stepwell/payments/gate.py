@@ -6,7 +6,7 @@ order ─> Cashier.admit ─┬─ the graph is free ─────────
                         ├─ a session of the owner, named or the thread's ──> admitted
                         └─ nothing ────────────────────────────────────────> PaymentRequiredError: nothing was started
 ```
-A graph finds the meter in its config, under a name no caller can set, and with it the run's owner: only the owner's sessions can be
+A graph finds the meter and the run's owner in its config, under a name that no caller can set, so only the owner's sessions can be
 charged. If the money runs out later, the run pauses (`CashuPaymentMiddleware`).
 """
 
@@ -89,7 +89,7 @@ class Cashier:
         """The order with the session that pays. A token in the order belongs to the wallet from here on.
 
         Raises:
-            PaymentRequiredError: Nobody pays. It contains a payment request that wallets can read.
+            PaymentRequiredError: Nobody pays. The error contains a payment request that wallets can read.
         """
         if graph_id not in self.paid_graphs:
             return without_token(order)
@@ -105,7 +105,7 @@ class Cashier:
         return with_session(order, session.session_id)
 
     def payments_of(self, run: Run, lease: Lease, said_until_stopped: SaidUntilStopped) -> RunPayments | None:
-        """The payments object for the run's graph; None if it is free. It charges only while the lease holds."""
+        """The payments object for the run's graph; None if the graph is free. The object charges only while the lease holds."""
         if run.request.graph_id not in self.paid_graphs:
             return None
         from stepwell.payments.meter import RunPayments
@@ -114,8 +114,8 @@ class Cashier:
         return RunPayments(meter, run.owner, _session_of(run), said_until_stopped=said_until_stopped)
 
     async def confirm_charges(self, run: Run, lease: Lease, payments: RunPayments, *, ended: bool) -> None:
-        """Before a run is finished: confirm the charges whose answers are in the thread, whatever happens to the run. A run that has
-        reached its end, or was stopped by its caller, has delivered them all."""
+        """Confirm the charges whose answers are in the thread, before a run is finished and whatever happens to it. A run that has
+        reached its end, or was stopped by its caller, has delivered all its answers."""
         kept = payments.charged
         if kept and not ended:
             kept = sorted((await self._stored(run.thread_id, kept)).kept)
@@ -123,8 +123,8 @@ class Cashier:
             await self._ledger(lease).confirm(payments.session_id or "", [*kept, *payments.stopped])
 
     async def resolve_charges(self, session_id: str | None = None) -> None:
-        """Settle what a crash or a stop left open: a charge stands if the thread has stored its answer. If not, and the thread is at
-        rest, the charge is taken back; money held for calls is released."""
+        """Settle what a crash or a stop left open: a charge stands if the thread has stored its answer. If the thread
+        is idle, all other charges are taken back, and money held for calls is released."""
         by_thread: dict[str, list[Reservation]] = {}
         for open_one in await self.wallet.ledger.undecided(session_id):
             by_thread.setdefault(open_one.key.partition(":")[0], []).append(open_one)
@@ -175,7 +175,7 @@ class Cashier:
         return await self.wallet.session(owner, before.session_id)
 
     async def _named(self, owner: str, order: RunOrder) -> Session | None:
-        """The session that the order itself names, in this order: an answer, the input, the configuration."""
+        """The session that the order itself names in an answer, else in the input, else in the configuration."""
         named = next((value for value in _found(order, FUNDING_ID) if isinstance(value, str)), None)
         if named is None:
             return None
@@ -243,7 +243,7 @@ class PaidRun(Attendance):
 
 
 def parse_token(text: str) -> Token:
-    """The token in a request. Everything behind the edge takes it parsed."""
+    """The token in a request. All code after this point takes the parsed token."""
     from stepwell.payments.cashu.tokens import decode_token
 
     return decode_token(text)
@@ -260,7 +260,7 @@ def _open(sessions: Sequence[Session]) -> Session | None:
 
 
 def without_token(order: RunOrder) -> RunOrder:
-    """The order without the token of an older client: if nothing is charged, the payer keeps it."""
+    """The order without the token that an older client put into it. If nothing is charged, the payer keeps that token."""
     _refuse_elsewhere(order)
     if not _found(order, TOKEN):
         return order
@@ -274,7 +274,7 @@ def without_token(order: RunOrder) -> RunOrder:
 
 
 def refuse_token(values: Any) -> None:
-    """For data stored without a run it could pay for, so there is no session to put the token into."""
+    """Refuse a token in data that is stored without a run: it has nothing to pay for, and no session to be put into."""
     if _named_values(values).get(TOKEN):
         raise TokenInvalidError(
             "A token must not be sent here, where it would be stored. Send it to POST /api/wallet/fund, which returns an id.",
@@ -283,7 +283,7 @@ def refuse_token(values: Any) -> None:
 
 
 def _refuse_elsewhere(order: RunOrder) -> None:
-    """Refuse tokens in places no client ever used for them, and that are stored unchanged."""
+    """Refuse tokens in places that no client ever used for them and whose contents are stored unchanged."""
     command = order.command or {}
     goto, resume = command.get("goto"), command.get("resume")
     targets = goto if isinstance(goto, list) else [goto]
@@ -294,7 +294,7 @@ def _refuse_elsewhere(order: RunOrder) -> None:
 
 
 def _named_values(values: Any) -> Mapping[str, Any]:
-    """An object, or what LangGraph accepts as one in an update: a list of pairs."""
+    """The fields of an object, or of a list of pairs, which LangGraph accepts as an object in an update."""
     if isinstance(values, Mapping):
         return values
     pairs = values if isinstance(values, list | tuple) else ()
@@ -341,7 +341,7 @@ def _tokens_in(order: RunOrder) -> list[str]:
 
 
 def with_session(order: RunOrder, session_id: str) -> RunOrder:
-    """Put the session's id where runs look for it, so that it is stored with the run. A context is the same thing under another name."""
+    """Put the session's id where runs look for it, so that it is stored with the run. A context is the configuration under another name."""
     if order.context:
         return replace(order, context={**order.context, FUNDING_ID: session_id})
     configurable = {**(order.config.get("configurable") or {}), FUNDING_ID: session_id}

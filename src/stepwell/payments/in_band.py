@@ -6,7 +6,9 @@ request, X-Cashu: token ─> a session of its own ─> run ─┬─ ends ──
                                                         └─ pauses ─> no change yet: X-Stepwell-Funding-Id names the session to resume with
 ```
 If the run is free, the change is the original token. A client that lost the connection sends the same token to `/api/wallet/fund` and
-gets its session: `refund` and `claim` then return the change. Rule to keep: no stored event and no log line contains a token.
+gets the token's session, for which `refund` and `claim` then return the change.
+
+Rule to keep: no stored event and no log line contains a token.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ class Change:
     """What a request that paid with a token gets back."""
 
     token: str
-    """As it came."""
+    """The token as it came."""
     cashier: Cashier | None = None
     session_id: str | None = None
 
@@ -51,8 +53,8 @@ class Change:
         return b"event: payment\ndata: %b\n\n" % orjson.dumps(data)
 
     async def give(self, services: Services, run: Run) -> str | None:
-        """The change as a token, once the run has ended. None while it is paused, if there is no change, or if the mint is down: then it
-        stays in the session."""
+        """The change as a token, once the run has ended. None while the run is paused, if there is no change, or if the mint is down.
+        If the mint is down, the change stays in the session."""
         if self.cashier is None or self.session_id is None:
             return self.token
         thread = (

@@ -1,6 +1,6 @@
-"""The meter between a model call and money: reserve before the call, settle or release after it. All the middleware knows of payments.
+"""The meter between a model call and money: reserve before the call, settle or release after it.
 
-It is a protocol, so that money other than ecash can be charged the same way.
+It is everything that the middleware knows about payments. It is a protocol, so that money other than ecash can be charged the same way.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Standing:
 
 
 class Meter(Protocol):
-    """Charges for model calls. A session is whatever the payer has set up; only `owner` may draw on it, or anyone if it is None."""
+    """Charges for model calls. A session is whatever the payer has set up; only `owner` may draw on it, or anyone if `owner` is None."""
 
     @property
     def accepted_mints(self) -> Sequence[str]: ...
@@ -37,8 +37,8 @@ class Meter(Protocol):
     async def reserve(
         self, owner: str | None, session_id: str, key: str, call: CallSize, *, confirms: Sequence[str] = ()
     ) -> Reservation:
-        """Set aside the most that the call may cost; a `PaymentError` if that is not available. `confirms` are confirmed in the same
-        step."""
+        """Set aside the most that the call may cost; a `PaymentError` if that is not available. `confirms` are keys to confirm in
+        the same step."""
         ...
 
     async def settle(self, reservation: Reservation, call: CallSize) -> Session:
@@ -78,9 +78,9 @@ class RunPayments:
 
     meter: Meter
     owner: str | None
-    """The run may draw only on this owner's sessions. None: on any session."""
+    """The run may draw only on this owner's sessions. With None, it may draw on any session."""
     session_id: str | None = None
-    """The session found to pay for the run when it was admitted."""
+    """The session that was chosen to pay when the run was admitted."""
     charged: list[str] = field(default_factory=list)
     """Keys of charges, in order. They stand once the run has reached its end."""
     stopped: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Charges for every model call: reserves before, charges after, free if it fails. Without money the run pauses and asks for some.
+"""Charges for every model call: reserves before it, charges after it, releases if it fails. Without money the run pauses to ask for some.
 
 ```
 model call ─ the previous step's charge is confirmed (its key is in the state, so its answer is too); or waived, if our rules refused
@@ -11,8 +11,9 @@ model call ─ the previous step's charge is confirmed (its key is in the state,
                                                              └─ {cancel: true} ─▶ a final message
 ```
 On a server the meter, the owner and the session come with the run (`RunPayments`). In the library `funding_id` names the session, in the
-state or in `config["configurable"]`. Subagents use their caller's. A token never enters the graph: give it to the wallet first
-(`Wallet.fund`); a token found here is refused. This middleware belongs outermost: failures and retries further inside are one call.
+state or in `config["configurable"]`. Subagents use their caller's session. A token never enters the graph: give it to the wallet first
+(`Wallet.fund`); a token found here is refused. This middleware belongs outermost, so that failures and retries further inside
+count as one call.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ from stepwell.tools.effect_journal import effect_key
 
 _UNIT = "sat"
 MAX_FREE_CHARS = 2_000
-"""Longer refused calls are charged: clients show arguments while they are written, so the user has had something to read."""
+"""Refused calls longer than this are charged: clients show arguments while they are written, so the user has had something to read."""
 _CALLERS_SESSION: ContextVar[str | None] = ContextVar("stepwell_payment_session", default=None)
 
 
@@ -228,7 +229,7 @@ class CashuPaymentMiddleware(AgentMiddleware[Any, Any, Any]):
     async def _reserve(
         self, payments: RunPayments, state: Any, call: CallSize, session_id: str | None = None
     ) -> Reservation | PaymentError:
-        """Reserve the money for this call, or return why not. A temporary failure (the mint is down) ends the run, to be resumed."""
+        """Reserve the money for this call, or return the error. A temporary failure (the mint is down) ends the run; it can be resumed."""
         config, meter = get_config(), payments.meter
         session_id = session_id or payments.session_id or _session_of(state, config)
         if session_id is None:
@@ -347,7 +348,7 @@ def _session_of(state: Any, config: RunnableConfig) -> str | None:
 
 
 def _charged_in(state: Any) -> list[str]:
-    """A key is stored in the state together with its answer, so the answer of each key here was stored."""
+    """The keys of charges in the state. A key is stored together with its answer, so the answers to these charges were stored."""
     key = state.get(CHARGED)
     return [key] if key and state.get(FUNDING_ID) else []
 

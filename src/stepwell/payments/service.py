@@ -21,19 +21,19 @@ class Payments(ProductService):
 
     def __init__(self, cashier: Cashier | None) -> None:
         self.cashier = cashier
-        """None: everything is free here."""
+        """None if everything is free here."""
         self.gate = PaymentGate(cashier)
         self.run_header = CashuHeader(cashier)
         self.page_hosts = cashier.wallet.accepted_mints if cashier else ()
 
 
 def open_payments(settings: Settings) -> OpenProduct:
-    """According to the operator's settings."""
+    """Opens payments according to the operator's settings."""
     return charging_with(load_charging(settings.payments))
 
 
 def charging_with(charging: Charging | None) -> OpenProduct:
-    """With these prices; None means that everything is free."""
+    """Opens payments with these prices; None means that everything is free."""
 
     @asynccontextmanager
     async def opened(parts: Parts, supervisor: Supervisor) -> AsyncIterator[Payments]:

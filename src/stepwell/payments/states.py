@@ -36,9 +36,9 @@ OperationState = Literal["pending", "done", "failed", "unknown"]
 EntryKind = Literal["credit", "charge", "void", "refund", "fee"]
 
 TAKES_MONEY: frozenset[SessionState] = frozenset({"pending", "authorized", "redeeming", "active", "exhausted", "rejected"})
-"""A token can be added. After a rejected one, the payer may send another."""
+"""States in which a token can be added. After a rejected token, the payer may send another."""
 REFUNDED: frozenset[SessionState] = frozenset({"settling", "refund_ready", "refunded"})
-"""The session has ended, and what was left belongs to the payer again."""
+"""States of a session that has ended: what was left belongs to the payer again."""
 SPENDS_MONEY: frozenset[SessionState] = frozenset({"active", "exhausted"})
 
 FUNDING_ID = "funding_id"

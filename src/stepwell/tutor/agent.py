@@ -5,8 +5,8 @@ payment, if configured ─ todos ─ clarification ─ own files (/scratch/ /sum
    ─ subagents ─ the seminar: its files, its rules ─ summaries, caching, patching, robust calls ─ approvals
 ```
 The method is code (`argument/`), not only a prompt: phases with exit tests, moves that are refused with a reason, rules on who may choose
-whose words (`tools`, `rules`). If a model gets nowhere, the method takes over (`standing_in`). Without a model that can use tools,
-`unaided` asks questions from the method alone, and says so.
+the words of a clause (`tools`, `rules`). If a model gets nowhere, the method takes over (`standing_in`). Without a model that can use
+tools, `unaided` asks questions from the method alone, and says so.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def tutor_stack(
         SeminarRules(),  # inside clarification and files: it decides whether their tools may run
         StubbornModelMiddleware(fallback=ask_from_method),  # inside the rules, which check what is said in the model's place
         SeminarRereading(),
-        SeminarSaving(),  # after-model hooks run last to first: save, then reread if that failed
+        SeminarSaving(),  # after-model hooks run last to first: this saves, then the one above rereads if that failed
         SummarizationMiddleware(model),
         prompt_caching(model),
         PatchToolCallsMiddleware(),

@@ -1,4 +1,4 @@
-"""The slash commands of a user. Some only show something and need no model in either mode; the others are moves."""
+"""The slash commands of a user. Some only show something and never need a model; the others are moves."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def carry_out(argument: Argument, question: Question | None, text: str) -> tuple
 
 
 def _add_ground(argument: Argument, words: str) -> Argument:
-    """Adds a ground for the thesis; the seminar goes back to ask why it supports it."""
+    """Adds a ground for the thesis; the seminar goes back to ask why the ground supports the thesis."""
     text, source = split_source(words)
     grown = moves.propose_node(argument, "citation" if source else "narrative", text, source=source)
     thesis = grown.thesis
@@ -83,7 +83,7 @@ def _go_back(argument: Argument, to: Phase) -> Argument:
 
 
 def _edit(argument: Argument, words: str) -> Argument:
-    """`n1 the new words`; a thesis ends with its confidence."""
+    """Changes a clause, as in `n1 the new words`; for a thesis, the confidence follows the words."""
     node_id, _, text = words.partition(" ")
     thesis = argument.thesis
     if thesis is None or node_id != thesis.id:

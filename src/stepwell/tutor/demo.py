@@ -1,7 +1,7 @@
 """A whole seminar that needs no model: the real tutor with its real tools and rules, but both sides are scripted here.
 
 The model's lines are calls of the tutor's tools, so the same code checks them as for a real model: the person's words are taken
-verbatim, each question names its clause, no phase is skipped. It must say on the screen that it is a script.
+verbatim, each question names its clause, no phase is skipped. The demo must say on the screen that it is a script.
 """
 
 from __future__ import annotations

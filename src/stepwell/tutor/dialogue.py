@@ -1,6 +1,6 @@
 """Who said what in a thread. Only a user's own words count as theirs: their messages, and what they wrote in answer to a question.
 
-A *turn* begins with an utterance of the user, a message or an answer, and ends with a question or with the agent's last message.
+A *turn* begins with an utterance of the user (a message or an answer) and ends with a question or with the agent's last message.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def read_dialogue(messages: Sequence[AnyMessage]) -> Dialogue:
 
 
 def _said(message: AnyMessage) -> str | None:
-    """The user's words in a message; None if they are all the agent's."""
+    """The user's words in a message; None if it contains none."""
     if isinstance(message, HumanMessage):
         return message.text
     if isinstance(message, ToolMessage) and message.name in QUESTION_TOOLS and message.status != "error":
@@ -91,7 +91,7 @@ def asks(message: AIMessage) -> bool:
 
 
 def as_call(question: Question, call_id: str) -> ToolCall:
-    """A question of the method as a call of the tool that asks it."""
+    """The method's question as a call to the tool that asks it."""
     args: dict[str, Any] = {"question": question.text}
     if len(question.options) < 2:
         return {"name": ASK_USER, "args": args, "id": call_id, "type": "tool_call"}

@@ -49,7 +49,7 @@ def needs_loading(state: State) -> bool:
 
 def needs_saving(state: State, *, ending: bool) -> bool:
     """Whether the argument differs from the files, and the user has not declined this version. New log lines alone wait for the next
-    change or the end of the run: nobody wants to approve a question they have just answered."""
+    change or the end of the run: nobody wants to approve a save after each question they have answered."""
     kept = _kept(state)
     argument = from_data(state.get("argument"))
     if project_of(state) is None or not kept.get("loaded") or kept.get("conflict") or argument == Argument():

@@ -2,14 +2,14 @@
 
 - At most one question per turn, by `ask_user` or `ask_choices`: any further question in a call is removed, and a second call is refused. A
   question in prose is removed; if the turn ended with it, it becomes such a call.
-- Once there is a thesis, a question names a clause; if it does not, code adds the name. It comes in a message of its own, so that
+- Once there is a thesis, a question names a clause; if it does not, code adds the name. A question comes in a message of its own, so that
   changes are saved before it; otherwise it is refused.
-- The method's own question replaces a message with nothing to read, a question that the user has just answered, and a model that gets
-  nowhere (`standing_in`).
+- The method asks its own question instead of showing a message with nothing to read or a question that the user has just answered, and
+  when a model gets nowhere (`standing_in`).
 - Prose offers no thesis and no reply, unless the user asked to be told or the hints have reached level 4. Code removes such a paragraph.
 - A user who asks to be told is told: the request is in the log, and there is no question before something is told.
-- A hint, and a change of the thesis as a diff with both confidences, are shown in the message that ends their turn.
-- Code writes the seminar's files. A file tool on them is refused.
+- The message that ends a turn shows the turn's hint, and its change of the thesis as a diff with both confidences.
+- Only code writes the seminar's files. A tool call that would change them is refused.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ class SeminarRules(RequestMiddleware):
 
 
 class ProjectIsRead(RequestMiddleware):
-    """For a subagent that reads: whatever it is told, it changes nothing in the project. The rules of the dialogue do not reach it, and a
-    thesis that it wrote into the seminar's files would look like the user's own edit."""
+    """Keeps a reading subagent from changing anything in the project, whatever it is told. The rules of the dialogue do not reach it, and
+    a thesis that it wrote into the seminar's files would look like the user's own edit."""
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
         return _refuse(request, READ_ONLY) if _changes_project(request) else handler(request)
@@ -124,7 +124,7 @@ def _changes_project(request: ToolCallRequest) -> bool:
 
 
 def _note(text: str) -> HumanMessage:
-    """A note to the model for this call alone. It is not stored, so it never counts as the user's."""
+    """A note to the model for this call alone. It is not stored, so it never counts as the user's words."""
     return HumanMessage(f"[{text}]")
 
 
@@ -147,7 +147,7 @@ def review_prose(message: AIMessage, argument: Argument, dialogue: Dialogue) -> 
 
 
 def _to_show(message: AIMessage, argument: Argument, dialogue: Dialogue) -> list[str]:
-    """What the user must see of the turn that this message ends, unless a text has shown it already: a hint, a change of the thesis."""
+    """The hints and the change of the thesis that the user must still see when this message ends the turn, as no text has shown them."""
     if message.tool_calls and not asks(message):
         return []
     results = [each for each in dialogue.this_turn if isinstance(each, ToolMessage) and each.status != "error"]
@@ -159,7 +159,7 @@ def _to_show(message: AIMessage, argument: Argument, dialogue: Dialogue) -> list
 
 
 def _accept_patches(message: AIMessage) -> AIMessage:
-    """`patch_file` is an alias of `edit_file`, with its own names for the arguments."""
+    """Turns calls of `patch_file`, an alias with its own names for the arguments, into calls of `edit_file`."""
     if not any(call["name"] == "patch_file" for call in message.tool_calls):
         return message
     renamed = [
@@ -202,7 +202,7 @@ def with_subject(question: str, argument: Argument) -> str:
 
 
 def _leads_nowhere(message: AIMessage, argument: Argument) -> bool:
-    """Whether there is nothing to read, or the user has just answered the question: the argument has not changed since."""
+    """Whether the message has nothing to read, or asks what the user has answered since the argument last changed."""
     if not message.tool_calls:
         return not message.text.strip()
     asked = [words_of(str(call["args"].get("question", ""))) for call in message.tool_calls if call["name"] in QUESTION_TOOLS]
@@ -211,8 +211,8 @@ def _leads_nowhere(message: AIMessage, argument: Argument) -> bool:
 
 
 def _mend_questions(message: AIMessage, argument: Argument) -> AIMessage:
-    """Puts the questions of a message into their form. Otherwise a model that cannot keep to it would be refused again and again, and the
-    user would never be asked."""
+    """Puts the questions of a message into the required form. Otherwise a model that cannot keep to the form would be refused again and
+    again, and the user would never be asked."""
     if not asks(message):
         return message
     mended = [
@@ -243,7 +243,7 @@ def _first_question(text: str) -> str:
 
 
 def _as_statement(option: Any) -> Any:
-    """Turns an option into a statement: a list of questions would be several at once."""
+    """Turns an option into a statement, because options that ask would be several questions at once."""
     if isinstance(option, Mapping) and isinstance(option.get("label"), str):
         return {**option, "label": _as_statement(option["label"])}
     return option.rstrip().rstrip("?？؟").rstrip() or option if isinstance(option, str) and is_question(option) else option

@@ -40,7 +40,7 @@ class Kept(TypedDict, total=False):
 
 
 def reduce_latest(state: Mapping[str, Any], writes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The last value. Incremental like the argument: a plain field would be repeated in every checkpoint."""
+    """The last value written. Stored incrementally, like the argument, because a plain field would be repeated in every checkpoint."""
     return dict(writes[-1]) if writes else dict(state)
 
 

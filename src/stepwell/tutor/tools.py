@@ -1,13 +1,13 @@
 """The tools with which a model works on the argument. Each call is one move, which code makes or refuses.
 
-Besides the rules of `argument.moves`, these depend on who said what:
+Besides the rules of `argument.moves`, there are rules that depend on who said what:
 
 - a thesis or a reply uses the user's own words, unless they asked to be told or the hints have reached level 4;
 - a confidence is a number that the user said;
 - hints rise one level at a time, at most one per turn.
 
-Several calls of one step see each other's moves in the order in which the model made them: each replays those before it, and stores
-only its own changes.
+Several calls of one step see each other's moves in the order in which the model made them: each call replays those before it, and
+stores only its own changes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from stepwell.tutor.argument.words import is_said_in, take_questions_out, words_
 from stepwell.tutor.dialogue import Dialogue, last_answer, messages_of, read_dialogue
 
 HINT_CHARS = {1: 200, 2: 300, 3: 400, 4: 2_000}
-"""The lower the level, the shorter the hint: below the last level it cannot contain the whole answer."""
+"""The lower the level, the shorter the hint, so that a hint below the last level cannot contain the whole answer."""
 CHANGED = "The thesis changed:"
 _RELATION_OF: Mapping[str, Relation] = {
     "citation": "supports",
@@ -242,7 +242,7 @@ def _export(argument: Argument, args: Export, dialogue: Dialogue) -> tuple[Argum
 
 
 def _choose_author(argument: Argument, text: str, dialogue: Dialogue, *, guarded: bool, target: str, what: str) -> Author:
-    """Whose words these are; refused if they should be the user's and are not."""
+    """Whose words these are; `MoveRefusedError` if they should be the user's and are not."""
     if is_said_in(text, dialogue.texts):
         return "user"
     if not guarded or dialogue.wants_to_be_told or hint_level(argument, target) >= TOP_LEVEL:

@@ -112,12 +112,12 @@ def _reread(state: UnaidedState) -> Update:
     argument = from_data(reduce_argument(state.get("argument") or {}, [update["argument"]] if "argument" in update else []))
     before = last_answer(messages_of(state))
     said = _say(state, argument, [*([before.text] if before and before.text else []), update["kept"]["notice"]])
-    # Replaces what was about to be asked: the question may be another one now.
+    # Replaces the question that was about to be asked, because another one may be due now.
     return {**update, "messages": [each.model_copy(update={"id": before.id}) for each in said] if before else said}
 
 
 def _ask(state: UnaidedState) -> Update:
-    """Ask the question of the last message. Has no effects before it."""
+    """Ask the question in the last message. Nothing before the pause has an effect."""
     argument = from_data(state.get("argument"))
     question = next_question(argument)
     if question is None:
@@ -153,7 +153,7 @@ def _say(state: Mapping[str, Any], argument: Argument, notes: list[str]) -> list
 
 
 def _take(state: UnaidedState) -> Update:
-    """One move from the user's last words, then the next phase if nothing is missing any more."""
+    """Make one move from the user's last words, then go to the next phase if nothing is missing any more."""
     dialogue = read_dialogue(messages_of(state))
     before = from_data(state.get("argument"))
     first = not any(isinstance(each, AIMessage) for each in messages_of(state))

@@ -56,7 +56,7 @@ WRITE_OPERATIONS_APPROVAL: Mapping[str, Any] = {"write_file": True, "edit_file":
 
 
 def make_graph() -> Graph:
-    """On the configured models and bucket, or a folder of this machine."""
+    """The agent on the configured models, with files in the configured bucket or in a folder of this machine."""
     settings = Settings.load()
     model = main_model(settings)
     return build_agent(model, open_place(settings), settings=settings, grants=GrantTable.load(settings.workspace_grants))
@@ -100,13 +100,13 @@ class Recipe(NamedTuple):
     grants: GrantTable
 
     def main_stack(self, delegation: SubAgentMiddleware) -> list[Middleware]:
-        """Around the main agent's model, outermost first."""
+        """The middleware around the main agent's model, outermost first."""
         stack = [
             ConfigToStateMiddleware(default=self.place.default_root, allowed=self.grants.of),  # first: no root, no work
             MentionsMiddleware(self._files_of),  # `@file` in a message; reads files, so it needs the root
             PlanningMiddleware(),  # the plan that the user sees
             delegation,  # `task`, the only way to act; there is no general-purpose subagent
-            StubbornModelMiddleware(),  # ends a model that gets nowhere, with a message
+            StubbornModelMiddleware(),  # stops a model that gets nowhere, with a message
             SummarizationMiddleware(self.model),
             prompt_caching(self.model),
             RobustCallsMiddleware(),
@@ -116,7 +116,7 @@ class Recipe(NamedTuple):
         return [entry for entry in stack if entry]
 
     def subagent_stack(self, spec: SubAgent, model: BaseChatModel) -> list[Middleware]:
-        """Around a subagent's model, outermost first."""
+        """The middleware around a subagent's model, outermost first."""
         approvals = cast("Mapping[str, Any]", spec.get("interrupt_on", self.approvals))
         stack = [
             GCSRuntimeMiddleware(allowed=self.grants.of),  # first: tells the tools their root

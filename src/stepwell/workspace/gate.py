@@ -39,7 +39,7 @@ class Doorkeeper(Gate):
 
     records: Repository
     asks_who: bool = False
-    """Whether callers are identified: then only granted roots are open, and missing grants open nothing."""
+    """Whether callers are identified. If so, only granted roots are open, and without grants none are."""
     workspaces: Collection[str] = field(default=())
     """Graphs that need a root: a run without one is refused at once."""
     max_runs: int | None = None
@@ -75,7 +75,7 @@ class Doorkeeper(Gate):
             return None  # the graph may not need a root; if it does, it will report that
 
     async def _open_any(self, owner: str | None, order: RunOrder, asked: object, *, needed: bool) -> OpenedRoot | None:
-        """For a server where every root is open."""
+        """The root of a run on a server where every root is open."""
         may_name_none = not needed or self.default_root is not None
         if not asked and (may_name_none or await self._runs_of_thread(owner, order.thread_id)):
             return None  # a thread with earlier runs knows its root

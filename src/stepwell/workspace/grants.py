@@ -42,7 +42,7 @@ class GrantTable:
 
     @classmethod
     def load(cls, file: Path | None) -> Self:
-        """Reads the table from a file; empty without one."""
+        """Reads the table from a file; without a file it is empty."""
         if file is None:
             return cls()
         try:

@@ -4,11 +4,13 @@
 config.configurable.gcs_root_path ── ConfigToStateMiddleware, once, at the start of a run ──▶ state["gcs_root_path"]
 config, or state if it has none ── GCSRuntimeMiddleware, around each tool call ──▶ OpenedRoot in a context variable: get_gcs_root_path()
 ```
-A root that a server has pinned (`grants.pin`) comes before both. Whether it may only be read is decided here too, once for each call.
+A root that a server has pinned (`grants.pin`) takes precedence over both. Whether the root may only be read is decided here too, for each
+call.
 
-The first rejects a request before any model call, and ties a thread to one root: what was read for one tenant never appears in a
-conversation about another. The second belongs in every agent with tools that need the root. A context variable that is set in
-`before_agent` does not reach tools (LangGraph runs each node in a copy of the context), so it is set around each tool call. See ADR 0018.
+`ConfigToStateMiddleware` rejects a request before any model call, and ties a thread to one root, so that what was read for one tenant never
+appears in a conversation about another. `GCSRuntimeMiddleware` belongs in every agent with tools that need the root. A context variable
+that is set in `before_agent` does not reach tools (LangGraph runs each node in a copy of the context), so it is set around each tool call.
+See ADR 0018.
 """
 
 from __future__ import annotations
@@ -96,7 +98,7 @@ class GCSRuntimeMiddleware(AgentMiddleware[Any, Any, Any]):
 
 
 def open_for_call(request: ToolCallRequest, allowed: AllowedRoots | None = None) -> OpenedRoot:
-    """The root of a tool call. Opened for each one: a thread's state can be changed from outside while it waits for a person."""
+    """The root of a tool call, opened anew for each call, because a thread's state can change from outside while it waits for a person."""
     return open_for_run(cast("Mapping[str, Any]", request.state), request.runtime.config, allowed)
 
 
@@ -104,7 +106,7 @@ def open_for_run(state: Mapping[str, Any], config: RunnableConfig, allowed: Allo
     """The root of a run: the one that a server has pinned, or the one from its config, or from its state.
 
     Raises:
-        InvalidRequestError: It has none, its thread belongs to another, or it is not open to the caller.
+        InvalidRequestError: The run has no root, its thread belongs to another root, or the root is not open to the caller.
     """
     return _open(state, config, allowed, state.get(ROOT_KEY))
 

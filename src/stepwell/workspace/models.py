@@ -1,6 +1,6 @@
 """Which model does what in the workspace: one table.
 
-The names are Anthropic's. With another provider, the configured model does all the work; `STEPWELL_MODEL_FILES` names another one for
+The names are Anthropic's. With another provider, the configured model does all the work; `STEPWELL_MODEL_FILES` can name another one for
 the subagents.
 """
 
@@ -38,7 +38,7 @@ def main_model(settings: Settings) -> BaseChatModel:
 
 
 def subagent_model(name: str, main: BaseChatModel, settings: Settings) -> BaseChatModel:
-    """The model of a subagent: the one set for files, the table's on Anthropic, or the main agent's own."""
+    """The model of a subagent: the one set for files; otherwise, on Anthropic, the one in the table, and elsewhere the main agent's own."""
     if chosen := settings.task_models.get("files"):
         return resolve_model(chosen, settings=settings)
     if describe(main).provider != "anthropic":

@@ -39,7 +39,7 @@ class Place(Protocol):
 
     @property
     def default_root(self) -> str | None:
-        """The root for requests that name none; None if they must."""
+        """The root for requests that name none; None if every request must name one."""
         ...
 
     def at(self, root: str | OpenedRoot) -> BackendProtocol:

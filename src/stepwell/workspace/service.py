@@ -31,7 +31,7 @@ class Workspaces(ProductService):
 
     def __init__(self, workspace: Workspace | None, parts: Parts) -> None:
         self.workspace = workspace
-        """None: no workspace is served."""
+        """None if no workspace is served."""
         self.gate = Doorkeeper(
             parts.persistence.records,
             parts.settings.asks_who,
@@ -46,7 +46,7 @@ class Workspaces(ProductService):
 
 
 def open_workspaces(settings: Settings) -> OpenProduct:
-    """In the bucket or the folder of the operator's settings."""
+    """Opens workspaces in the bucket or folder that the operator's settings name."""
 
     @asynccontextmanager
     async def opened(parts: Parts, supervisor: Supervisor) -> AsyncIterator[Workspaces]:
@@ -56,7 +56,7 @@ def open_workspaces(settings: Settings) -> OpenProduct:
 
 
 def working_in(workspace: Workspace | None) -> OpenProduct:
-    """In this workspace."""
+    """Opens this workspace; with None, no workspace is served."""
 
     @asynccontextmanager
     async def opened(parts: Parts, supervisor: Supervisor) -> AsyncIterator[Workspaces]:
@@ -66,7 +66,7 @@ def working_in(workspace: Workspace | None) -> OpenProduct:
 
 
 def _make_workspace(settings: Settings, parts: Parts) -> Workspace | None:
-    """`None` if the bucket's settings are invalid; the graph reports that too."""
+    """The workspace to serve; `None` if the bucket's settings are invalid, which the graph reports too."""
     try:
         place, table = open_place(settings), GrantTable.load(settings.workspace_grants)
     except ConfigurationError as error:

@@ -1,4 +1,4 @@
-"""Bech32m (BIP-350): bytes as letters and digits with a checksum that detects typing errors. Without BIP-173's limit of 90 characters.
+"""Bech32m (BIP-350): bytes as letters and digits with a checksum that detects typing errors. BIP-173's limit of 90 characters is ignored.
 
 The older form of BIP-173 (`older=True`) has another checksum. Nostr uses it for names (NIP-19).
 """
@@ -20,7 +20,7 @@ def encode_bech32m(human_part: str, content: bytes, *, older: bool = False) -> s
 
 
 def decode_bech32m(human_part: str, text: str, *, older: bool = False) -> bytes:
-    """The bytes; `ValueError` for another human part, a wrong checksum, or mixed upper and lower case."""
+    """The decoded bytes; `ValueError` if the human part differs, the checksum is wrong, or upper and lower case are mixed."""
     if text not in (text.lower(), text.upper()):
         raise ValueError("upper and lower case are mixed")
     human, separator, data = text.lower().rpartition("1")

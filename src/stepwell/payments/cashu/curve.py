@@ -51,7 +51,7 @@ def parse_scalar(text: str) -> bytes:
 
 
 def hash_to_curve(message: bytes) -> PublicKey:
-    """The point that stands for a secret. About half of all numbers are not points, so we try counters until one is."""
+    """The point that stands for a secret. About half of all hashes are not points, so we count up until a hash is one."""
     start = hashlib.sha256(_DOMAIN + message).digest()
     for counter in range(2**16):
         try:
@@ -62,7 +62,7 @@ def hash_to_curve(message: bytes) -> PublicKey:
 
 
 def secret_point(secret: str) -> str:
-    """`Y` of a secret: names the money to a mint without giving it away (NUT-07)."""
+    """`Y` of a secret, which identifies the money to a mint without revealing the secret (NUT-07)."""
     return point_text(hash_to_curve(secret.encode()))
 
 
@@ -94,7 +94,7 @@ def proves_signature(blinded: str, signature: str, key: str, e: str, s: str) -> 
 
 
 def proves_money(secret: str, signature: str, key: str, e: str, s: str, factor: str) -> bool:
-    """The same for money that another wallet unblinded, which comes with the blinding factor."""
+    """Like `proves_signature`, for money that another wallet unblinded and that comes with its blinding factor."""
     r = parse_scalar(factor)
     blinded = blind(secret, r)
     signed = _add(parse_point(signature), parse_point(key).multiply(r))
@@ -102,7 +102,7 @@ def proves_money(secret: str, signature: str, key: str, e: str, s: str, factor: 
 
 
 def hash_points(*points: PublicKey) -> bytes:
-    """The challenge of NUT-12: over the uncompressed points as hexadecimal text."""
+    """The challenge of NUT-12: a hash over the uncompressed points as hexadecimal text."""
     return hashlib.sha256("".join(point.format(compressed=False).hex() for point in points).encode()).digest()
 
 

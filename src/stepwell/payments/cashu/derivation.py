@@ -1,4 +1,4 @@
-"""Secrets and blinding factors from a seed and a counter (NUT-13): with the seed, one can ask the mint for everything it ever signed.
+"""Secrets and blinding factors, derived from a seed and a counter (NUT-13). The seed is enough to ask a mint again for all it ever signed.
 
 ```
 keyset 00…   BIP32, m/129372'/0'/<keyset as a number>'/<counter>'/0 for the secret, /1 for the factor
@@ -44,7 +44,7 @@ def derive(seed: bytes, keyset_id: str, counter: int) -> Derived:
 
 
 _Node = tuple[bytes, bytes]
-"""A private key of BIP32 and its chain code."""
+"""A BIP32 private key and its chain code."""
 
 
 def _master(seed: bytes) -> _Node:
@@ -67,5 +67,5 @@ def _scalar(number: int) -> bytes:
 
 
 def seed_from_words(words: str, passphrase: str = "") -> bytes:
-    """The seed of a BIP39 phrase, as wallets write it down."""
+    """The seed that a BIP39 phrase stands for; wallets show such phrases for writing down."""
     return hashlib.pbkdf2_hmac("sha512", words.encode(), b"mnemonic" + passphrase.encode(), 2048)

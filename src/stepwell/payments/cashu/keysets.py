@@ -72,7 +72,7 @@ def short_id(keyset_id: str) -> str:
 
 
 def full_id(carried: str, known: Iterable[str]) -> str:
-    """The keyset that a token means. A short id that fits two keysets is rejected as ambiguous."""
+    """The full id of the keyset that a token names. A short id that fits two keysets is rejected as ambiguous."""
     fitting = [keyset_id for keyset_id in known if keyset_id == carried or short_id(keyset_id) == carried]
     if len(fitting) != 1:
         fact = "does not know it" if not fitting else "has several keysets that match"

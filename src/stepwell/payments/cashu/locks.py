@@ -1,6 +1,6 @@
 """Money that only the holder of a key can spend: secrets that say so (NUT-10) and signatures that open them (NUT-11).
 
-A refund is locked to the payer's key if the payer gives one: then nobody who intercepts it can spend it. We refuse payments that are
+If the payer gives a key, the refund is locked to it, so that nobody who intercepts the refund can spend it. We refuse payments that are
 locked to a key, because we could not swap them.
 """
 
@@ -26,7 +26,7 @@ class Condition:
 
 
 def read_condition(secret: str) -> Condition | None:
-    """The condition in a secret, if any. A text that only looks like one is a plain secret, and mints treat it so too."""
+    """The condition in a secret, if any. A text that only looks like a condition is a plain secret, for mints too."""
     if not secret.startswith("["):
         return None
     try:
@@ -63,7 +63,7 @@ def unlock(proof: Proof, private_key: bytes) -> Proof:
 
 
 def is_unlocked(proof: Proof, now: float) -> bool:
-    """Whether a mint would accept this P2PK money (signatures on inputs): enough keys have signed, or the lock has expired."""
+    """Whether a mint would accept this P2PK money (signatures on inputs), because enough keys have signed or the lock has expired."""
     condition = read_condition(proof.secret)
     if condition is None:
         return True

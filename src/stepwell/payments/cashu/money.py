@@ -1,6 +1,6 @@
 """The values of the protocol: proofs (the money itself), messages to sign, their signatures, and sums (NUT-00, NUT-02).
 
-`repr` of a proof shows no secret: values end up in logs and tracebacks.
+`repr` of a proof shows no secret, because values end up in logs and tracebacks.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Proof:
 
     @cached_property
     def point(self) -> str:
-        """Names the money to the mint without giving it away."""
+        """Identifies the money to the mint without revealing the secret."""
         return secret_point(self.secret)
 
     def to_wire(self) -> dict[str, Any]:
-        """What we send to a mint: without the DLEQ, which would only tell it who paid whom."""
+        """The proof as we send it to a mint, without the DLEQ, which would only tell the mint who paid whom."""
         wire: dict[str, Any] = {"amount": self.amount, "id": self.keyset_id, "secret": self.secret, "C": self.signature}
         if self.witness is not None:
             wire["witness"] = self.witness
@@ -95,5 +95,5 @@ def split(amount: int, values: Sequence[int]) -> list[int]:
 
 
 def swap_fee(proofs: Iterable[Proof], fees_ppk: Mapping[str, int]) -> int:
-    """The mint's fee for a swap of these: the sum of the inputs' fees in thousandths, rounded up once (NUT-02)."""
+    """The mint's fee for swapping these proofs: the sum of their fees in thousandths, rounded up once (NUT-02)."""
     return -(-sum(fees_ppk[proof.keyset_id] for proof in proofs) // 1000)

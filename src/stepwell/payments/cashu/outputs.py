@@ -17,7 +17,7 @@ from stepwell.payments.cashu.locks import lock_secret
 from stepwell.payments.cashu.money import BlindedMessage, BlindSignature, Dleq, Proof, split
 
 Purpose = Literal["session", "earnings", "refund"]
-"""Who will own the money: held for a payer, earned, or refunded."""
+"""What becomes of the money: it is held for a payer, earned, or refunded."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def count_pieces(shares: Iterable[Share], keyset: Keyset) -> int:
 
 
 def make_outputs(shares: Iterable[Share], keyset: Keyset, seed: bytes, counter: int) -> list[Output]:
-    """Outputs for the shares, starting at `counter`. A lock's nonce is derived too, so that the seed alone can restore it."""
+    """Outputs for the shares, starting at `counter`. A lock's nonce is derived too, so that the seed alone can restore the output."""
     outputs = []
     for share in shares:
         for amount in split(share.amount, list(keyset.keys)):

@@ -4,7 +4,8 @@
 creqA…   CBOR in base64url (NUT-18)
 CREQB1…  tag, length, value in Bech32m, shorter in a QR code (NUT-26)
 ```
-Ours are paid in band: the token comes in the same header of the next request, so they name no transport. Other servers' requests may.
+Ours are paid in band, which means that the token comes in the same header of the next HTTP request, so they name no transport. The payment
+requests of other servers may name one.
 """
 
 from __future__ import annotations
@@ -62,11 +63,11 @@ class PaymentRequest:
     single_use: bool | None = None
     lock: Lock | None = None
     transports: tuple[Transport, ...] = ()
-    """Empty: in band."""
+    """If empty, the request is paid in band."""
 
 
 def encode_request(request: PaymentRequest) -> str:
-    """As `creqA`, which every wallet reads."""
+    """The request as `creqA`, which every wallet reads."""
     fields: dict[str, Any] = {
         "i": request.id,
         "a": request.amount,
@@ -84,7 +85,7 @@ def encode_request(request: PaymentRequest) -> str:
 
 
 def encode_short_request(request: PaymentRequest) -> str:
-    """As `creqB`, in capital letters, which make a smaller QR code."""
+    """The request as `creqB`, in capital letters, which make a smaller QR code."""
     content = b""
     if request.id is not None:
         content += _field(_ID, request.id.encode())
@@ -106,7 +107,7 @@ def encode_short_request(request: PaymentRequest) -> str:
 
 
 def decode_request(text: str) -> PaymentRequest:
-    """Either form; `TokenInvalidError` for everything else."""
+    """The request in a text of either form; `TokenInvalidError` for every other text."""
     text = text.strip()
     try:
         if len(text) > _MAX_CHARACTERS:
@@ -208,7 +209,7 @@ def _transport(content: bytes) -> Transport:
 
 
 def _read_profile(text: str) -> tuple[bytes, list[str]]:
-    """The key and relays of a nostr profile. Its length fields have one byte, ours two."""
+    """The key and relays of a nostr profile. Length fields have one byte in a profile, two in a payment request."""
     if text.startswith("npub1"):
         return decode_bech32m("npub", text, older=True), []
     content, at, found = decode_bech32m("nprofile", text, older=True), 0, []

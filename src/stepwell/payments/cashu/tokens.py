@@ -1,7 +1,7 @@
 """Tokens: money as text that one wallet writes and another reads (NUT-00). `cashuA` is JSON, `cashuB` is CBOR; both in base64url.
 
-We parse foreign tokens here. Anything that is not exactly a token of one mint is rejected with its own code, and the message repeats
-nothing of it.
+We parse foreign tokens here. Anything that is not exactly a token of one mint is rejected with its own error code, and the error
+message repeats no part of the text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ with needs_extra("Payments", "payments"):
 MOST_CHARACTERS = 200_000
 MOST_PROOFS = 500
 _MAX_SECRET = _MAX_WITNESS = 1024
-"""The limit of mints. They refuse longer ones with a code that older mints use for something else (11003, 11004)."""
+"""The limit that mints set. They refuse longer secrets and witnesses with codes that older mints use for something else (11003, 11004)."""
 _AGAIN = "Ask the wallet for a new token."
 
 
@@ -44,12 +44,12 @@ class Token:
 
     @property
     def fingerprint(self) -> str:
-        """Names the money without giving it away: the same for every spelling of the same token."""
+        """Identifies the money without revealing it, and is the same for every spelling of the same token."""
         return hashlib.sha256("".join(sorted(proof.point for proof in self.proofs)).encode()).hexdigest()
 
 
 def encode_token(token: Token) -> str:
-    """As `cashuB`, the form that wallets write."""
+    """The token as `cashuB`, the form that wallets write."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for proof in token.proofs:
         groups.setdefault(short_id(proof.keyset_id), []).append(_pack(proof))

@@ -1,7 +1,8 @@
 """`stepwell wallet`: payments from the operator's side. Balances, debts, swaps with unknown outcomes, audits, earnings.
 
-Commands that only read work on the database even while a server uses it; commands that move money need the server stopped, or ask it
-(`--url`). We never print a token except that of a payout: alone on stdout, or into a file that only the user can read.
+Commands that only read can open the database even while a server uses it; commands that move money need the server to be stopped, or ask
+the server to do it (`--url`). We never print a token except that of a payout, which goes alone to stdout, or into a file that only the user
+can read.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _PATIENCE_S = 600.0
-"""Long, because a server may have to ask its mints, and retries a mint that is down for each pending operation."""
+"""Long, because a server may have to ask its mints and, for each pending operation, retries a mint that is down."""
 
 
 @dataclass(frozen=True)

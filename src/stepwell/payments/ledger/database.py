@@ -1,9 +1,9 @@
 """The ledger in the database: stored beside the threads, and unaffected by what happens to them.
 
-Credits, charges and refunds are flushed to disk before anyone is told, even where runs are not: a run can be repeated, money cannot. What a
-run reserves, charges and confirms needs its lease, in the same transaction: a worker that lost it would confirm charges for answers that
-were never stored, and the next worker would charge them again. For the same reason, nothing is stored here once an earlier checkpoint
-failed to be stored.
+Credits, charges and refunds are flushed to disk before anyone is told of them, even where runs are not, because a run can be repeated and
+money cannot. When a run reserves, charges or confirms, the same transaction checks its lease: a worker that lost the lease would confirm
+charges for answers that were never stored, and the next worker would charge for them again. For the same reason, nothing is stored here
+once an earlier checkpoint failed to be stored.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class DatabaseLedger(SqlLedger):
             fence.require(connection, lease)
             return work(connection)
 
-        # Not guarded by the thread's row alone: one session may pay for several threads.
+        # The thread's row alone would not be enough of a guard, because one session may pay for several threads.
         return await self._database.write(fence.in_order(lease, checked), synced=synced)
 
     async def _read(self, work: Work[T]) -> T:

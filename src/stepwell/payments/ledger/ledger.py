@@ -47,7 +47,7 @@ class Session:
     ceiling: int | None = None
     refund_key: str | None = None
     ending: bool = False
-    """Its last thread was deleted: the sweeper settles it."""
+    """Whether its last thread was deleted, so that the sweeper settles the session."""
     reason: str | None = None
 
     @property
@@ -75,7 +75,7 @@ class NewFunding:
     token: str = field(repr=False)
     approved: bool = True
     top_up: bool = False
-    """The session exists already; otherwise it is created."""
+    """Whether the session exists already; otherwise it is created."""
     ceiling: int | None = None
     refund_key: str | None = None
 
@@ -167,7 +167,7 @@ class Totals:
     fees: int
     balances: int
     session_proofs: int
-    """Held for payers, and not yet separated from what they spent."""
+    """Money held for payers, not yet separated from what they have spent."""
     earned_proofs: int
     paid_out: int
 
@@ -178,13 +178,13 @@ class Debt:
 
     mint: str
     sessions: int = 0
-    """How many have a balance."""
+    """How many sessions have a balance."""
     balances_sats: int = 0
     tokens: int = 0
     """Tokens not redeemed yet, or being redeemed: the payer can get them back, or gets credit for them."""
     tokens_sats: int = 0
     refunds: int = 0
-    """Ready, and not yet spent by the payer."""
+    """Refunds that are ready and that the payer has not spent yet."""
     refunds_sats: int = 0
 
     @property
@@ -210,7 +210,7 @@ class Ledger(Protocol):
         ...
 
     async def approve(self, session_id: str) -> Session:
-        """The payer agrees: waiting tokens may be redeemed."""
+        """Record that the payer agrees, so that waiting tokens may be redeemed."""
         ...
 
     async def session(self, owner: str | None, session_id: str) -> Session:
@@ -225,7 +225,7 @@ class Ledger(Protocol):
         *,
         newest: int | None = None,
     ) -> list[Session]:
-        """Sessions, oldest first, optionally only those in `states`, and only those that are ending or untouched since a moment. With
+        """Sessions, oldest first. `states` limits them to these states, `idle_since` to those that are ending or untouched since then. With
         `newest`, at most that many, the most recently used first."""
         ...
 
@@ -248,12 +248,12 @@ class Ledger(Protocol):
         ...
 
     async def release(self, key: str, attempt: int) -> Reservation:
-        """The call failed: the money is free again."""
+        """Free the money again, because the call failed."""
         ...
 
     async def confirm(self, session_id: str, keys: Sequence[str] | None = None) -> int:
-        """The answers to these charges are checkpointed, so the charges stand, even those of another session. Without `keys`: all charges
-        of the session. Returns how many were confirmed."""
+        """Make these charges stand, even those of another session, because their answers are checkpointed. Without `keys`, this confirms
+        all charges of the session. Returns how many were confirmed."""
         ...
 
     async def undecided(self, session_id: str | None = None) -> list[Reservation]:
@@ -265,7 +265,7 @@ class Ledger(Protocol):
         ...
 
     async def waive(self, key: str) -> Session:
-        """One of our rules refused everything this charge paid for: reverse it. A confirmed charge stands. Returns the session
+        """Reverse a charge because one of our rules refused everything it paid for. A confirmed charge stands. Returns the session
         afterwards."""
         ...
 
@@ -278,20 +278,20 @@ class Ledger(Protocol):
         ...
 
     async def begin(self, operation: Operation) -> Operation | None:
-        """Store a swap and move its session and token into the matching state. Returns the swap already under way, if there is one;
-        `None` if the session or token has changed meanwhile."""
+        """Store a swap and move its session and token into the matching state. Returns the stored swap, or instead the
+        session's swap that is already under way; `None` if the session or token has changed meanwhile."""
         ...
 
     async def complete(self, operation_id: str, proofs: Sequence[Proof], handed_out: HandedOut | None = None) -> bool:
-        """The mint did it: store the new money. False if another worker was first."""
+        """The mint did the swap: store the new money. False if another worker was first."""
         ...
 
     async def fail(self, operation_id: str, reason: str, *, final: bool) -> bool:
-        """The mint did not do it. `final`: the token is no good; otherwise it may be retried."""
+        """The mint did not do the swap. With `final`, the token is no good; otherwise the swap may be retried."""
         ...
 
     async def mark_unknown(self, operation_id: str, reason: str) -> bool:
-        """We cannot tell what the mint did: an operator has to decide."""
+        """We cannot tell what the mint did, so an operator has to decide."""
         ...
 
     async def reopen(self, operation_id: str) -> Operation:
@@ -318,7 +318,7 @@ class Ledger(Protocol):
         ...
 
     async def hand_back(self, session_id: str, new: HandedOut) -> HandedOut:
-        """Return the tokens of a session that nothing was taken from, as they are."""
+        """Return a session's tokens as they are, because nothing was taken from them."""
         ...
 
     async def handed_out(self, owner: str | None, token_id: str) -> HandedOut: ...
@@ -328,7 +328,7 @@ class Ledger(Protocol):
     async def unclaimed(self, owner: str | None = None) -> list[HandedOut]: ...
 
     async def mark_claimed(self, token_id: str) -> None:
-        """The mint reports it as spent."""
+        """Note that the mint reports this token as spent."""
         ...
 
     async def earnings(self, mint: str) -> list[Proof]:

@@ -24,7 +24,7 @@ UNIT = "sat"
 
 @dataclass(frozen=True)
 class Valuation:
-    """A valid token, with full keyset ids. The mint keeps `fee_sats` when it is redeemed."""
+    """A valid token, with full keyset ids. The mint keeps `fee_sats` when the token is redeemed."""
 
     mint: str
     amount_sats: int

@@ -1,7 +1,7 @@
 """Whether all the money is there: compares ledger lines, sums and proofs with each other, and the proofs with what their mints say.
 
-The report names mints that cannot be reached and covers the others. Calls go on meanwhile, so we check again what a mint calls spent:
-only what the ledger still counts as held by then was spent elsewhere.
+The report names mints that cannot be reached and covers the others. Calls go on during the audit, so we check again what a mint reports
+as spent: only what the ledger still counts as held by then was spent elsewhere.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ class MintAudit:
 
     mint: str
     for_payers_sats: int
-    """Held for payers, and not yet separated from what they spent."""
+    """Money held for payers, not yet separated from what they have spent."""
     earned_sats: int
-    """Earned, and not paid out."""
+    """Money earned and not paid out."""
     spent_elsewhere_sats: int | None
-    """What we count as held and the mint as spent. None: we could not ask the mint."""
+    """What we count as held and the mint as spent; None if we could not ask the mint."""
     trouble: str | None = None
-    """Why we could not ask it."""
+    """Why we could not ask the mint."""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """The ledger against itself and against the mints."""
+    """The ledger compared with itself and with the mints."""
 
     totals: Totals
     mints: tuple[MintAudit, ...]
 
     @property
     def adds_up(self) -> bool:
-        """Whether the ledger lines give the sums, and the proofs do too."""
+        """Whether the ledger lines add up to the sums, and the proofs do too."""
         totals = self.totals
         lines = totals.credits == totals.charges + totals.balances + totals.refunds + totals.fees
         money = totals.session_proofs + totals.earned_proofs + totals.paid_out == totals.charges + totals.balances
@@ -48,7 +48,7 @@ class Audit:
 
     @property
     def spent_elsewhere(self) -> int:
-        """Over all mints that answered."""
+        """What was spent elsewhere, over all mints that answered."""
         return sum(mint.spent_elsewhere_sats or 0 for mint in self.mints)
 
     def as_json(self) -> dict[str, Any]:

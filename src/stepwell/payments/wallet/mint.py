@@ -75,7 +75,7 @@ class Mint(Protocol):
 
 
 def normalize_url(url: str) -> str:
-    """One spelling per mint, so that it can be compared with the allow-list."""
+    """The one spelling of a mint's address that can be compared with the allow-list."""
     parts = urlsplit(url.strip())
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
         raise TokenInvalidError("The token names a mint that has no usable address.", "mint_unknown")
@@ -186,7 +186,7 @@ class HttpMint:
             method, self.url + path, content=content, headers={"Content-Type": "application/json", "Accept": "application/json"}
         )
         try:
-            async with asyncio.timeout(self._timeout_s):  # httpx times each packet: a mint that drips could hold us for ever
+            async with asyncio.timeout(self._timeout_s):  # httpx limits only each packet: a slow mint could hold us for ever
                 response = await self._client.send(request, stream=True)
                 try:
                     raw = await _receive(response)

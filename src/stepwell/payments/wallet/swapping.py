@@ -1,8 +1,8 @@
-"""Swaps that cannot be lost: we store them whole, then send them, then find out what happened for as long as it takes.
+"""Swaps that cannot be lost: we store them whole, then send them, then ask what happened, for as long as it takes.
 
 ```
 begin (outputs are stored) ──> ask the mint ──signatures──────────────────────────────> complete
-                                  │ no answer: retry the same request, now and later (`recover`); it may have done it
+                                  │ no answer: retry the same request, now and later (`recover`); the mint may have done it
                                   └ refused: ask for the signatures again (NUT-09)
                                        ├ all of them: it had done it before ───────────> complete
                                        ├ some or all, and the inputs are unspent ──────> fail: the outputs were used before
@@ -12,10 +12,10 @@ begin (outputs are stored) ──> ask the mint ──signatures─────�
                                        └ some of them ─────────────────────────────────> unknown
 ```
 Any number of workers may carry out one operation at the same time: all send the same request, and one of them completes it. If one
-gives up and another then gets the signatures after all, they count: what the mint has signed is money.
+worker gives up and another then gets the signatures after all, the signatures count, because what the mint has signed is money.
 
 Outputs are derived from the seed and a counter (NUT-13). A database restored from an older backup, or started afresh with the same seed,
-reuses counters, and the mint has already signed those outputs for other money. We skip them: otherwise a payer would
+reuses counters, and the mint has already signed those outputs for other money. We skip those counters, because otherwise a payer would
 get credit for a token that we never took.
 """
 
@@ -48,11 +48,11 @@ _TRIES = 3
 _KEYSET_INACTIVE = 12002
 _NOT_BALANCED = 11005
 _NOT_DECIDED = frozenset({11001, 11002, 11003, 11004})
-"""Spent, pending, signed, outputs pending: the mint has seen this request before, and we still have to find out its outcome."""
+"""The codes for spent, pending, signed, outputs pending. The mint has seen this request before, and we must still find out its outcome."""
 _OUTPUTS_USED = "outputs_used"
 _SKIPPED_AT_ONCE = 100
 _MAX_SKIPPED = 200 * _SKIPPED_AT_ONCE
-"""How many counters we skip per step, and in total. Wallets that restore money from a seed give up after a few hundred empty ones."""
+"""How many counters we skip per step, and in total. Wallets that restore money from a seed give up after a few hundred unused ones."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Swapper:
         self._pause_s = pause_s
 
     def mint(self, url: str) -> Mint:
-        """The mint of money that we hold. The operator may have taken it off the list meanwhile."""
+        """The mint of money that we hold; `MintUnavailableError` if the operator has taken it off the list meanwhile."""
         try:
             return self._mints[url]
         except KeyError:
@@ -117,7 +117,7 @@ class Swapper:
             await self.carry_out(operation)
 
     async def settle(self, session: Session) -> bool:
-        """Separate what was spent from what is left. False if the session has changed meanwhile: read it again."""
+        """Separate what was spent from what is left. False if the session has changed meanwhile and must be read again."""
         mint = self.mint(session.mint)
         keyset = await self._active_keyset(mint)
         inputs = _choose(await self._ledger.session_proofs(session.session_id), session.balance)
@@ -150,7 +150,7 @@ class Swapper:
         return True
 
     async def carry_out(self, operation: Operation) -> None:
-        """Have the mint do it, or find out what it did. `MintUnavailableError` leaves everything as it is, for a retry."""
+        """Have the mint do the swap, or find out what it did. `MintUnavailableError` leaves everything as it is, for a retry."""
         if operation.state == "unknown":
             raise MintAnswerError(
                 f"We cannot tell what the mint did with operation '{operation.operation_id}'. An operator has to look.",
@@ -169,8 +169,8 @@ class Swapper:
         await self._complete(operation, make_proofs(operation.outputs, signatures, keysets))
 
     async def _ask(self, mint: Mint, operation: Operation) -> list[BlindSignature]:
-        """Sends the swap, and retries it after a fault or an unusable answer: a mint that has done it already gives the same answer
-        (NUT-19), or refuses."""
+        """Sends the swap, and retries it after a fault or an unusable answer. That is safe, because a mint that has done the swap already
+        gives the same answer (NUT-19), or refuses."""
         messages = [output.message for output in operation.outputs]
         for attempt in range(1, _TRIES + 1):
             try:
@@ -182,13 +182,13 @@ class Swapper:
         raise AssertionError("the last attempt returns or raises")
 
     async def _find_out(self, mint: Mint, operation: Operation, refusal: MintRejectedError) -> _Outcome:
-        """Another worker may be sending the same swap right now. So we check the inputs first: if they are spent by then and the
-        signatures are still missing, even after a retry, they were spent elsewhere."""
+        """Another worker may be sending the same swap right now. So we check the inputs before we ask for the signatures: if
+        the inputs are spent and the signatures are still missing, even after a retry, the inputs were spent elsewhere."""
         points = [proof.point for proof in operation.inputs]
         for attempt in range(1, _TRIES + 1):
             states = set((await mint.states(points)).values())
             restored = await mint.restore([output.message for output in operation.outputs])
-            if restored and states != {"SPENT"}:  # another worker's swap in between would have spent the inputs as it signed
+            if restored and states != {"SPENT"}:  # another worker's swap in between would have spent the inputs too
                 states = set((await mint.states(points)).values())
             if restored and states == {"SPENT"}:
                 return _found(operation, restored)
@@ -269,14 +269,14 @@ class Swapper:
 
 
 def _found(operation: Operation, restored: Mapping[str, BlindSignature]) -> _Outcome:
-    """The inputs are spent, and the mint has signatures."""
+    """The outcome if the inputs are spent and the mint has signatures."""
     if len(restored) < len(operation.outputs):
         return _Outcome(reason="the mint signed a part of the outputs", unknown=True)
     return _Outcome([restored[output.blinded] for output in operation.outputs])
 
 
 def _judge(operation: Operation, refusal: MintRejectedError, states: Collection[str]) -> _Outcome:
-    """The mint has signed nothing for us. Are the inputs still unspent?"""
+    """The outcome if the mint has signed nothing for us. It depends on whether the inputs are still unspent."""
     if "SPENT" not in states:
         # If the keyset was rotated meanwhile, the token isn't at fault: it may be retried with the new one.
         return _Outcome(reason=f"mint_rejected_{refusal.mint_code}", final=refusal.mint_code != _KEYSET_INACTIVE)

@@ -7,8 +7,8 @@ confirm    the answers are checkpointed             refund    separate what was 
 claim      fetch the refund, as often as needed     payout    pay out the earnings
 sweep      end idle sessions, record what is spent  recover   finish what a crash left under way
 ```
-Amounts are sats. A payer's token is parsed where it arrives (`decode_token`); everything here takes a `Token`. Everything a session shows
-is safe to show; tokens leave only through `claim` and `payout`.
+Amounts are sats. A payer's token is parsed where it arrives (`decode_token`); everything here takes a `Token`. All fields of a
+`Session` are safe to show; tokens leave only through `claim` and `payout`.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Wallet:
         try:
             value = await self.validate(token)
         except (TokenSpentError, MintUnavailableError):
-            # If the same token was sent twice at the same moment, we may be the ones who spend it.
+            # If the same token was sent twice at the same moment, it may be our own swap that has spent it.
             if known := await self.find_funding(owner, token, session_id):
                 return known
             raise
@@ -230,8 +230,8 @@ class Wallet:
         return handed_out.token
 
     async def payout(self, mint_url: str) -> HandedOut:
-        """Earnings at one mint as a token, stored in the ledger until it is spent: all of them, or as much as a token may hold. It needs
-        no swap: handing over the token moves the money."""
+        """Earnings at one mint as a token, stored in the ledger until it is spent: all of them, or as much as a token may hold. A payout
+        needs no swap, because handing over the token moves the money."""
         proofs = tuple(await self._ledger.earnings(mint_url))[:_MAX_PAID_OUT]
         if not proofs:
             raise RefundUnavailableError(f"Nothing has been earned at {mint_url} that was not paid out.", "nothing_earned")
@@ -263,7 +263,7 @@ class Wallet:
         for session in await self._ledger.sessions(None, ("authorized", "active", "exhausted"), now - self._idle):
             current = await self._ledger.session(None, session.session_id)
             if current.touched_at != session.touched_at:
-                continue  # it was used again while we paid back others, which can take a mint long
+                continue  # it was used again while we paid back other sessions, which can take long
             if current.reason == _BELOW_FEE:
                 continue  # we tried before, and nothing has changed since
             try:
@@ -346,7 +346,7 @@ class Wallet:
 
     @asynccontextmanager
     async def _alone(self, session_id: str) -> AsyncIterator[None]:
-        """One swap per session at a time in this event loop. It only avoids useless requests: the ledger is correct without it."""
+        """One swap per session at a time in this event loop. This only avoids useless requests; the ledger would be correct without it."""
         locks = self._locks.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
         lock = locks.get(session_id)
         if lock is None:
@@ -364,7 +364,7 @@ class _MintPatience:
         self._give_up_at = monotonic() + _PATIENT_S
 
     async def wait_after(self, error: MintUnavailableError) -> None:
-        """Wait before the next try. Raises the error if there is none, or a retry would not help."""
+        """Wait before the next try. Raises the error if no tries are left, or a retry would not help."""
         if error.code not in _TEMPORARY or not self._pauses or monotonic() > self._give_up_at:
             raise error
         logger.warning("a mint could not be asked, retrying: %s", error.code)

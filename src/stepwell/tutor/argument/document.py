@@ -209,7 +209,7 @@ def _move_data(move: Move) -> dict[str, Any]:
 
 
 def changes(before: Argument, after: Argument) -> dict[str, Any]:
-    """What a step stores: the parts that differ. `reduce_argument` puts them back."""
+    """What a step stores: the parts that differ. `reduce_argument` applies them."""
     old, new = to_data(before), to_data(after)
     if any(new[name][: len(old[name])] != old[name] for name in ("versions", "moves")):
         return {"replace": new}

@@ -112,10 +112,10 @@ def _one_line(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Argdown reads brackets, tags and emphasis anywhere in a text."""
+    """Escapes brackets, tags and emphasis, which Argdown reads anywhere in a text."""
     return "".join(f"\\{letter}" if letter in "[]<>#*_@{}\\" else letter for letter in text)
 
 
 def _quoted(text: str) -> str:
-    """Mermaid reads entities inside a quoted label, and nothing else."""
+    """Escapes a quoted label with entities, the only markup that Mermaid reads there."""
     return text.replace("&", "#amp;").replace('"', "#quot;").replace("<", "#lt;").replace(">", "#gt;")

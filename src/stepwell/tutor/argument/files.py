@@ -1,6 +1,6 @@
 """argument.json, the authoritative form of an argument, and log.md, the list of its moves.
 
-Users may have edited these files. We accept one whole, or reject it with a line and a reason; we never guess.
+Users may have edited these files. We accept a file whole, or reject it with a line and a reason; we never guess.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Stored:
 
     argument: Argument
     seminar_sha256: str
-    """The hash of the seminar.md written with it. It shows which of the two files was edited."""
+    """The hash of the seminar.md that was written together with this argument.json. It shows which of the two files was edited."""
 
 
 def write_argument(argument: Argument) -> str:
@@ -154,7 +154,7 @@ def _shape_fault(value: Any, kind: type[Any]) -> str | None:
 
 
 def line_of(text: str, *keys: str, last: bool = False) -> int:
-    """The line of a key, searched after the keys before it; 1 if it is missing."""
+    """The line of the last key, each key being searched after the one before; the line of the last one found if a key is missing."""
     place = 0
     for key in keys:
         quoted = json.dumps(key, ensure_ascii=False)

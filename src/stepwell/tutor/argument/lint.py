@@ -2,16 +2,16 @@
 
 | finding | severity | what it says |
 |---|---|---|
-| undefined | note | a word carries the thesis and another clause and has no definition |
-| unused | note | a definition of a term that no clause uses |
+| undefined | note | a word that the thesis and another clause use has no definition |
+| unused | note | a term is defined, but no clause uses it |
 | absolute | note | "always", "never", "everybody": one counter-example would do |
 | question | error | the thesis asks instead of claiming |
 | circle | error | a clause supports itself, through others |
 | restated | error | a ground says the thesis again |
-| self-defined | error | a definition that uses its own term |
-| sourceless | error | a citation that does not say where it stands |
+| self-defined | error | a definition uses its own term |
+| sourceless | error | a citation does not name its source |
 | withdrawn-ground | error | something still rests on a clause that was withdrawn, and on nothing else |
-| new-evidence | error | a reply brings what was not in the argument |
+| new-evidence | error | a reply brings evidence that was not in the argument |
 | redefinition | error | a refutation gives a term a meaning of its own |
 """
 
@@ -145,7 +145,7 @@ def _exchanges(argument: Argument) -> Iterator[Finding]:
 
 
 def known_texts(argument: Argument, without: str = "") -> list[str]:
-    """All texts of the argument except replies and one clause: what a reply may refer to."""
+    """The texts that a reply may refer to: all of the argument except replies and the clause `without`."""
     others = [node for node in argument.nodes.values() if node.id != without and node.kind != "reply"]
     return [argument.question, *argument.nodes, *(f"{node.text} {node.source} {node.term}" for node in others)]
 

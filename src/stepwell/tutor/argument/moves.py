@@ -4,7 +4,7 @@ These rules hold for every move:
 
 - a clause comes in its phase: a refutation from `steelman` on, a reply from `reply` on, a conclusion in `close`;
 - a refutation does not redefine terms; a reply brings no new evidence;
-- an attack makes its target `challenged`; it is `held` again only when every attack on it is answered or withdrawn;
+- an attack makes its target `challenged`; the target is `held` again only when every attack on it is answered or withdrawn;
 - a thesis changes together with the confidence of its holder, and every version is kept;
 - no phase is skipped.
 
@@ -56,7 +56,7 @@ ENDS: Mapping[Relation, tuple[frozenset[Kind], frozenset[Kind]]] = {
 
 
 def set_question(argument: Argument, text: str, *, author: Author = "user") -> Argument:
-    """Name what the seminar is about."""
+    """Set the question that the seminar is about."""
     asked = _require_text("The question", text)
     return record(replace(argument, question=asked), author, "question", text=asked)
 

@@ -136,7 +136,7 @@ def _cut(text: str, chars: int = 70) -> str:
 
 
 def _ask_about_lint(argument: Argument) -> Question | None:
-    """At most one question per phase, and none twice: nobody listens to a reader who marks everything."""
+    """A question about a lint finding: at most one per phase, and none twice, because nobody listens to a reader who marks everything."""
     asked = {(move.about, move.text) for move in argument.moves if move.move == "lint"}
     if any(move.move == "lint" and move.phase == argument.phase for move in argument.moves):
         return None
@@ -155,7 +155,7 @@ _LINT_TEMPLATES: Mapping[str, tuple[Inquiry, str]] = {
 
 
 def take_answer(argument: Argument, question: Question, text: str, author: Author = "user") -> Argument:
-    """The argument after an answer; `MoveRefusedError` for an invalid answer, and the question stays open."""
+    """The argument after an answer; `MoveRefusedError` if the answer is invalid, in which case the question stays open."""
     said = text.strip()
     if not said:
         raise MoveRefusedError("That was empty.")
@@ -309,7 +309,7 @@ def choose_one(question: Question, said: str) -> str:
 
 
 def read_percent(said: str) -> int:
-    """The one number in an answer."""
+    """The number in an answer that contains exactly one, from 0 to 100."""
     figures = [word for word in words_of(said.replace("%", " ")) if word.isascii() and word.isdigit()]
     if len(figures) != 1 or int(figures[0][:6]) > 100:
         raise MoveRefusedError("Give one whole number from 0 to 100.")

@@ -1,4 +1,4 @@
-"""Hints in four levels, and the words for users who ask to be told. Works without a model, and always leaves a record.
+"""Hints in four levels, and the words themselves for users who ask to be told. Works without a model, and always leaves a record.
 
 | level | what it gives |
 |---|---|
@@ -123,12 +123,12 @@ _HINTS: Mapping[Need, tuple[str, str, str]] = {
 
 
 def hint_level(argument: Argument, about: str) -> int:
-    """The highest hint given about something. Being told once does not count as a hint, and permits nothing later."""
+    """The level of the highest hint given about something. Being told once does not count as a hint, and permits nothing later."""
     return max((move.level for move in argument.moves if move.move == "hint" and move.about == about), default=0)
 
 
 def give_hint(argument: Argument, question: Question) -> tuple[Argument, str]:
-    """The next hint about a question, up to level 3, and the argument with its record. After that there is `tell`."""
+    """The argument with a record of the hint, and the next hint about a question, up to level 3. After level 3 there is only `tell`."""
     earlier = [move.level for move in argument.moves if move.move == "hint" and move.text == question.text]
     level = max(earlier, default=0) + 1
     if question.need == "lint" or level >= TOP_LEVEL:
@@ -138,14 +138,14 @@ def give_hint(argument: Argument, question: Question) -> tuple[Argument, str]:
 
 
 def tell(argument: Argument, question: Question) -> tuple[Argument, str]:
-    """Answers the question for the user, at their request: the words, and the argument with them, marked as the tutor's."""
+    """Answers the question for the user, at their request. Returns the argument with the words, marked as the tutor's, and the words."""
     words = words_for(argument, question)
     asked = moves.record(argument, "user", "tell", question.about, level=TOP_LEVEL)
     return take_answer(asked, question, words, author="tutor"), words
 
 
 def words_for(argument: Argument, question: Question) -> str:
-    """An answer to a question, built from what there is."""
+    """An answer to a question, built from what the argument contains."""
     return SKIP if question.need == "lint" else _TELLING[question.need](argument, question)
 
 

@@ -25,7 +25,7 @@ class FileRefusedError(StepwellError):
 
 
 def faults(argument: Argument) -> Iterator[tuple[Place, str]]:
-    """What is wrong, with the keys that lead to the place."""
+    """Everything that is wrong, each with the keys that lead to its place."""
     if argument.question != tidy(argument.question):
         yield ("question",), "the question is one line without double spaces"
     for node in argument.nodes.values():

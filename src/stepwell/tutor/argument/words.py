@@ -97,7 +97,7 @@ def _singular(word: str) -> str:
 
 
 def new_evidence(text: str, known: Sequence[str]) -> str | None:
-    """New evidence in a text that is in none of the known texts: an address, a quotation, a figure, an appeal to a source."""
+    """Evidence in a text that occurs in none of the known texts: an address, a quotation, a figure, an appeal to a source."""
     if address := _ADDRESS.search(text):
         return None if any(address[0] in each for each in known) else f"the address {address[0][:80]}"
     for quoted in _QUOTED.findall(text):
@@ -158,7 +158,7 @@ def asks_to_be_told(text: str) -> bool:
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of a text, each with the space after it: joined, they are the text."""
+    """The sentences of a text, each with the space after it, so that joining them gives the text."""
     found: list[str] = []
     start = place = 0
     while place < len(text):

@@ -1,2 +1,2 @@
 """Files of workspaces over HTTP: `place` says whose they are and where, `uploads` takes large ones in parts, `shares` keeps one tenant from
-using up what all need. The routes are in `routes/workspace_files.py`."""
+using up what all need. The routes are in `http/files.py`."""

@@ -50,10 +50,10 @@ class Workspace:
         return await self.files.measure(f"/{tenant}/") + await self.uploads.measure(tenant)
 
     async def open(self, principal: Principal, asked: str | None, *, writing: bool = False) -> OpenedRoot:
-        """The root of a request, counted as one operation of its tenant.
+        """Open the root of a request, which counts as one operation of its tenant.
 
         Raises:
-            AccessError: It is not open to the caller, or not for writing.
+            AccessError: The root is not open to the caller, or not for writing.
         """
         grants = self.grants_of(principal)
         default = self.default_root if grants.unlimited else None

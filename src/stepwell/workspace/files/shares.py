@@ -1,15 +1,15 @@
 """Limits per tenant: file requests per minute, and bytes stored.
 
-All servers share the count of requests, in portions: a server takes a few at a time from the tenant's minute and uses them up without
-further queries.
+All servers share the count of requests, in portions: a server takes a few requests at a time out of those that the tenant has in a minute,
+and uses them up without further queries.
 
 ```
 bytes held (files, and parts of uploads)  +  bytes on their way, reserved as they come  <=  the tenant's share
   by a listing, kept for a while             stored: they are held now; failed: given back; without what they replace
 ```
-A listing is asked for again after a while, and before anything is refused; what this server stores meanwhile is added. What other servers
-store is found with the next listing, which comes sooner where there are several; what they are receiving at this very moment is not seen,
-so a share can be passed by as much as that.
+A listing is repeated after a while, and before anything is refused; what this server stores in between is added to its sum. What other
+servers store shows in the next listing, which comes sooner where there are several servers. What they are receiving at this very moment
+does not show, so a tenant can exceed its share by that much.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ Measure = Callable[[], Awaitable[int]]
 _MINUTE_S = 60.0
 _MEASURED_FOR_S = 60.0
 _MEASURED_FOR_ALL_S = 5.0
-"""If other servers store files too."""
+"""How long a measurement is used if other servers store files too."""
 _MEASURED_AGAIN_AFTER_S = 1.0
 _MOST_TENANTS = 10_000
 _PORTIONS = 50
-"""The number of portions in a tenant's minute. Other servers cannot use what is left of a portion."""
+"""The number of portions in a tenant's minute. Other servers cannot use what a server leaves of its portion."""
 
 
 @dataclass
@@ -52,7 +52,7 @@ class _Allowed:
     until: float
     left: int
     used_up: bool
-    """No more portions are left for any server."""
+    """Whether no portion is left for any server."""
 
 
 class Room:
@@ -64,11 +64,11 @@ class Room:
         self._measure = measure
         self.held = 0
         self.replaced: tuple[str, Measure] | None = None
-        """What is deleted when these bytes are stored, by a name of its own, and how many bytes it has."""
+        """What these bytes replace when they are stored: a name that identifies it, and a function that measures its size."""
         self._replaces = 0
 
     async def look(self) -> None:
-        """Look at what is replaced: before bytes come, and again before they are stored, since it may be another by then."""
+        """Measure what is replaced, before bytes come and again before they are stored, since it may have changed by then."""
         if self.replaced and self._shares.may_replace(self, self.replaced[0]):
             self._replaces = await self.replaced[1]()
 
@@ -92,7 +92,7 @@ class Room:
 
 
 class Shares:
-    """`None` means no limit."""
+    """The shares of all tenants, and what they use of them. `None` means no limit."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class Shares:
         self._stored_meanwhile: dict[str, int] = {}
 
     async def count_operation(self, tenant: str) -> None:
-        """`LimitReachedError` when the tenant has used up its minute."""
+        """Count one request; `LimitReachedError` when the tenant has used up its requests for this minute."""
         if self._max_operations is None:
             return
         allowed = self._allowed.get(tenant)
@@ -128,7 +128,7 @@ class Shares:
         allowed.left -= 1
 
     async def _allow_more(self, tenant: str, most: int) -> _Allowed:
-        """Take a portion of the tenant's minute, or what is left of it."""
+        """Take a portion of the tenant's requests for this minute, or what is left of them."""
         portion = max(1, most // _PORTIONS)
         counted = await self._counts().count(f"requests of {tenant}", _MINUTE_S, portion)
         more = max(0, portion - max(0, counted.number - most))
@@ -151,20 +151,20 @@ class Shares:
                 del self._replacing[room.replaced[0]]
 
     def may_replace(self, room: Room, name: str) -> bool:
-        """Whether a request may use the room of what it replaces. Of several at the same time only the first may: their bodies are
-        on disk together until they are stored."""
+        """Whether a request may use the room of what it replaces. Of several requests at the same time only the first may,
+        because their bodies are on disk together until they are stored."""
         return self._max_bytes is not None and self._replacing.setdefault(name, room) is room
 
     async def reserve(self, tenant: str, more: int, measure: Measure) -> None:
-        """507 if `more` bytes do not fit into the tenant's share together with everything its users are sending now."""
+        """Reserve `more` bytes; 507 if they do not fit into the tenant's share together with everything its users are sending now."""
         if self._max_bytes is not None and not await self._fits(tenant, more, measure, self._max_bytes):
             raise HTTPException(
                 507, f"This workspace may keep {self._max_bytes:,} bytes, and this does not fit. Delete what is not needed."
             )
-        self._reserve(tenant, more)  # nothing else runs since the check
+        self._reserve(tenant, more)  # nothing else has run since the check
 
     async def _fits(self, tenant: str, more: int, measure: Measure, most: int) -> bool:
-        for lasts_s in (self._measured_for_s, _MEASURED_AGAIN_AFTER_S):  # again before rejecting: something may have gone
+        for lasts_s in (self._measured_for_s, _MEASURED_AGAIN_AFTER_S):  # again before rejecting: files may be deleted by now
             used = await self._measured(tenant, measure, lasts_s)
             if used.amount + self._reserved[tenant] + more <= most:
                 return True
@@ -178,7 +178,7 @@ class Shares:
             self._stored_meanwhile[tenant] += more
 
     def note_deletion(self, tenant: str) -> None:
-        """Something went, however large it was: what the tenant holds is measured anew before anything is rejected."""
+        """Note that something was deleted, of whatever size: the tenant's bytes are measured anew before anything is rejected."""
         if used := self._bytes.get(tenant):
             used.since = min(used.since, self._now() - _MEASURED_AGAIN_AFTER_S)
 
@@ -188,7 +188,7 @@ class Shares:
             known = self._bytes.pop(tenant, None)
             if known is None or self._now() >= known.since + lasts_s:
                 since = self._now()
-                self._stored_meanwhile[tenant] = 0  # the listing may have passed its place already
+                self._stored_meanwhile[tenant] = 0  # counts what is stored from now on, which the listing may miss
                 try:
                     amount = await measure()
                 finally:

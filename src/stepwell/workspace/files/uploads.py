@@ -1,11 +1,11 @@
 """Uploads into a workspace: on disk, never completely in memory, and in parts if they are large.
 
 ```
-begin ─> id ─> part 1, 2, ... (in any order, each may be sent again) ─> complete: joined, stored, and only then there
+begin ─> id ─> part 1, 2, ... (in any order, each may be sent again) ─> complete: joined, stored, and only then visible
 ```
 An upload is a folder with a description and its parts. Only its owner, with access to its root, can use its id; for others it does not
-exist. An upload that is not completed within a day is deleted. A completed one is remembered as long, so that a client that lost the
-response gets the same one again.
+exist. An upload that is not completed within a day is deleted. A completed upload is remembered for the same time, so that a client
+that lost the response gets the same response again.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Upload:
     absent: bool
     begun_at: float
     result: dict[str, Any] | None = None
-    """The response, once it is completed."""
+    """The response, once the upload is completed."""
 
     @property
     def base(self) -> Base:
@@ -80,7 +80,7 @@ class Uploads:
         return upload
 
     async def find(self, owner: str, upload_id: str) -> Upload:
-        """`NotFoundError` also for another user's upload."""
+        """One of the owner's uploads; `NotFoundError` also for another user's upload."""
         upload = await asyncio.to_thread(self._read, upload_id) if _ID.fullmatch(upload_id) else None
         if upload is None or upload.owner != owner or self._is_over(upload):
             raise NotFoundError("upload", upload_id, "Begin one with POST /api/workspace/uploads.")
@@ -178,7 +178,7 @@ class Uploads:
     def _write(self, upload: Upload) -> None:
         about = self._folder / upload.upload_id / _ABOUT
         new = about.with_suffix(".new")
-        new.unlink(missing_ok=True)  # of a server that was killed while it wrote
+        new.unlink(missing_ok=True)  # left by a server that was killed while it wrote
         with open_private(new) as file:
             file.write(json.dumps(asdict(upload)).encode())
         os.replace(new, about)
@@ -215,7 +215,7 @@ class Uploads:
 
 
 async def _spool(request: Request, target: Path, most_bytes: int, room: Room) -> int:
-    """Write a body as it arrives; returns its size. One that is longer than announced is cut off."""
+    """Write a body as it arrives; returns its size. A body that turns out longer than `most_bytes` is refused."""
     size, waiting = 0, bytearray()
     pieces = aiter(request.stream())
     with open_private(target) as file:

@@ -236,7 +236,7 @@ async def _find(workspace: Workspace, opened: OpenedRoot, path: str) -> FileFact
 async def _send(
     workspace: Workspace, opened: OpenedRoot, path: str, asked: str | None, if_none_match: str | None, if_range: str | None
 ) -> Response:
-    """The current version. Raises `VersionConflictError` if the file changed before its first bytes were read."""
+    """A response with the file's current version. Raises `VersionConflictError` if the file changed before its first bytes were read."""
     file = await _find(workspace, opened, path)
     headers = _headers_of(file)
     if if_none_match is not None and (if_none_match == "*" or file.version in _TAG.findall(if_none_match)):
@@ -251,7 +251,7 @@ async def _send(
 
 
 async def _begin(pieces: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
-    """The same pieces, with the first already read: so we never announce the length of a file that can no longer be read."""
+    """The same pieces, with the first already read, so that we never announce the length of a file that can no longer be read."""
     first = await anext(pieces, b"")
 
     async def go_on() -> AsyncIterator[bytes]:
@@ -294,7 +294,7 @@ def _range_of(asked: str | None, size: int) -> tuple[int, int]:
 
 
 def _headers_of(file: FileFacts) -> dict[str, str]:
-    """A browser must save a tenant's file, never show it as a page of this server or run scripts in it."""
+    """Headers that make a browser save a tenant's file, never show it as a page of this server or run scripts in it."""
     return {
         "ETag": etag_of(file),
         "Accept-Ranges": "bytes",

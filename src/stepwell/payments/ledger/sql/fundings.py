@@ -1,4 +1,4 @@
-"""Incoming tokens: each is stored once, for one session, no matter who sends it how often."""
+"""Incoming tokens: each is stored once, for one session, no matter how often and by whom it is sent."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _insert(connection: Connection, new: NewFunding, now: float) -> None:
 
 
 def _bring_in(connection: Connection, session: Session, new: NewFunding, now: float) -> None:
-    """The payer's ceiling and refund key now apply to the whole session."""
+    """Add a token to a session. The ceiling and refund key that come with it now apply to the whole session."""
     if new.ceiling is not None:
         connection.execute("UPDATE payment_sessions SET ceiling = ? WHERE session_id = ?", (new.ceiling, session.session_id))
     if new.refund_key is not None:

@@ -1,4 +1,4 @@
-"""Refunds and payouts: stored before anyone sees them, and until the mint says that they are spent."""
+"""Refunds and payouts: stored before anyone sees them, and available until the mint says that they are spent."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def close_empty(connection: Connection, session_id: str, new: HandedOut, now: fl
 
 
 def keep_rest(connection: Connection, session_id: str) -> int:
-    """The rest is worth less than the mint's fee and stays the payer's. Whole proofs that fit into what was spent are earned, but not while
-    a call is under way or its answer may still turn out to be lost: earnings are never given back."""
+    """The rest is worth less than the mint's fee and still belongs to the payer. Whole proofs that fit into what was spent are earned, but
+    not while a call is under way or its answer may still turn out to be lost, because earnings are never given back."""
     session = find_session(connection, None, session_id)
     undecided = connection.execute(
         "SELECT 1 FROM payment_reservations WHERE session_id = ? AND state = 'settled'", (session_id,)
@@ -134,7 +134,7 @@ def _tokens_wait(connection: Connection, session_id: str) -> bool:
 
 
 def return_unapproved(connection: Connection, session_id: str) -> None:
-    """The session ends. Unapproved tokens stay the payer's, untouched."""
+    """The session ends. Its unapproved tokens still belong to the payer, untouched."""
     connection.execute(
         "UPDATE payment_fundings SET state = 'returned', token = '' WHERE session_id = ? AND state = 'pending'", (session_id,)
     )

@@ -32,7 +32,7 @@ from stepwell.sql import Connection
 T = TypeVar("T")
 Work = Callable[[Connection], T]
 
-# Only the conditions that the caller asked for, so that SQLite can choose an index: sessions are never deleted.
+# We use only the conditions that the caller asked for, so that SQLite can choose an index: sessions are never deleted, so there are many.
 _SESSION_CONDITIONS = {
     "owner": "owner = :owner",
     "states": "state IN (SELECT value FROM json_each(:states))",
@@ -47,7 +47,7 @@ ORDER BY created_at, fingerprint
 
 
 class SqlLedger(ABC):
-    """Each method is one piece of work. `_write` has committed it when it returns; with `synced` it survives a power cut."""
+    """Each method is one piece of work. When `_write` returns, the work is committed; with `synced` it survives a power cut."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

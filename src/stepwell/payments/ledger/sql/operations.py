@@ -1,4 +1,4 @@
-"""Swaps: stored before we ask the mint; and what happens to session, token and proofs when it has answered.
+"""Stores swaps before we ask the mint, and updates session, token and proofs when the mint has answered.
 
 ```
 begin ──> pending ──complete──> done <──complete── failed      a redemption that the mint did after all
@@ -158,7 +158,7 @@ def _begin_redeem(connection: Connection, session: Session, operation: Operation
 
 
 def _begin_settle(connection: Connection, session: Session, operation: Operation, now: float) -> bool:
-    """Only if nothing is under way that would change the sums: no call, and no incoming token."""
+    """Begins a settlement only if nothing is under way that would change the sums: no call, and no incoming token."""
     if session.state not in SPENDS_MONEY or session.reserved or not _all_held(connection, operation):
         return False
     waiting = connection.execute(
@@ -205,7 +205,7 @@ def _part(connection: Connection, session: Session, operation: Operation, handed
 
 
 def _after_failure(connection: Connection, session: Session) -> SessionState:
-    """The first token failed: is another one waiting?"""
+    """The session's state after its first token failed: it depends on whether another token is waiting."""
     waiting = connection.execute(
         "SELECT 1 FROM payment_fundings WHERE session_id = ? AND state = 'authorized'", (session.session_id,)
     ).fetchone()

@@ -24,7 +24,7 @@ from stepwell.sql import Connection
 
 @dataclass(frozen=True)
 class Short:
-    """Not enough money. It is returned and not raised: an exception would roll back the note that the session is exhausted."""
+    """Not enough money. It is returned and not raised, because an exception would roll back the note that the session is exhausted."""
 
     why: Literal["unredeemed", "ceiling", "balance_short", "session_closed"]
     session: Session
@@ -108,7 +108,7 @@ def held_since(connection: Connection, before: float) -> list[Reservation]:
 
 
 def undecided(connection: Connection, session_id: str | None) -> list[Reservation]:
-    """Two queries, each with its own index."""
+    """Held and settled reservations, read with two queries so that each can use its own index."""
     rows = [
         row
         for state in ("held", "settled")
@@ -152,7 +152,7 @@ def _end(connection: Connection, last: Reservation, now: float) -> None:
 
 
 def _came_back(connection: Connection, reservation: Reservation) -> bool:
-    """The sweeper released it as stale, and then its answer arrived. Once the call was retried, the earlier answer no longer counts."""
+    """Whether the sweeper released this reservation as stale before its answer arrived. False once the call was retried."""
     if reservation.state != "released":
         return False
     last = _last(connection, reservation.key)
@@ -178,13 +178,13 @@ def _free(connection: Connection, reservation: Reservation, state: str, now: flo
 
 
 def _take_back(connection: Connection, session: Session, reservation: Reservation, now: float) -> None:
-    """The call is retried and nobody confirmed its answer: the answer was lost, and the payer does not pay for it."""
+    """Nobody confirmed the answer, so it was lost, and the payer does not pay for it."""
     if _void(connection, session, reservation, now):
         connection.execute("UPDATE payment_sessions SET lost = lost + 1 WHERE session_id = ?", (session.session_id,))
 
 
 def _void(connection: Connection, session: Session, reservation: Reservation, now: float) -> bool:
-    """Reverse the charge while the session holds the money: for a closed session, what was spent has been separated already."""
+    """Reverse the charge if the session still holds the money. For a closed session, what was spent has been separated already."""
     if session.state not in SPENDS_MONEY:
         return False
     write_entry(connection, session, "void", reservation.charged, _name(reservation), now)

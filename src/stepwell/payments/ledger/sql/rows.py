@@ -18,7 +18,7 @@ from stepwell.sql import Connection, Row
 
 
 def find_session(connection: Connection, owner: str | None, session_id: str) -> Session:
-    """`NotFoundError` if it does not exist or has another owner: the caller cannot tell which."""
+    """A session; `NotFoundError` if it does not exist or has another owner. The caller cannot tell which."""
     row = connection.execute("SELECT * FROM payment_sessions WHERE session_id = ?", (session_id,)).fetchone()
     if row is None or (owner is not None and row["owner"] != owner):
         raise NotFoundError("payment session", session_id, "Fund one with POST /api/wallet/fund.")
@@ -36,7 +36,7 @@ def move(connection: Connection, session: Session, state: SessionState, now: flo
 
 
 def write_entry(connection: Connection, session: Session, kind: EntryKind, amount: int, key: str, now: float) -> None:
-    """Write one line and update its sum. The caller's transaction makes it both or neither."""
+    """Write one line and update the sum it belongs to. The caller's transaction makes sure that both happen or neither."""
     write_line(connection, session, kind, amount, key, now)
     connection.execute(_SUMS[kind], (amount, now, session.session_id))
 
