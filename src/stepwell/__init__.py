@@ -1,7 +1,7 @@
 """Stepwell: agents that do long, real work and can be trusted with it.
 
-Everything public is listed in `__all__` and imported on first use: importing the package reads no environment, opens nothing and imports
-no model SDK.
+Everything public is listed in `__all__` and imported on first use, so importing the package reads no environment, opens nothing and
+imports no model SDK.
 """
 
 from __future__ import annotations

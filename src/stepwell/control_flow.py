@@ -15,7 +15,8 @@ except Exception as error:
     let_pass(error)
     return as_result(error)
 ```
-We do not look for a cancellation among the causes: Python's own time-outs are caused by one, and a tool that was too slow has a result.
+We do not look for a cancellation among an error's causes, because a cancellation is the cause of Python's own time-outs, and the
+time-out of a slow tool may become its result.
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ _CANCELLED = (asyncio.CancelledError, FutureCancelledError, NodeCancelledError)
 
 
 def let_pass(error: BaseException) -> None:
-    """Raise an error that must not become a result; return if it may."""
+    """Raise the exception within an error that must not become a result; if there is none, return."""
     found = find_passing(error)
     if found is not None:
         raise found from found.__cause__
 
 
 def find_passing(error: BaseException) -> BaseException | None:
-    """The exception within an error that must not become a result. A lost database or lease comes first: a pause will recur when the run
-    is executed again."""
+    """The exception within an error that must not become a result. A lost database or lease comes before a pause, because
+    the pause will recur when the run is executed again."""
     return find_infrastructure(error) or _find_signal(error) or _find_cancellation(error)
 
 

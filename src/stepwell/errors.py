@@ -1,4 +1,4 @@
-"""Every exception Stepwell raises. Its class says who can act on it.
+"""Every exception that Stepwell raises. The class of an exception says who can act on it.
 
 ```
 StepwellError
@@ -8,12 +8,12 @@ StepwellError
 │   ├── MissingExtraError       an optional dependency is not installed
 │   ├── GraphBuildError         a graph that is served cannot be imported or built
 │   └── ModelUnavailableError   no usable model, or an unknown provider
-│       ├── ModelDownloadError      a model's file could not be downloaded; a retry restarts or resumes it
+│       ├── ModelDownloadError      a model's file could not be downloaded; a retry restarts or resumes the download
 │       │   ├── ModelChecksumError  the downloaded file is not the requested one
-│       │   └── ModelDiskFullError  no room for it
+│       │   └── ModelDiskFullError  no room for the file
 │       └── ModelLoadError          the file is missing, not a model, or too big for this machine's memory
 ├── ModelAnswerError            the caller of a model: the answer does not have the requested form
-│   └── AnswerCutError          it was cut at the token limit
+│   └── AnswerCutError          the answer was cut at the token limit
 ├── MiddlewareError             the programmer, while running: a mistake in middleware; never a tool's result
 ├── ToolUseError                the model: becomes a ToolMessage(status="error")
 ├── BackendError                storage; `retryable` says whether a retry can help
@@ -36,26 +36,26 @@ StepwellError
 │   ├── InterruptClaimedError       another device is about to carry out the interrupt
 │   ├── ResumeError                 a resume that does not match exactly one open interrupt
 │   ├── LimitReachedError           the caller has as many runs or streams as allowed
-│   ├── InfrastructureError         nobody in the graph: the run lost its database or lease, and is executed again
+│   ├── InfrastructureError         nobody in the graph can act: the run lost its database or lease, and is executed again
 │   │   ├── LeaseLostError              this worker no longer owns the thread and must write nothing more
 │   │   └── StorageUnavailableError     the database is full, locked or gone; nothing was acknowledged
-│   │       └── OutcomeUnknownError         the write may have been stored, or may still be
+│   │       └── OutcomeUnknownError         the write may have been stored, or may be stored later
 │   └── NotReadyError               the server answers, but something it needs to execute runs is failing
 ├── WebError                    the caller that requested a page; `reason` is one word for records
-│   ├── FetchRefusedError           we do not request it because of its address, robots.txt or its type
-│   └── FetchFailedError            we requested it and got nothing usable
-├── EvidenceError               the code that stores or reads evidence: it cannot be stored, or is not as it should be
+│   ├── FetchRefusedError           we do not request or read the page, because of its address, robots.txt or its type
+│   └── FetchFailedError            we requested the page and got nothing usable
+├── EvidenceError               the code that stores or reads evidence: the evidence cannot be stored, or is not as it should be
 │   ├── EvidenceMissingError        nothing is stored under this hash
 │   ├── EvidenceDamagedError        the stored data has changed
 │   ├── EntryConflictError          the trail has another entry under this key
 │   ├── BundleError                 not a bundle, or one that must not be opened
 │   ├── SigningKeyError             the key that signs bundles cannot be created or read
 │   ├── NotRecordedError            a replay needs an answer that its bundle does not contain
-│   └── RequestCeilingError         the limit of requests is reached
+│   └── RequestCeilingError         the maximum number of requests is reached
 ├── PaymentError                the payer; `code` is one word for programs, `retryable` says whether a retry can help
 │   ├── TokenInvalidError           not a token, or not acceptable: its form, mint, unit or value
-│   ├── TokenSpentError             the mint says that it was spent before
-│   ├── TokenInUseError             it was already submitted, by another user or for another purpose
+│   ├── TokenSpentError             the mint says that the token was spent before
+│   ├── TokenInUseError             the token was already submitted, by another user or for another purpose
 │   ├── MintUnavailableError        the mint gives no usable answer; the outcome is open, nothing is lost
 │   │   └── MintAnswerError             its answer is malformed or inconsistent
 │   ├── MintRejectedError           the mint rejects a request; `mint_code` is its reason as a number
@@ -67,8 +67,8 @@ StepwellError
     └── SignInUnavailableError      the identity provider cannot be reached now
 ```
 
-A message names the thing, the fact and the way out, and never contains a secret or a path of the host. Pausing is not an error:
-LangGraph's bubble-up exceptions are never caught. Code that turns an exception into a result first calls `control_flow.let_pass`.
+A message says what is concerned, what happened and what to do, and never contains a secret or a path of the host. Pausing is not an
+error, so LangGraph's bubble-up exceptions are never caught. Code that turns an exception into a result first calls `control_flow.let_pass`.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ _EXTRA_MODULES = {
 
 @contextmanager
 def needs_extra(what: str, extra: str) -> Iterator[None]:
-    """Wraps the imports of an extra's packages: `MissingExtraError` if one of them is missing.
+    """Wraps the imports of an extra's packages; raises `MissingExtraError` if one of them is missing.
 
     If a package is installed but fails to load, installing the extra again would not help, so the error names the real cause.
     """
@@ -165,7 +165,7 @@ def _broken(what: str, extra: str, error: ImportError) -> ConfigurationError:
 
 
 class GraphBuildError(ConfigurationError):
-    """A served graph cannot be imported or built. Each request tries again, so it works once the cause is fixed."""
+    """A served graph cannot be imported or built. Each request tries again, so the graph works once the cause is fixed."""
 
 
 class ModelUnavailableError(ConfigurationError):
@@ -201,7 +201,7 @@ class AnswerCutError(ModelAnswerError):
 
 
 class MiddlewareError(StepwellError):
-    """Middleware has a bug, or lacks the sync or async half that this run needs. It fails the run: no model could fix it."""
+    """Middleware has a bug, or lacks the sync or async half that this run needs. The run fails, because no model could fix this."""
 
 
 class ToolUseError(StepwellError):
@@ -268,7 +268,7 @@ class InvalidRequestError(RunError, ValueError):
 
 
 class AnswerShapeError(InvalidRequestError):
-    """An answer that does not fit its interrupt, which is still open. `interrupt_ids` name it."""
+    """An answer that does not fit its interrupt, which is still open. `interrupt_ids` identifies the interrupt."""
 
     def __init__(self, message: str, interrupt_ids: tuple[str, ...] = ()) -> None:
         self.interrupt_ids = interrupt_ids
@@ -280,7 +280,7 @@ class RequestKeyError(InvalidRequestError):
 
 
 class NotFoundError(RunError):
-    """It does not exist, or belongs to another user: the two look the same on purpose."""
+    """The thing does not exist, or belongs to another user; both cases look the same on purpose."""
 
     def __init__(self, kind: str, name: str, way_out: str = "") -> None:
         self.kind = kind
@@ -297,7 +297,7 @@ class ThreadBusyError(RunError):
 
 
 class InterruptAnsweredError(RunError):
-    """The interrupt has another answer, or is no longer open. `interrupt_ids` are the ones concerned."""
+    """The interrupt already has another answer, or is no longer open. `interrupt_ids` are the interrupts concerned."""
 
     def __init__(self, message: str, interrupt_ids: tuple[str, ...] = ()) -> None:
         self.interrupt_ids = interrupt_ids
@@ -305,11 +305,11 @@ class InterruptAnsweredError(RunError):
 
 
 class InterruptGoneError(InterruptAnsweredError):
-    """A device wants to carry out an interrupt that is already answered or no longer open. It must not do so."""
+    """A device wants to carry out an interrupt that is already answered or no longer open. The device must not carry it out."""
 
 
 class InterruptClaimedError(RunError):
-    """Device `device_id` holds the interrupt; until `expires_at` only it may answer. Both are `None` if the sender's own claim expired."""
+    """Only the device `device_id` may answer the interrupt until `expires_at`. Both are `None` if the sender's own claim expired."""
 
     def __init__(
         self,
@@ -342,7 +342,7 @@ class LimitReachedError(RunError):
 
 
 class InfrastructureError(RunError):
-    """The run cannot continue here, through no fault of its graph. It is executed again. Never the result of a tool, subagent or node."""
+    """The run cannot continue here, but its graph is not to blame; it is executed again. Never a result of a tool, subagent or node."""
 
 
 class LeaseLostError(InfrastructureError):
@@ -352,7 +352,7 @@ class LeaseLostError(InfrastructureError):
 class StorageUnavailableError(InfrastructureError):
     """The database cannot be used now. Nothing of the request was stored; a later retry may help.
 
-    `away`: it cannot be reached at all; otherwise it may only lack room for this particular request."""
+    `away`: the database cannot be reached at all; otherwise it may only lack room for this particular request."""
 
     def __init__(self, message: str, retry_after_s: int = 5, *, away: bool = False) -> None:
         self.retry_after_s = retry_after_s
@@ -361,7 +361,7 @@ class StorageUnavailableError(InfrastructureError):
 
 
 class OutcomeUnknownError(StorageUnavailableError):
-    """The database did not confirm this write: it may have been stored, or may still be. A retry might store it twice."""
+    """The database did not confirm this write: it may have been stored, or may be stored later. A retry might store it twice."""
 
 
 def errors_within(error: BaseException) -> Iterator[BaseException]:
@@ -399,7 +399,7 @@ class WebError(StepwellError):
 
 
 class FetchRefusedError(WebError):
-    """One of our rules forbids it. A retry does not help."""
+    """One of our rules forbids fetching or reading the page. A retry does not help."""
 
 
 class FetchFailedError(WebError):
@@ -445,7 +445,7 @@ class NotRecordedError(EvidenceError):
 
 
 class RequestCeilingError(EvidenceError):
-    """The limit of requests, `ceiling`, is reached. Nothing was sent."""
+    """The maximum number of requests (`ceiling`) is reached. This request was not sent."""
 
     def __init__(self, ceiling: int) -> None:
         self.ceiling = ceiling
@@ -480,7 +480,7 @@ class TokenSpentError(PaymentError):
 
 
 class TokenInUseError(PaymentError):
-    """The token, or a part of it, was already submitted. It counts only there."""
+    """The token, or a part of it, was already submitted. It counts only for that submission."""
 
     code = "token_in_use"
 
@@ -542,7 +542,7 @@ class SessionClosedError(PaymentError):
 
 
 class RefundUnavailableError(PaymentError):
-    """There is nothing to refund, it is worth less than the mint's fee, calls are in progress, or it was already fetched."""
+    """There is nothing to refund, the refund is worth less than the mint's fee or was already fetched, or calls are in progress."""
 
     code = "refund_unavailable"
 

@@ -1,6 +1,7 @@
 """Folders and files that only their owner may read: databases, keys, uploads, files of workspaces, evidence.
 
-Permissions are set explicitly and do not depend on the umask. On systems without them (Windows), the user's own folder protects the files.
+Permissions are set explicitly and do not depend on the umask. On Windows, which has no such permissions, the user's own folder
+protects the files.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def make_private_folder(folder: Path) -> None:
 
 
 def open_private(file: Path) -> BinaryIO:
-    """A new file to write to, for the owner alone; `FileExistsError` if it exists."""
+    """Create a file for the owner alone and open it for writing; raises `FileExistsError` if it exists."""
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), FILE)
     if hasattr(os, "fchmod"):
         os.fchmod(descriptor, FILE)
@@ -39,8 +40,8 @@ def open_private(file: Path) -> BinaryIO:
 
 
 def close_to_others(place: Path) -> None:
-    """Remove other users' permissions from an existing file or folder of ours. Leaves alone what another user owns, links, and folders
-    that everybody shares (`/tmp`)."""
+    """Remove other users' permissions from an existing file or folder of ours. Links, folders that everybody shares (`/tmp`)
+    and files of another user are not changed."""
     if os.name == "nt":
         return
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):

@@ -1,17 +1,17 @@
 """Products: what is built on the platform. Each describes itself once, and the platform collects the descriptions through the entry point
-group `stepwell.products`, so that a package of somebody else can bring one too.
+group `stepwell.products`, so that other people's packages can bring products too.
 
 ```
 pyproject.toml  [project.entry-points."stepwell.products"]  name = "package.product:PRODUCT"
 PRODUCT ─┬─ graphs, demos ─> the server's graphs          (`cli.compose`)
          ├─ tables ────────> the database                 (`database.tables.ProductTables`)
-         ├─ service ───────> open while a server is       (`server.parts.ProductService`: gate, response hook)
+         ├─ service ───────> open while a server runs     (`server.parts.ProductService`: gate, response hook)
          ├─ routes ────────> the server's routes          (a sequence of FastAPI routers)
          ├─ commands ──────> `stepwell NAME`              (`terminal.commands`: a function that adds parsers)
          └─ chats ─────────> `stepwell chat NAME`         (`cli.chat`)
 ```
-A description names places, `module:attribute` as in langgraph.json, and does not import them: `stepwell --help` loads no graph and no web
-framework. How to write one: docs/how-to/write-a-product.md.
+A description names places (`module:attribute`, as in langgraph.json) and does not import them, so `stepwell --help` loads no graph and
+no web framework. How to write a product: docs/how-to/write-a-product.md.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Demo:
     place: str
     description: str
     needs: Collection[str] = ()
-    """Modules without which it cannot run; then it is not offered."""
+    """The modules that the demo needs. If one is missing, the demo is not offered."""
 
     @property
     def available(self) -> bool:
@@ -51,13 +51,13 @@ class ChatApp:
     place: str
     """The place of a function that runs the chat in this process and returns an exit code. It gets `terminal.chat.options.ChatOptions`."""
     graph: str
-    """Its graph on a server."""
+    """The name of its graph on a server."""
     description: str
     """What it does; begins with a verb."""
     slash_commands: Collection[str] = ()
     """The slash commands that the agent itself handles."""
     generated_files: Collection[str] = ()
-    """Files that it generates from others. The user is shown the changes of those others only."""
+    """Files that the agent generates from other files. The user is shown only the changes of those other files."""
 
 
 @dataclass(frozen=True)
@@ -80,21 +80,21 @@ class Product:
     routes: str | None = None
     """The place of its routers."""
     commands: str | None = None
-    """The place of a function that adds its commands to the command line's."""
+    """The place of a function that adds its commands to the command line."""
     chats: Mapping[str, ChatApp] = field(default_factory=dict)
 
 
 def load_place(place: str) -> Any:
-    """What a place names."""
+    """The object that a place names."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
 
 
 def load_part(product: Product, part: Literal["tables", "service", "routes", "commands"]) -> Any:
-    """What a product names as one of its parts; None if it has none.
+    """The object that a product names as this part; None if it names none.
 
     Raises:
-        ConfigurationError: It cannot be loaded.
+        ConfigurationError: The object cannot be loaded.
     """
     place = getattr(product, part)
     try:
@@ -108,10 +108,10 @@ def load_part(product: Product, part: Literal["tables", "service", "routes", "co
 
 @cache
 def installed_products() -> tuple[Product, ...]:
-    """All installed products by name, ours first, and those last that want to be.
+    """All installed products, sorted by name: ours first, and those with `last` at the end.
 
     Raises:
-        ConfigurationError: A product cannot be loaded, two bring the same name or graph, or ours are missing.
+        ConfigurationError: A product cannot be loaded, two have the same name, graph or chat, or our own products are missing.
     """
     found = sorted(entry_points(group=GROUP), key=lambda entry: (not entry.value.startswith(_OURS), entry.name))
     if not found or not found[0].value.startswith(_OURS):
@@ -128,7 +128,7 @@ def payable_graphs() -> tuple[str, ...]:
 
 
 def check_products(products: tuple[Product, ...]) -> tuple[Product, ...]:
-    """The same products. Refuses two with the same name, graph, demo or chat."""
+    """Return the products unchanged. Refuses two products with the same name, graph, demo or chat."""
     known: dict[str, str] = {}
     for product in products:
         graphs = (f"graph '{graph}'" for graph in (*product.graphs, *product.demos))
@@ -157,5 +157,5 @@ def _load(entry: EntryPoint) -> Product:
 
 
 def _whose(entry: EntryPoint) -> str:
-    """Only for messages: reading a package's metadata takes a while."""
+    """The name of a product for error messages. Use it only there, because reading a package's metadata takes a while."""
     return f"The product '{entry.name}'" + (f" of the package '{entry.dist.name}'" if entry.dist else "")

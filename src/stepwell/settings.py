@@ -1,7 +1,7 @@
 """Settings from the environment. The only module that reads environment variables and `.env`.
 
-Importing it reads nothing: `Settings.load()` reads once and returns a frozen value to pass on. It makes no choices and validates
-values only when they are used; `stepwell.models` decides which model the settings mean.
+Importing this module reads nothing; `Settings.load()` reads once and returns a frozen value to pass on. It makes no choices, and
+values are validated only when they are used; `stepwell.models` decides which model the settings mean.
 
 ```
 Settings.load()                      process environment, over `.env` in the working directory
@@ -12,8 +12,8 @@ Settings.load({...}, dotenv=path)    this mapping, over that file
 Rules to keep:
 - The first layer wins: a variable in the environment, even an empty one, hides the one in `.env`. An empty value counts as not
   set.
-- `.env` is never copied into the process environment. Provider SDKs read the environment themselves, so we pass them a key that is
-  not there as an argument (`ProviderAccess.handed_over`).
+- `.env` is never copied into the process environment. Provider SDKs read the environment themselves, so we pass a key that is
+  not in the environment to them as an argument (`ProviderAccess.handed_over`).
 - A provider's address is taken only from the layer that holds its key. Otherwise a `.env` in another person's folder could send the
   user's own key to any server.
 - No secret appears in `repr`, in a log or in an error.
@@ -43,8 +43,8 @@ PROVIDER_VARIABLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "xai": (("XAI_API_KEY",), ()),
     "openrouter": (("OPENROUTER_API_KEY",), ("OPENROUTER_API_BASE",)),
 }
-"""Provider -> variables for its key, variables for its address; the first that is set counts. We look for a default model in the order
-of the providers."""
+"""Provider -> the variables for its key and those for its address; the first variable that is set counts. The order of the providers is
+also the order in which we look for a default model."""
 
 BUCKET_VARIABLES: Mapping[Literal["gcs", "s3", "azure"], tuple[str, tuple[str, ...], Mapping[str, tuple[str, ...]]]] = {
     "gcs": ("GCS_BUCKET_NAME", ("service_account_key",), {"service_account_key": ("GOOGLE_CLOUD_CREDENTIALS_JSON",)}),
@@ -90,14 +90,14 @@ SERVER_VARIABLES = (
     "STEPWELL_RETENTION_DAYS", "STEPWELL_RETENTION_CHECKPOINTS", "STEPWELL_MIN_FREE_MB", "STEPWELL_DRAIN_SECONDS",
     "STEPWELL_NOTICE_SECONDS", "STEPWELL_DATABASE_WAIT_S", "STEPWELL_LOG_FORMAT", "STEPWELL_LOG_LEVEL",
 )  # fmt: skip
-"""What `stepwell.server.settings` reads. `--insecure` has no variable on purpose: a stray `.env` file must not be able to open a server
-to the network."""
+"""The variables that `stepwell.server.settings` reads. `--insecure` has no variable on purpose, because a stray `.env` file must not be
+able to open a server to the network."""
 
 PAYMENT_VARIABLES = (
     "STEPWELL_MINTS", "STEPWELL_SATS_PER_CALL", "STEPWELL_TOKEN_PRICES", "STEPWELL_PAID_GRAPHS", "STEPWELL_WALLET_SEED",
     "STEPWELL_DEPOSIT_SATS", "STEPWELL_PAYMENT_IDLE_HOURS",
 )  # fmt: skip
-"""What `stepwell.payments.configuration` reads."""
+"""The variables that `stepwell.payments.configuration` reads."""
 
 OTEL_ENDPOINTS = ("STEPWELL_OTEL_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _TO_START = (
@@ -108,7 +108,7 @@ _TO_START = (
     "PYTHONDONTWRITEBYTECODE",
     "PYTHONPYCACHEPREFIX",
 )
-"""What an interpreter needs to find its own files on systems with unusual locations."""
+"""The variables that an interpreter needs to find its own files on systems with unusual locations."""
 OTEL_HEADERS = ("STEPWELL_OTEL_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
 
 
@@ -140,14 +140,14 @@ class ProviderAccess:
     variable: str
     key: Secret
     handed_over: bool
-    """The SDK cannot find the key itself (it is in `.env` or in a mapping): pass it and `base_url` as arguments."""
+    """The SDK cannot find the key itself (because it is in `.env` or in a mapping), so pass the key and `base_url` as arguments."""
     base_url: str | None = field(default=None, repr=False)
-    """From the same layer as the key. Not in `repr`: an address may contain a password."""
+    """From the same layer as the key. Not in `repr`, because an address may contain a password."""
 
 
 @dataclass(frozen=True)
 class TelemetrySettings:
-    """Where to send traces. Not in `repr`: an address may contain a password."""
+    """Where to send traces. The address is not in `repr`, because it may contain a password."""
 
     endpoint: str = field(repr=False)
     """The collector's address for OTLP over HTTP, with or without `/v1/traces`."""
@@ -179,14 +179,14 @@ class BucketSettings:
     """The variable that names the bucket."""
     name: str
     options: Mapping[str, Secret] = field(default_factory=dict, hash=False)
-    """By obstore's names. All are secrets: an address may contain a password."""
+    """The options by obstore's names. All are treated as secrets, because an address may contain a password."""
     variables: tuple[str, ...] = ()
     """The variables the options come from, for messages."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The variables Stepwell knows. Those in the first group also exist with the prefix `STEPWELL_`, which takes precedence."""
+    """The variables that Stepwell knows. If one exists with and without the prefix `STEPWELL_`, the one with it takes precedence."""
 
     model: str | None = None
     model_provider: str | None = None
@@ -202,24 +202,24 @@ class Settings:
     database_url: Secret | None = None
     """The server's database, if the environment sets one. It may contain a password."""
     database_is_meant: bool = False
-    """It was set for Stepwell (`STEPWELL_DATABASE_URL`). `DATABASE_URL` may belong to another project in the same folder."""
+    """Whether it was set for Stepwell (`STEPWELL_DATABASE_URL`). `DATABASE_URL` may belong to another project in the same folder."""
     redis_url: Secret | None = None
-    """Passes events between servers, if the environment sets it. It may contain a password."""
+    """The Redis that passes events between servers, if the environment sets one. The address may contain a password."""
     upload_dir: Path | None = field(default=None, repr=False)
     """Where to store the parts of a large file until it is complete (default: in the data folder)."""
     signing_key_file: Path | None = field(default=None, repr=False)
-    """The key that signs bundles (default: the one in the data folder or the database)."""
+    """The file with the key that signs bundles (default: the key in the data folder or the database)."""
     local_model: str | None = None
     """The embedded model: an id of the catalogue, or a path to a GGUF file."""
     local_threads: str | None = None
-    """Threads of the embedded model, as written."""
+    """The number of threads for the embedded model, as written."""
     access: Mapping[str, ProviderAccess] = field(default_factory=dict, hash=False)
     """Provider -> how to reach it, for the providers whose key is set, in the order of `PROVIDER_VARIABLES`."""
 
     telemetry: TelemetrySettings | None = None
     """`None`: traces are off."""
     policy: Path | None = field(default=None, repr=False)
-    """The research policy (default: the packaged one)."""
+    """The file with the research policy (default: the packaged one)."""
     search: SearchSettings = field(default_factory=SearchSettings)
     buckets: tuple[BucketSettings, ...] = ()
     """The configured buckets: at most one, if the settings are valid."""
@@ -228,11 +228,11 @@ class Settings:
     editor: str | None = None
     """The user's editor, `VISUAL` or `EDITOR`. Never from `.env`: a stray file must not be able to set a command."""
     api_key: Secret | None = None
-    """For commands that talk to a server with sign-in."""
+    """The key for commands that call a server with sign-in."""
     server: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
-    """The `SERVER_VARIABLES` that are set, as written. Not in `repr`: some are secrets."""
+    """The `SERVER_VARIABLES` that are set, as written. Not in `repr`, because some are secrets."""
     payments: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
-    """The `PAYMENT_VARIABLES` that are set, as written. Not in `repr`: the seed is money."""
+    """The `PAYMENT_VARIABLES` that are set, as written. Not in `repr`, because whoever knows the seed has the money."""
 
     @property
     def data_folder(self) -> Path:
@@ -294,7 +294,7 @@ class Settings:
 class _Layer:
     variables: Mapping[str, str]
     visible: bool
-    """Provider SDKs read this layer themselves."""
+    """Whether provider SDKs read this layer themselves."""
 
 
 def _read_dotenv(path: Path) -> dict[str, str]:
@@ -303,7 +303,7 @@ def _read_dotenv(path: Path) -> dict[str, str]:
     from dotenv import dotenv_values  # here, so that importing settings stays cheap
 
     try:
-        # Without interpolation: it would read the process environment behind our back, and a key may contain a dollar sign.
+        # Without interpolation, which would read the process environment behind our back; also, a key may contain a dollar sign.
         values = dotenv_values(path, interpolate=False)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(
@@ -402,7 +402,8 @@ def _find_endpoint(layers: Sequence[_Layer], options: Mapping[str, tuple[str, ..
 
 
 def _find_telemetry(layers: Sequence[_Layer]) -> TelemetrySettings | None:
-    # Headers contain keys, so the address must not come from a lower layer. OpenTelemetry's exporter reads the process's own itself.
+    # Headers contain keys, so the address must not come from a lower layer than the headers. OpenTelemetry's exporter reads the headers in
+    # the process environment itself.
     places = [place for place, layer in enumerate(layers) if _find([layer], *OTEL_HEADERS)]
     endpoint = _find(layers[: places[0] + 1] if places else layers, *OTEL_ENDPOINTS)
     if endpoint is None:

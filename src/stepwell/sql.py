@@ -1,6 +1,6 @@
 """The interface for SQL on either database: a connection, and the few points where SQLite and Postgres differ.
 
-Work on a database is a function that takes a `Connection`. It is written once, in SQL that both understand:
+Work on a database is a function that takes a `Connection`. It is written once, in SQL that both databases understand:
 
 | instead of | write |
 |---|---|
@@ -8,8 +8,8 @@ Work on a database is a function that takes a `Connection`. It is written once, 
 | `a IS b` for two values | `COALESCE(a, '') = COALESCE(b, '')`, or handle null separately |
 | a flag as a condition (`NOT temporary`) | a comparison (`temporary = 0`): flags are whole numbers |
 | `:owner IS NULL OR owner = :owner` | `CAST(:owner AS TEXT) IS NULL OR owner = :owner`: Postgres needs to know the type |
-| a name of the SELECT list in its own WHERE; `CROSS JOIN ... ON` | the expression again; `CROSS JOIN ... WHERE` |
-| an order that relies on where nulls come | `NULLS FIRST` or `NULLS LAST` |
+| a name from the SELECT list in the WHERE of the same query; `CROSS JOIN ... ON` | the expression again; `CROSS JOIN ... WHERE` |
+| an order that relies on the default place of nulls | `NULLS FIRST` or `NULLS LAST` |
 | `calls = calls + excluded.calls` | `calls = usage.calls + excluded.calls` |
 
 Parameters are `?` or `:name`. Text is ordered by its bytes, numbers have 64 bits, times are seconds since 1970. `max(a, b)` and
@@ -61,7 +61,7 @@ class Connection(Protocol):
     def dialect(self) -> Dialect: ...
     def execute(self, sql: str, parameters: Parameters = ..., /) -> Cursor: ...
     def execute_all(self, statements: Sequence[tuple[str, Parameters]], /) -> list[Cursor]:
-        """Run them one after the other. They must be independent, so that they can be sent to the database together."""
+        """Run statements one after the other. They must be independent, so that they can be sent to the database together."""
         ...
 
     def executemany(self, sql: str, parameters: Any, /) -> Cursor: ...
@@ -81,7 +81,7 @@ class Dialect(Protocol):
     def name(self) -> Literal["sqlite", "postgres"]: ...
     @property
     def row_address(self) -> str:
-        """A row's physical address, valid within a transaction: an expression for a SELECT list."""
+        """An expression for a SELECT list: the row's physical address, which is valid within a transaction."""
         ...
 
     @property
@@ -95,15 +95,16 @@ class Dialect(Protocol):
         ...
 
     def day(self, column: str) -> str:
-        """The day of a time, as `2026-01-31` (UTC)."""
+        """An expression for the day of the time in `column`, such as `2026-01-31` (UTC)."""
         ...
 
     def has_member(self, column: str, path: Sequence[str], value: Any) -> Clause:
-        """The JSON object in `column` has this value at this path of keys. Lists are compared as a whole; an empty object matches any."""
+        """The condition that the JSON object in `column` has this value at this path of keys. Lists are compared as a whole; an object as
+        the value matches any object."""
         ...
 
     def member_is(self, column: str, key: str, value: Any) -> Clause:
-        """The JSON object in `column` has this value under this key; `None` also matches a missing key."""
+        """The condition that the JSON object in `column` has this value under this key; `None` also matches a missing key."""
         ...
 
 
@@ -117,7 +118,7 @@ class SqliteDialect:
         return f"date({column}, 'unixepoch')"
 
     def has_member(self, column: str, path: Sequence[str], value: Any) -> Clause:
-        # e0 are the members of the object, e1 those of the member of e0 that the path names, and so on. A non-object has none.
+        # e0 has the members of the object, e1 the members of the one in e0 that the path names, and so on. A non-object has no members.
         levels = [f"json_each({column}) AS e0"]
         for depth in range(1, len(path)):
             above = f"e{depth - 1}"
@@ -180,7 +181,7 @@ POSTGRES: Dialect = PostgresDialect()
 
 
 class SqliteConnection(sqlite3.Connection):
-    """`sqlite3.connect(..., factory=SqliteConnection)`: SQLite's own connection, with what it lacks to be a `Connection`."""
+    """`sqlite3.connect(..., factory=SqliteConnection)`: SQLite's own connection, extended to be a `Connection`."""
 
     dialect: Dialect = SQLITE
 

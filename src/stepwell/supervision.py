@@ -6,7 +6,7 @@ start ─> loop ──raises──> logged, counted, a growing pause ─> loop a
 a loop of many steps reports each one to its `Duty`: succeeded, or failed and how long to pause
 ```
 
-A failure never ends a duty. While its last step failed, it is *failing*: `/metrics` shows that, and a failing vital duty makes the server
+A failure never ends a duty. A duty whose last step failed is *failing*: `/metrics` shows that, and a failing vital duty makes the server
 not ready.
 """
 
@@ -26,7 +26,7 @@ _MAX_DOUBLINGS = 10
 
 
 class Duty:
-    """One such loop, and whether its last step succeeded."""
+    """One supervised loop, and whether its last step succeeded."""
 
     def __init__(self, name: str, *, vital: bool = False, shortest_s: float = SHORTEST_S) -> None:
         self.name = name
@@ -47,7 +47,7 @@ class Duty:
         self.failures += 1
         self.failing = f"{type(error).__name__}: {error}"
         if isinstance(error, StorageUnavailableError):
-            # Expected, and over once space is freed: retried soon, without a traceback.
+            # This is expected and ends once space is freed, so we retry soon and log no traceback.
             logger.warning("%s: waiting for the database: %s", self.name, error)
             return self._shortest_s
         self._in_a_row = min(self._in_a_row + 1, _MAX_DOUBLINGS)
@@ -80,7 +80,7 @@ class Supervisor:
         return asyncio.create_task(_keep_going(duty, loop), name=name)
 
     def repeat(self, name: str, step: Callable[[], Awaitable[object]], every_s: float) -> asyncio.Task[None]:
-        """Run a step every `every_s` seconds, or sooner after a failure."""
+        """Run a step every `every_s` seconds; after a failure, retry it after the pause of a failing duty instead."""
 
         async def loop(duty: Duty) -> None:
             while True:

@@ -1,5 +1,6 @@
 """Helps to read input: extracts JSON from an answer, suggests the right name for a misspelt one, and turns pydantic's errors into a
-sentence with the place and the fault, such as `steps.0.input: Field required`. Never with the value: it may contain a secret.
+sentence with the place and the fault, such as `steps.0.input: Field required`. The sentence never contains the value, which may be
+a secret.
 
 It takes pydantic's errors without importing pydantic, so that it can be in the lowest layer.
 """
@@ -28,7 +29,7 @@ def suggest(given: str, known: Iterable[str]) -> str:
 
 
 def name_place(place: Sequence[int | str], whole: str) -> str:
-    """A field by its path from the top."""
+    """The path of a field from the top, with dots; `whole` if the path is empty."""
     return ".".join(map(str, place)) or whole
 
 
@@ -38,7 +39,7 @@ def reason_of(fault: Mapping[str, Any]) -> str:
 
 
 def extract_json(text: str) -> Any:
-    """The first JSON object in a text: models often add words around it. `ValueError` if there is none."""
+    """The first JSON object in a text, because models often add words around it. Raises `ValueError` if there is none."""
     decoder = json.JSONDecoder()
     start = text.find("{")
     while start >= 0:

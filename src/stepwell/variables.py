@@ -1,7 +1,7 @@
 """Parses environment variables one by one: returns a value, or raises an error that names the variable.
 
-It does not know what they are for; they come from `stepwell.settings`. The command line needs this module for `--help`, so it imports on
-demand.
+It does not know what the variables are for; they come from `stepwell.settings`. The command line needs this module for `--help`, so it
+imports others only when it needs them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From `"provider:name"`, an instance or the environment to a chat model.
+"""Turns `"provider:name"`, an instance or the environment into a chat model.
 
 ```
 resolve_model = choose (which model, and why: pure, offline)  ->  build (the provider's chat model)  ->  model_settings
@@ -7,8 +7,8 @@ LocalModels   = the embedded models of this process: pull, load, unload, remove,
 usage         = what model calls use, in tokens and money (`pricing` has the prices): for budgets, runs and research
 ```
 
-Importing this package imports no SDK; a provider's package is imported when one of its models is built. Building opens no connection: if
-a server is down, the first call fails.
+Importing this package imports no SDK; a provider's package is imported when one of its models is built. Building a model opens no
+connection, so if a server is down, only the first call fails.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LATER = {
     "LocalModels": "stepwell.models.local.models",
     "process_local_models": "stepwell.models.local.models",
 }
-"""Imported on first use: they load LangChain, or what only the embedded model needs."""
+"""Names that are imported on first use, because they load LangChain, or what only the embedded model needs."""
 
 __all__ = [
     "CAPABLE",

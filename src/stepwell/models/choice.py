@@ -6,8 +6,8 @@ explicit name > STEPWELL_MODEL > environment of a local server > STEPWELL_LOCAL_
 ```
 
 The environment of a local server is `STEPWELL_MODEL_PROVIDER` (or `DEEPAGENTS_MODEL_PROVIDER`); without it, a model name for Ollama or
-for LM Studio is enough, Ollama first. An address alone does not choose: `OLLAMA_HOST` is also set for the server. A caller with its own
-last resort (an embedded model, for example) calls `model_from_environment`; None means that nothing is set.
+for LM Studio is enough (Ollama's comes first). An address alone selects nothing, because `OLLAMA_HOST` is also set for the server itself.
+A caller with its own last resort (an embedded model, for example) calls `model_from_environment`; None means that nothing is set.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from stepwell.models.local.catalogue import DEFAULT_LOCAL_MODEL
 from stepwell.models.providers import LM_STUDIO, LOCAL, OLLAMA, PROVIDERS, find_provider, known_provider
 from stepwell.settings import Settings
 
-# Name prefixes of the best-known families. LangChain has a longer list, which sends Gemini to Vertex and `gpt-oss` to OpenAI.
+# Name prefixes of the best-known families. LangChain has a longer list, but it assigns Gemini to Vertex and `gpt-oss` to OpenAI.
 _FAMILIES = {
     "claude": "anthropic",
     "gpt-": "openai",
@@ -51,7 +51,7 @@ class ModelChoice:
 
 
 def choose_model(model: str | None, settings: Settings, *, embedded_fallback: bool = False) -> ModelChoice:
-    """The model that a name, or else the environment, selects; if neither does, the embedded one if allowed."""
+    """The model that `model` names, or else the one that the environment selects; if there is none, the embedded one, if allowed."""
     if model is not None:
         return _read_name(model, "the model argument", fallback=settings.model_provider)
     chosen = model_from_environment(settings)
@@ -98,7 +98,7 @@ def _family(name: str) -> str | None:
 
 
 def _from_variable(text: str, provider: str | None) -> ModelChoice:
-    """`STEPWELL_MODEL`: together with a provider variable it may be a bare name, even one with a colon (an Ollama tag)."""
+    """The model in `STEPWELL_MODEL`. Together with a provider variable it may be a bare name, even one with a colon (an Ollama tag)."""
     if not provider:
         return _read_name(text, "STEPWELL_MODEL")
     wanted = known_provider(provider, asked_by="the environment's model provider")
@@ -109,7 +109,7 @@ def _from_variable(text: str, provider: str | None) -> ModelChoice:
 
 
 def _local(settings: Settings) -> ModelChoice | None:
-    """What the environment says about a local server: a provider, or the name of a model there."""
+    """The model that the environment selects by a provider variable, or by the name of a local model."""
     servers = {
         OLLAMA: (settings.ollama_model_name, "OLLAMA_MODEL_NAME"),
         LM_STUDIO: (settings.lm_studio_model_name, "LM_STUDIO_MODEL_NAME"),

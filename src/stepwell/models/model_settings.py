@@ -1,10 +1,10 @@
 """Keyword settings of a model (`temperature`, `max_tokens` ...), checked against its class.
 
-Integrations drop or forward a setting they do not know; here it is rejected by name. Two uses:
+Integrations drop or forward a setting they do not know; this module rejects it with an error that names it. Two uses:
 
 - `construction_settings` for a model that is still to be built: any field of its class.
-- `with_settings` for a shared instance: a copy with some fields changed. The copy keeps the instance's connections, so settings from
-  which those were made cannot be changed this way.
+- `with_settings` for a shared instance: a copy with some fields changed. The copy keeps the instance's connections, so the
+  settings that define a connection cannot be changed this way.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 # One name for the length of an answer, whatever the integration calls it.
 _SYNONYMS = {"max_tokens": ("num_predict", "max_output_tokens")}
 
-# Fields that only matter while a model is constructed: its clients are made from them, its profile is looked up by its name.
+# Fields that only matter while a model is constructed: its profile is looked up by its name, and its clients are made from the others.
 _IDENTITY = ("model", "model_name", "model_id")
 _CONNECTION = ("api_key", "api_base", "api_url", "base_url", "client", "timeout", "max_retries", "proxy", "headers", "organi")
 
 
 def construction_settings(kind: type[BaseChatModel], wanted: Mapping[str, Any], *, owner: str) -> dict[str, Any]:
-    """The settings under the constructor's names; an unknown one is rejected."""
+    """The settings by the names that the constructor uses; an unknown setting is rejected."""
     settings = {}
     for key, value in wanted.items():
         field, info = _field(kind, key, owner)

@@ -1,7 +1,8 @@
 """What a model call costs, in US dollars: a small table and the calculation.
 
 The table is a dated convenience, not a promise: providers change prices, and some charge more for long prompts or other tiers. A caller's
-own prices take precedence. A model that is in neither has no price; we do not guess.
+own prices take precedence. A model that is not in the table and has no price of the caller has none; we do not
+guess.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 PRICES_AS_OF = "2026-11"
-"""Anthropic's from its price page, OpenAI's from public price tables; standard tier, 5-minute cache. Check before you rely on it."""
+"""The month of the prices below, for the standard tier and the 5-minute cache: Anthropic's are from its price page, OpenAI's from public
+price tables. Check them before you rely on them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class Price:
     input: float
     output: float
     cache_read: float | None = None
-    """None: like any other input."""
+    """None: the same price as for any other input."""
     cache_write: float | None = None
 
     def of(self, usage: TokenUse) -> float:
@@ -56,8 +58,8 @@ class TokenUse:
 
 FREE = Price(0.0, 0.0)
 ASSUMED = Price(5, 25)
-"""The price for a remote model whose price is unknown, where a spending limit must hold anyway: as much as a large model of today. It is
-high enough that the limit means something, and reported wherever it is used (`describe_assumed`)."""
+"""The price that we assume for a remote model of unknown price where a spending limit must hold anyway: that of a large model of today.
+It is high enough for the limit to mean something, and every use of it is reported (`describe_assumed`)."""
 
 
 def describe_assumed(models: Collection[str]) -> str:

@@ -1,7 +1,7 @@
 """The model providers: the package each needs, and its default model.
 
 The names are those of LangChain's `init_chat_model` (a test compares them), plus `lm-studio`, which uses OpenAI's protocol, and `local`,
-which runs in this process. The variables of their keys are in `stepwell.settings`.
+which runs in this process. The variables for the providers' keys are in `stepwell.settings`.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def find_provider(name: str) -> str | None:
 
 
 def known_provider(name: str, *, asked_by: str) -> str:
-    """The same, but an unknown name is an error; `asked_by` says where the name came from."""
+    """Like `find_provider`, but an unknown name is an error; `asked_by` says where the name came from."""
     found = find_provider(name)
     if found:
         return found
@@ -107,7 +107,7 @@ def chat_model_class(provider: str) -> type[BaseChatModel]:
 
 
 def check_installed(provider: str) -> None:
-    """Only check that the package is installed, without importing anything."""
+    """Raise an error if the provider's package is not installed. Imports nothing."""
     needed = PROVIDERS[provider]
     if importlib.util.find_spec(needed.package):
         return

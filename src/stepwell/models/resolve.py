@@ -34,7 +34,7 @@ def resolve_model(
     instance, which itself is never changed. A `model` among them (with `model_provider`, if it is a bare name) replaces the first argument.
     An instance without settings is returned unchanged.
 
-    `embedded_fallback` makes the embedded model the last resort instead of an error. It is for programs that tell their user so (the
+    `embedded_fallback` makes the embedded model the last resort instead of an error. It is for programs that tell their user about it (the
     command line, the server): the embedded default shows that everything works, but cannot do real work.
     """
     wanted = dict(model_settings or {})
@@ -77,7 +77,7 @@ def _refuse_what_is_no_model(model: object) -> None:
 
 
 def _arguments(provider: str, settings: Settings) -> dict[str, Any]:
-    """What the SDK would not find by itself."""
+    """The arguments that the SDK would not find by itself."""
     if provider == OLLAMA:
         return {"base_url": server_url(settings.ollama_address, default_port=11434, variable="OLLAMA_BASE_URL or OLLAMA_HOST")}
     if provider == LOCAL:

@@ -8,7 +8,7 @@ create_deep_agent(
     middleware=[SummarizationMiddleware(routes["summarise"])],
 )
 ```
-A model is built when its kind is first used, and only once: kinds that name the same model share the instance.
+A model is built when its kind is first used, and only once, so kinds that name the same model share the instance.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TASK_KINDS: tuple[TaskKind, ...] = get_args(TaskKind)
 
 @dataclass(frozen=True)
 class ModelRoutes:
-    """Models by kind of task: names or instances. A kind without its own uses the default; without that, the environment's."""
+    """Models by kind of task: names or instances. A kind without its own uses the default model, or else the environment's."""
 
     default: str | BaseChatModel | None = None
     plan: str | BaseChatModel | None = None

@@ -4,7 +4,7 @@
 idle -> downloading -> loading -> ready
           any of them -> error (the message says what to do; asking again starts over)
 ```
-The command line shows it as a progress bar, a server forwards it. Nothing here downloads or loads.
+The command line shows the events as a progress bar, a server forwards them. Nothing here downloads or loads.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class IncrementalCounter:
         self._sums: PrefixMemory[int] = PrefixMemory()
 
     def total(self, messages: Sequence[AnyMessage], *, reports_from: int = 0) -> int:
-        """Tokens of all messages. Usage reports count only after a position: earlier ones refer to another list."""
+        """Tokens of all messages. Usage reports before position `reports_from` do not count, because they refer to another list."""
         known, position = self._last_known(messages, reports_from)
         if position < len(messages):
             known += self._count(list(messages[position:]))
@@ -50,7 +50,7 @@ class IncrementalCounter:
         return known
 
     def _last_known(self, messages: Sequence[AnyMessage], reports_from: int) -> tuple[int, int]:
-        """A sum, and how many messages it covers."""
+        """A known sum, and how many messages from the beginning it covers."""
         for length in range(len(messages), 0, -1):
             message = messages[length - 1]
             reported = message.usage_metadata if message.type == "ai" and length > reports_from else None

@@ -11,7 +11,7 @@
 A model without a known price costs None, never 0. A limit counts the known part (`UsageSum.known_usd`) and names the models whose price
 is missing (`unpriced`); a report says that the cost is unknown (`cost_usd`).
 
-This module imports none of the agent middleware: a server counts the usage of runs and starts without it.
+This module imports none of the agent middleware, because a server counts the usage of runs but starts without the middleware.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 UNNAMED = "unnamed"
-"""A model that reports neither its provider nor its name. Stored with the usage of runs."""
+"""The label of a model that reports neither its provider nor its name. Stored with the usage of runs."""
 _WORDS = ("text", "thinking", "reasoning", "args")
 """The fields of a stream's parts that contain what the model says."""
 
@@ -48,7 +48,7 @@ def label_of(model: BaseChatModel) -> str:
 
 
 def label_from(metadata: Mapping[str, Any] | None) -> str:
-    """The same, from the metadata that LangChain gives a callback."""
+    """The label of a model, from the metadata that LangChain gives a callback."""
     facts = metadata or {}
     return _label(facts.get("ls_provider"), facts.get("ls_model_name"))
 
@@ -117,9 +117,9 @@ class UsageSum:
     known_usd: float = 0.0
     """The cost of the calls whose price is known."""
     unpriced: set[str] = field(default_factory=set)
-    """The models of the other calls."""
+    """The models of the calls whose price is unknown."""
     estimated: int = 0
-    """How many calls reported no tokens, so that theirs are an estimate."""
+    """How many calls reported no tokens, so that their tokens are estimated."""
 
     @property
     def cost_usd(self) -> float | None:
@@ -155,7 +155,7 @@ class OpenCall:
             self.said_chars += sum(_count_words(block) for block in token)
         if calls := getattr(message, "tool_call_chunks", None):
             self.said_chars += sum(_count_words(call) for call in calls)
-        # By name: `isinstance` on these classes takes longer than all of this, and it runs for every token.
+        # By attribute: `isinstance` on these classes would take longer than this whole method, which runs for every token.
         if usage := getattr(message, "usage_metadata", None):
             self.report = add_usage(self.report, usage)
 
@@ -247,7 +247,7 @@ def _answer_in(response: LLMResult) -> BaseMessage | None:
 
 
 class UsageMeter(CallListener):
-    """As a callback, sums up model calls by model."""
+    """A callback that sums up the usage of model calls by model."""
 
     def __init__(self, prices: Mapping[str, Price] | None = None) -> None:
         super().__init__(prices)

@@ -13,7 +13,7 @@ from stepwell.models.resolve import resolve_model
 
 @lru_cache(maxsize=64)
 def context_window_of(model: str) -> int | None:
-    """In tokens; `None` if unknown. May import a provider's package, so call it in a thread from an event loop."""
+    """The context window in tokens; `None` if unknown. May import a provider's package, so code on an event loop calls it in a thread."""
     provider, _, name = model.partition(":")
     if provider == LOCAL:
         return CATALOGUE[name].capabilities.context if name in CATALOGUE else None

@@ -1,7 +1,8 @@
 """What may be shown of an error: its text, without the paths that the system puts into its own errors.
 
-For an `OSError` we show its meaning (`No such file or directory`) and never which file: that is a path of the host, and a model or a
-client knows other paths. If another error repeats the path (`raise ToolError(f"... {error}") from error`), only its last part is left.
+For an `OSError` we show its meaning (`No such file or directory`) and never the file, because its path is one of the host, and a model
+or a client knows other paths. If another error repeats the path (`raise ToolError(f"... {error}") from error`), only the path's last
+part is left.
 All code that shows errors of foreign code uses this: results of tools and subagents, steps, the end of a run.
 """
 
@@ -28,12 +29,12 @@ def words_of(error: BaseException) -> str:
 
 
 def _of_system(error: OSError) -> str | None:
-    """What the system means; `None` for an error that is only derived from the system's and has its own text."""
+    """The system's description of an error; `None` if the error's class only derives from `OSError` and the error has its own text."""
     if isinstance(error, shutil.Error):  # its text is a list of paths
         return _COPYING
     if error.errno is None:
         return None
-    # Not its own `strerror` if a file is named: the code that raised it may have put the name there too.
+    # Not the error's own `strerror` if the error names a file: the code that raised it may have put the name there too.
     return os.strerror(error.errno) if error.filename is not None else error.strerror or os.strerror(error.errno)
 
 

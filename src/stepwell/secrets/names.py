@@ -1,9 +1,9 @@
 """Names that mark their value as a secret: of settings and fields, of URL parameters, of headers.
 
-A name is read as words: `openai_api_key`, `OPENAI-API-KEY`, `openaiApiKey` and `openai_apikey_v2` are the same three. The last word
+A name is read as words: `openai_api_key`, `OPENAI-API-KEY`, `openaiApiKey` and `openai_apikey_v2` are the same three words. The last word
 decides, in some cases only together with the word before it (`max_tokens` and `project_key` are innocent, `access_tokens` and
-`openai_key` are not). A key with another name (`my_acme_key`) may be either: there the value decides, which is a secret if it looks
-random (`is_secret`). `text` knows what secrets look like in running text.
+`openai_key` are not). Any other key (`my_acme_key`) may be innocent or not; there the value decides: it is a secret if it looks random
+(`is_secret`). `text` knows what secrets look like in running text.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _INNOCENT_KEYS = _words(
     "column prop property feature experiment conversation document doc file path json xml event data context event namespace "
     "first last next previous left right up down arrow enter escape hot modifier any each per answer cluster range shard bucket surrogate"
 )
-"""Before `key`: not a secret whatever the value, which may well be a hash. `key` alone is innocent, too."""
+"""A key with one of these words before `key` is not a secret, whatever its value, which may well be a hash; nor is `key` alone."""
 
 _NOT_AFTER: Mapping[str, frozenset[str]] = {
     "token": _words(
@@ -113,7 +113,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_secret(name: str, value: object) -> bool:
-    """Whether a value with this name is a secret: by the name alone, or because it looks like one and may be a key."""
+    """Whether a value with this name is a secret: by the name alone, or because it may be a key by its name and looks random."""
     return is_secret_name(name) or (_may_be_key(name) and _looks_random(value))
 
 
@@ -135,7 +135,7 @@ def _may_be_key(name: str) -> bool:
 
 
 def _looks_random(value: object) -> bool:
-    """Mixed letters and digits, in a longer run than in a name or a number."""
+    """Whether a value contains a run of mixed letters and digits that is too long for a name or a number."""
     if isinstance(value, list | tuple):
         return any(map(_looks_random, value))
     runs = _RUN.findall(value) if isinstance(value, str) else ()
@@ -157,7 +157,7 @@ def _words_of(name: str) -> list[str]:
 
 
 def _seams(word: str) -> tuple[str, ...]:
-    """Split a word that is two written as one, if the first commonly precedes secrets: `openaikey` -> openai, key."""
+    """Split a word that is really two words, if the first one commonly precedes secrets: `openaikey` -> openai, key."""
     for ending in _JOINED:
         first = word.removesuffix(ending)
         if first and first != word and (ending in _SECRET or first in _VENDORS or first in _GUARDED):

@@ -19,7 +19,7 @@ HIDDEN = "[hidden]"
 _Instead = str | Callable[[re.Match[str]], str]
 
 _SHORTEST = 9
-"""No secret with its name is shorter, so ids and single words are not searched."""
+"""A secret together with its name is never shorter than this, so shorter texts (ids, single words) are not searched."""
 _SHORT = 200
 _LONGEST_WORD = 12
 _MAY_HOLD_ONE = re.compile(
@@ -27,13 +27,13 @@ _MAY_HOLD_ONE = re.compile(
     r"sw_|AIza|AKIA|ASIA|ya29|gsk_|hf_|xai-|tvly-|gh[opsur]_|github_pat|glpat-|xox|xapp-|lsv2_|npm_|pypi-|SG\.|dop_|shp|ntn_|lin_api|figd_|"
     r"hvs\.|dapi|pplx-|r8_|whsec_"
 )
-"""If none of this occurs, no form can match: most texts need only this one search."""
+"""If this does not match, no form can match, so most texts need only this one search."""
 
 
 def hide_secrets(text: str, known: Collection[str] = ()) -> str:
     """The text without secrets of a known form, and without the `known` ones."""
     if known:
-        for secret in sorted(known, key=len, reverse=True):  # one may be part of another
+        for secret in sorted(known, key=len, reverse=True):  # longest first: a secret may be part of another
             text = text.replace(secret, HIDDEN)
     return _hide_in_short(text) if len(text) <= _SHORT else _hide_forms(text)
 
@@ -51,7 +51,7 @@ _hide_in_short = lru_cache(maxsize=4096)(_hide_forms)
 
 
 def without_keys(text: str) -> str:
-    """The text with a space in place of each key of a known form: for words that must make sense without them."""
+    """The text with a space in place of each key of a known form, for texts whose words must make sense without the keys."""
     for form in (_OUR_KEY, _JWT, _SK_KEY, _PROVIDER_KEY, _CASHU_TOKEN, _WALLET_KEY):
         text = form.sub(" ", text)
     return text
@@ -89,7 +89,7 @@ def _hide_quoted(found: re.Match[str]) -> str:
 
 
 def _is_plain_word(value: str) -> bool:
-    """`STEPWELL_AUTH=required` is a setting, not a key."""
+    """Whether a value is an ordinary word: `STEPWELL_AUTH=required` is a setting, not a key."""
     return value.isascii() and value.isalpha() and value.islower() and len(value) < _LONGEST_WORD
 
 

@@ -22,7 +22,7 @@ def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def secret_values(*given: Any) -> frozenset[str]:
-    """The texts under a secret name anywhere in the input. Used to remove them from errors and logs."""
+    """The texts under a secret name anywhere in the input, and the secrets in its URLs. Used to remove them from errors and logs."""
     return frozenset(text for value in given for text in _secrets_in(value, secret=False) if len(text) >= _SHORTEST_VALUE)
 
 

@@ -1,6 +1,6 @@
 """What an agent remembers within a thread, and how it is stored.
 
-The schema is imported on first use: it loads LangChain's agents, which a server that only stores threads does not need.
+The schema is imported on first use, because it loads LangChain's agents, which a server that only stores threads does not need.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot as Snapshot
 SNAPSHOT_EVERY = 500
 """Minimum number of updates between two snapshots. Fewer snapshots mean smaller databases, more mean less replay when a thread loads."""
 _SHARE = 0.75
-"""A value with many parts gets a snapshot when the updates since the last one reach this share of its parts; a value that only grows,
-when it has four times as many parts. So the size of all snapshots together is linear in the value, not quadratic."""
+"""A value with many parts gets a snapshot when the updates since the last snapshot reach this share of its parts. A value that only grows
+then has four times as many parts as before. So the size of all snapshots together is linear in the value, not quadratic."""
 
 # LangGraph's key in a checkpoint's metadata: for each incremental channel, how much happened since its last snapshot.
 _COUNTERS = "counters_since_delta_snapshot"
@@ -70,8 +70,8 @@ def snapshot(value: Any) -> Snapshot:
 def left_to_ancestors(checkpoint: Mapping[str, Any], metadata: Mapping[str, Any]) -> set[str]:
     """The incremental channels whose value is not in this checkpoint and must be rebuilt from earlier ones.
 
-    The checkpoint says so itself: LangGraph counts every incremental channel in the metadata, starting with the step after its snapshot.
-    A channel with a version and no value would not be enough, because a consumed trigger looks the same.
+    The metadata says which: there LangGraph counts the updates of every incremental channel, starting with the step after its snapshot.
+    It would not be enough to look for channels with a version and no value, because a consumed trigger looks the same.
     """
     counted = metadata.get(_COUNTERS) or {}
     return {name for name in counted if name in checkpoint["channel_versions"] and name not in checkpoint["channel_values"]}

@@ -10,13 +10,13 @@ their writes, and the namespaces of subagents that have finished. A branch that 
 kept checkpoint that loses its parent gets whole values.
 
 A subagent, or any graph that runs inside a task of another, stores its checkpoints under a namespace: `tools:<task id>`, and deeper ones
-with further parts after `|`. Its metadata names the thread's checkpoint that the task belongs to. We keep such a namespace, with
-everything below it, as long as the task may continue: its checkpoint is kept, and the task has no result yet. A namespace without a
-task id in its first part belongs to a graph with its own memory (`checkpointer=True`), which every later call continues: it is never
-touched.
+with further parts after `|`. Their metadata names the thread's checkpoint that the task belongs to. We keep such a namespace,
+with everything below it, as long as the task may continue, that is, if the task's checkpoint is kept and the task has no result yet. A
+namespace without a task id in its first part belongs to a graph with its own memory (`checkpointer=True`), which every later call
+continues, so we never touch it.
 
 The checkpoints themselves say which channels are incremental; only the graph knows how to combine their writes. Without `graph` we
-assume that `messages` and `files` are a deep agent's, and refuse any other incremental channel.
+assume that `messages`, `files` and `summary` are a deep agent's, and refuse any other incremental channel.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _stays(key: Key, kept: Sequence[str]) -> bool:
 
 
 def _make_whole(checkpoint_id: str, parents: Mapping[str, str | None], known: Channels) -> Steps[Request, None]:
-    """Store in a checkpoint the values that it had from the ancestors it loses."""
+    """Store in a checkpoint the values that so far came from the ancestors that it loses."""
     loaded: Loaded = yield Load(Key(ROOT, checkpoint_id))
     missing = channels.left_to_ancestors(loaded.checkpoint, loaded.metadata)
     if unknown := sorted(missing - known.keys()):

@@ -113,7 +113,7 @@ class Executes(Protocol):
 
 
 def executor(connection: Executes) -> Callable[[SqlStatement], Sequence[Any]]:
-    """Returns a function that executes statements and blocks."""
+    """Returns a function that executes a statement and blocks until it is done."""
 
     def execute(statement: SqlStatement) -> Sequence[Any]:
         run = connection.executemany if statement.many else connection.execute

@@ -1,4 +1,4 @@
-"""The reducer of the `messages` channel: `add_messages` without its cost, and with tool results in their place.
+"""The reducer of the `messages` channel: `add_messages` without its cost, and with each tool result after its call.
 
 What it does with each message, in the order written:
 
@@ -9,8 +9,8 @@ What it does with each message, in the order written:
   closing a call late still leaves a history that every provider accepts;
 - everything else is appended.
 
-LangGraph assigns ids when it stores a write, so a message object without an id stays without one here: only the step that wrote it sees
-it like that. If we convert something to a message here (a string or a tuple), it gets an id derived from its place and content, so that
+LangGraph assigns ids when it stores a write, so a message object without an id stays without one here; only the step that wrote it sees
+it without an id. If we convert something to a message here (a string or a tuple), it gets an id derived from its place and content, so that
 a replay gives the same id.
 """
 
@@ -33,7 +33,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 _id_of = attrgetter("id")  # in C: every step reads the ids of the whole conversation
 _WANTED = ""
-"""The id of a message that was converted here and still needs one."""
+"""A placeholder for the id of a message that was converted here and still needs a real one."""
 _NAMESPACE = UUID("6f1c2f6e-6e0b-5b0e-9d5c-5d1d0a6c9a55")
 
 
@@ -64,7 +64,7 @@ def reduce_messages(state: Sequence[Any] | None, writes: Sequence[Any]) -> list[
 
 
 def _made_id(message: BaseMessage, place: int, known: set[str | None]) -> str:
-    """An id that depends only on the list so far. After a removal the same text can be added at the same place again."""
+    """An id that depends only on the message and the list so far. It is new even if the same text returns to a place after a removal."""
     seed = f"{place}:{message.type}:{message.content}"
     made = str(uuid5(_NAMESPACE, seed))
     while made in known:
@@ -109,7 +109,7 @@ def _index_of(messages: list[BaseMessage], wanted: str) -> int:
 
 
 def _place_for_result(messages: list[BaseMessage], tool_call_id: str) -> int:
-    """After the nearest call with this id and the results that follow it; at the end if there is no such call."""
+    """The place after the nearest call with this id and the results that follow that call; the end if there is no such call."""
     end = len(messages)
     for index in range(end - 1, -1, -1):
         message = messages[index]

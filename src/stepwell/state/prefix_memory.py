@@ -1,9 +1,10 @@
 """Remembers facts about the beginning of a message list that only grows, so that each step only looks at the end.
 
-A fact about the first n messages is stored under n and the id of the last of them. A person's message may have the same id in several
-threads (if the caller numbers them, or derives ids from the text), and a view that begins with a summary may be as long as the thread.
-So the ids of the first message and of the model's last answer must match too. Apart from edits in the middle, such a list has the same
-beginning; facts stored here must stay true for it. Shared by all threads that use a middleware, and limited in size.
+A fact about the first n messages is stored under n and the id of the last of them. That is not enough: a person's message may have the
+same id in several threads (if the caller numbers messages, or derives ids from the text), and a view that begins with a summary may be
+as long as the thread. So the ids of the first message and of the model's last answer must match too. Lists that match in all of this
+have the same beginning, apart from edits in the middle; store only facts for which such edits do not matter. A memory is shared by all
+threads that use a middleware, and limited in size.
 """
 
 from __future__ import annotations
@@ -42,6 +43,6 @@ class PrefixMemory(Generic[Fact]):
 
 
 def _marks(messages: Sequence[AnyMessage], length: int) -> _Marks:
-    """The ids of the first message, and of the model's last among the first `length`."""
+    """The id of the first message, and that of the model's last message among the first `length`."""
     answers = (messages[place].id for place in range(length - 1, -1, -1) if messages[place].type == "ai")
     return messages[0].id, next(answers, None)

@@ -26,14 +26,14 @@ class Summary(TypedDict):
 
 
 def reduce_summary(state: Summary, writes: Sequence[Summary]) -> Summary:
-    """The latest summary. Incremental like the messages: a plain value would be stored again in every checkpoint."""
+    """The latest summary. The channel is incremental, because a plain value would be stored again in every checkpoint."""
     return writes[-1]
 
 
 class DeepAgentState(AgentState[Any]):
-    """State of a deep agent. Checkpoints store only the changes of messages and files.
+    """State of a deep agent. Checkpoints store only the changes of messages, files and the summary.
 
-    Incremental channels must be in the schema given as `state_schema`: LangChain lets the base override a middleware's.
+    Incremental channels must be in the schema given as `state_schema`, because LangChain lets the base override a middleware's.
     """
 
     messages: Required[Annotated[list[AnyMessage], incremental(reduce_messages)]]

@@ -62,7 +62,7 @@ from stepwell.secrets.text import hide_secrets
 _OPTIONS = orjson.OPT_NON_STR_KEYS
 
 _PLAIN_MESSAGES = frozenset({AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage, RemoveMessage})
-"""Their dump is simply their fields; a subclass may have its own serializers, so pydantic dumps it."""
+"""The messages that we dump simply as their fields. A subclass may have its own serializers, so pydantic dumps it."""
 
 MAX_DEPTH = 200
 """Maximum nesting that we send. orjson writes at most 254 levels, and Python's own stack limit is not far above."""
@@ -184,7 +184,7 @@ def _container(value: Any, depth: int, above: set[int]) -> Any:
 
 
 def _describe(value: Any, depth: int, above: set[int]) -> Any:
-    """A value's own description. That is code of its class and may fail in any way."""
+    """A value's description of itself. It is made by code of the value's class, which may fail in any way."""
     try:
         described = known(value)
     except Exception as error:

@@ -2,14 +2,14 @@
 
 ```
 begin(key) ── unknown key ─────▶ Begun           now stored as begun: run the tool, then finish(key, result) or release(key)
-           ── begun before ────▶ Unknown         something stopped it in between; it may or may not have happened
+           ── begun before ────▶ Unknown         something stopped it before it finished; it may or may not have happened
            ── finished ────────▶ Done            the stored result
-           ── a person said ───▶ Settled         it happened, or it did not; it is not run either way
+           ── a person said ───▶ Settled         whether it happened; the tool is not run in either case
            ── other arguments ─▶ OtherArguments  the call was begun before, with other arguments
 ```
 
 The code that drives a graph puts a journal into its config (`{"configurable": {JOURNAL: journal}}`); `EffectsMiddleware` uses it.
-Without one nothing is journaled: a library user's saver has no place for it.
+Without a journal nothing is recorded, because a library user's saver has no place for one.
 
 **What a key consists of.** Only this module makes keys.
 
@@ -18,8 +18,9 @@ Without one nothing is journaled: a library user's saver has no place for it.
 | a call of a model | origin, graphs around, message, call, number | wherever the call appears: after a crash, on a copy, on a branch |
 | a step without a call | origin, namespace with the task's id, number | if the task runs again from its checkpoint |
 
-The origin identifies the thread without naming it, and a copy keeps that of the original. A run's id would not work: a resume is a new
-run. A key lasts only as long as the checkpoint it comes from, so a tool waits for `settled` before it sends its key to another service.
+The origin identifies the thread without naming it, and a copy keeps the origin of the original. A run's id would not work, because a
+resume is a new run. A key lasts only as long as the checkpoint it comes from, so a tool waits for `settled` before it sends its key to
+another service.
 """
 
 from __future__ import annotations
@@ -45,24 +46,24 @@ JOURNAL = "__stepwell_effects"
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The caller may do it now; it is stored as begun."""
+    """The effect is now stored as begun, and the caller may carry it out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """It was begun before and not finished."""
+    """The effect was begun before and not finished."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """It was done before; `result` is what `finish` stored, `None` if that was deleted since."""
+    """The effect was finished before; `result` is what `finish` stored, or `None` if that was deleted since."""
 
     result: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Its outcome was unknown, and a person has checked: whether it happened, and their note."""
+    """The effect's outcome was unknown, and a person has checked it: whether it happened, and the person's note."""
 
     happened: bool
     note: str
@@ -78,11 +79,11 @@ Standing = Begun | Unknown | Done | Settled | OtherArguments
 
 @dataclass(frozen=True, slots=True)
 class NotedCall:
-    """What a journal stores about a call besides its key. Nothing of the call's content, because an effect outlives its thread."""
+    """What a journal stores about a call besides its key: nothing of the call's content, because an effect outlives its thread."""
 
     tool: str
     arguments: str = ""
-    """A fingerprint, which differs if the call was edited."""
+    """A fingerprint of the arguments; it differs if the call was edited."""
     former_key: str | None = None
     """The key that releases before 0.2 used, so that an effect they began is recognised after the upgrade."""
 
@@ -137,7 +138,7 @@ def effect_key(where: Where, n: int | str = 0) -> str:
 
 
 def call_key(where: Where, message_id: str, call_id: str, n: int | str = 0) -> str:
-    """The key of a call in a message of the current graph, from any step of that graph."""
+    """The key of a call in a message of the current graph; every step of that graph gets the same key."""
     around = _namespace(where).rpartition("|")[0]
     return "/".join([_origin(where), *([around] if around else []), message_id, call_id, str(n)])
 
@@ -155,7 +156,7 @@ async def settled(where: Where) -> None:
 
 
 def settled_now(where: Where) -> None:
-    """The same for sync code; it blocks."""
+    """`settled` for sync code; it blocks."""
     if journal := journal_of(where):
         journal.barrier().result()
 
@@ -180,7 +181,7 @@ def _namespace(where: Where) -> str:
 
 
 def _message_of(runtime: ToolRuntime[Any, Any]) -> Any:
-    """The model's message with this call: the newest with its id. `None` if a graph calls tools without messages."""
+    """The model's newest message that contains this call's id; `None` if a graph calls tools without messages."""
     state = runtime.state
     messages: Any = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", None)
     for message in reversed(messages if isinstance(messages, list) else []):

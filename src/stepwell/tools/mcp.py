@@ -5,7 +5,7 @@
 | `load_mcp_tools`, `load_mcp_tools_sync` | one per call; a stdio server is started for each call | sync and async |
 | `async with mcp_session(...) as tools` | one per server, open until the block ends | async |
 
-Tool names are checked across all servers; a tool's effect follows from the server's annotations. langchain-mcp-adapters makes the
+Tool names must be unique across all servers; a tool's effect follows from the server's annotations. langchain-mcp-adapters makes the
 connection.
 """
 
@@ -63,7 +63,7 @@ def load_mcp_tools_sync(
     start_timeout_s: float = START_TIMEOUT_S,
     call_timeout_s: float = CALL_TIMEOUT_S,
 ) -> list[BaseTool]:
-    """The same from sync code."""
+    """`load_mcp_tools` for sync code."""
     return run_in_portal(load_mcp_tools(servers, prefix=prefix, start_timeout_s=start_timeout_s, call_timeout_s=call_timeout_s))
 
 
@@ -115,7 +115,7 @@ async def _open(connection: Connection) -> AsyncIterator[ClientSession]:
 
 
 async def _listing(connection: Connection, timeout_s: float) -> list[Tool] | Exception:
-    """A server's tools, or the error: one failing server must not cancel the start of the others."""
+    """A server's tools, or the error as a value, because one failing server must not cancel the start of the others."""
     try:
         async with asyncio.timeout(timeout_s), _open(connection) as session:
             return await _list_tools(session)

@@ -30,11 +30,11 @@ ServerCall = Callable[..., Awaitable[tuple[Any, Any]]]
 
 
 class McpCallError(ToolException):
-    """A call that got no answer; its text is written for the model."""
+    """A call got no answer. The error's text is written for the model."""
 
 
 class McpTool(BaseTool):
-    """A tool whose arguments all belong to the server: LangChain's StructuredTool would replace some with its own."""
+    """A tool that passes all its arguments to the server; LangChain's StructuredTool would replace some of them with its own values."""
 
     server: str
     call: ServerCall
@@ -80,14 +80,14 @@ def tool_of(
 
 
 async def _put_runtime_back(request: MCPToolCallRequest, handler: Callable[..., Awaitable[Any]]) -> Any:
-    """The adapters take an argument named `runtime` for themselves, but a server's tool may have one too."""
+    """Restore an argument named `runtime`: the adapters keep it for themselves, but a server's tool may have one too."""
     if request.runtime is not None:
         request = request.override(args={**request.args, "runtime": request.runtime})
     return await handler(request)
 
 
 def safe_name(name: str) -> str:
-    """MCP allows dots and slashes in names, model providers do not."""
+    """The name without characters that MCP allows in names and model providers do not, such as dots and slashes."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)
 
 
@@ -97,7 +97,7 @@ def effect_of_hints(hints: Mapping[str, Any]) -> Effect:
         return "once"
     if hints.get("readOnlyHint"):
         return "read"
-    # Only an explicit False counts: the protocol's default is "not idempotent", but ours is the same as for a plain function.
+    # Only an explicit False counts: the protocol's default is "not idempotent", but our default is the one for a plain function.
     return "once" if hints.get("idempotentHint") is False else "idempotent"
 
 
@@ -142,7 +142,7 @@ def plain_fact(error: BaseException) -> str:
             return fact
     if type(error).__name__ in ("ConnectError", "ConnectTimeout"):
         return "it could not be reached"
-    # Which one it is depends on whether the connection closes while sending or while waiting for an answer.
+    # Which of these errors it is depends on whether the connection closes while sending or while waiting for an answer.
     if type(error).__name__ in ("BrokenResourceError", "ClosedResourceError") or str(error) == "Connection closed":
         return "it ended without answering"
     if type(error).__name__ == "McpError":
@@ -151,7 +151,7 @@ def plain_fact(error: BaseException) -> str:
 
 
 def _plain(content: Any) -> Any:
-    """Join text blocks into one text: it is shorter, and works with every model and with the offloading of large results."""
+    """Join text blocks into one text, which is shorter and works with every model and with the offloading of large results."""
     if isinstance(content, list) and all(isinstance(block, Mapping) and block.get("type") == "text" for block in content):
         return "\n".join(str(block["text"]) for block in content)
     return content

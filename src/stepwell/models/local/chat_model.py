@@ -2,9 +2,10 @@
 
 `EmbeddedChatModel(model="smollm2-135m")` or `model="/path/to/file.gguf"`. Constructing it opens nothing; the first call fetches the file
 if necessary and loads it (see `models`). Tools and structured output use a JSON schema, because small models do not follow tool
-templates: one tool call or an answer at a time, checked, and asked again if it is wrong (see `forms`, `reply`).
+templates: the model gives one tool call or one answer at a time, which is checked, and requested again if it is wrong (see `forms`,
+`reply`).
 
-An answer that reaches `max_tokens` is an `AnswerCutError`, never a short answer.
+An answer that reaches `max_tokens` raises `AnswerCutError`; it is never returned as a short answer.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from stepwell.settings import Settings
 FORM = "embedded_form"
 """The bound argument that carries the form of an answer."""
 _AGAINST_LOOPS = {"dry_multiplier": 0.8, "dry_allowed_length": 3}
-"""The tiny model repeats itself endlessly at low temperatures. Better models do not, and this would spoil their tables and code."""
+"""The tiny model repeats itself endlessly at low temperatures. Better models do not, and these would spoil their tables and code."""
 
 
 class EmbeddedChatModel(BaseChatModel):

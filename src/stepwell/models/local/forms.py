@@ -50,7 +50,7 @@ class FreeText:
 
 @dataclass(frozen=True)
 class JsonForm:
-    """One JSON value of a schema; `check` raises `Unfit` for an invalid value."""
+    """One JSON value that fits a schema; `check` raises `Unfit` for an invalid value."""
 
     wanted: Json
     check: Callable[[Any], object]

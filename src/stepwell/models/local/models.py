@@ -142,7 +142,7 @@ def _shared(folder: Path, threads: int | None) -> LocalModels:
 
 
 def _key(name: str) -> str:
-    """A model's id, or for a path its real path: two spellings of one file share its memory."""
+    """A model's id, or the real path for a path, so that two spellings of one file share its memory."""
     model = find_local_model(name)
     return model.id if model else str(Path(name).expanduser().resolve())
 

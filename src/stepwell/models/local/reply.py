@@ -54,7 +54,7 @@ class Asking:
     def feed(self, chunk: Mapping[str, Any]) -> Iterator[ChatGenerationChunk]:
         """What a chunk of the runtime adds to the answer."""
         if usage := chunk.get("usage"):
-            # Of the last attempt only: the sum is used as the length of the conversation, to decide when to summarise.
+            # Only the last attempt counts, because the sum is used as the length of the conversation, to decide when to summarise.
             self._input, self._output = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
         for choice in chunk.get("choices", ()):
             self._text += (choice.get("delta") or {}).get("content") or ""

@@ -1,8 +1,8 @@
 """JSON schemas for the embedded model: made from what callers pass, limited for generation, and checked afterwards.
 
-A grammar keeps every token valid, but cannot make a small model finish: it lists steps until the tokens run out, and a cut answer is not
-JSON. So the schema that guides generation gets upper limits where the caller's has none; the answer is checked against the caller's own
-schema.
+A grammar keeps every token valid, but cannot make a small model finish: the model may list steps until the tokens run out, and a cut
+answer is not JSON. So the schema that guides generation gets upper limits where the caller's has none; the answer is checked against
+the caller's own schema.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _TIERS = (
     *((12, 8000), (12, 4000), (12, 2000), (12, 1000), (8, 500), (6, 250), (5, 150), (5, 100), (4, 60), (3, 40)),
     *((3, 30), (2, 30), (2, 20), (1, 20), (1, 10)),
 )
-"""Maximum items of a list and characters of a string, from generous to tight."""
+"""Pairs of the maximum items of a list and the maximum characters of a string, from generous to tight."""
 _CHARACTERS_PER_TOKEN = 2
 """A cautious estimate for JSON. Digits take a token each; if an answer is full of them, the next, tighter attempt handles it."""
 _TIGHTER = 3
-"""Tiers to go down per attempt: an answer that was cut is requested again, shorter."""
+"""How many tiers to go down per attempt, so that an answer that was cut is requested again with tighter limits."""
 
 
 def bound_schema(schema: Json, attempt: int, max_tokens: int) -> Json:

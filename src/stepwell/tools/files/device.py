@@ -1,6 +1,6 @@
 """The seven tools for files on the user's device, by their wire names: their descriptions for the model, and how results are rendered.
 
-An agent with its own files uses the file tools instead, with the device mounted among them: then the path says where a file is.
+An agent with its own files uses the file tools instead, with the device mounted among its files, so that the path says where a file is.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Changes of one file within one model turn happen in the order of their calls. `file_turn` finds a call's place in its turn, and
 `ChangeGate` lets calls on one path through one after the other.
 
-LangGraph runs the calls of a turn in parallel. For files in state it is enough to know the earlier changes: `backends.turn` keeps those.
-On a disk or in a store the earlier call must really be finished, so a call waits for its predecessors on the same path. If one never
-arrives (a person rejected it, another middleware answered it), the wait is short. Shell commands have their own order:
+LangGraph runs the calls of a turn in parallel. For files in state it is enough to know the earlier changes, which `backends.turn` keeps.
+On a disk or in a store the earlier call must really be finished, so a call waits for its predecessors on the same path. If a
+predecessor never arrives (a person rejected it, another middleware answered it), the wait is short. Shell commands have their own order:
 `tools.shell.call_order`.
 """
 
@@ -30,7 +30,7 @@ GRACE_S = 0.25
 """How long a call waits for predecessors that have not arrived."""
 POLL_S = 0.002
 MAX_TURNS = 256
-"""How many turns a gate remembers. Beyond that, it drops the oldest: turns whose last call never came."""
+"""How many turns a gate remembers. Beyond that, it drops the oldest turns, whose last call never came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class FileTurn:
     """A file-changing call and its place among the calls of its model turn."""
 
     key: tuple[int, str]
-    """Identifies the turn by the message that asked: all its calls share that object."""
+    """Identifies the turn by the model's message, because all calls of the turn share that object."""
     call_id: str
     earlier: tuple[PlannedChange, ...] = ()
     """The changes asked for by earlier calls, on any path."""
@@ -135,7 +135,7 @@ class ChangeGate:
 
     @asynccontextmanager
     async def apassing(self, turn: FileTurn) -> AsyncIterator[None]:
-        """The same from async code, without blocking a thread."""
+        """`passing` for async code; blocks no thread."""
         if not turn.is_shared:
             yield
             return

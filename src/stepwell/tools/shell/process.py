@@ -11,7 +11,7 @@ printf '%s %s\\n' <mark> "$?" >&9;        reports the end, on a pipe that no pro
 printf '\\n%s\\n' <fence>               marks the end of the output, on the output stream
 ```
 Only the mark ends a command. It is random and new each time, the list has left the pipe when the command runs (`read -r l <&10` finds
-nothing there), and we do not search a program's output for it. So output cannot end its own command or choose an exit code. Code that
+nothing there), and we do not search a program's output for the mark. So output cannot end its own command or choose an exit code. Code that
 runs in the shell itself has the shell's powers: it can redefine `printf`, or wait for the next list.
 
 Errors and output share one stream, in the order in which they were written.

@@ -1,12 +1,13 @@
 """Runs the shell inside bubblewrap. It sees nothing of the host but read-only system folders and one workspace.
 
 Rules to keep:
-- bubblewrap itself starts with an empty environment: with `--clearenv` the parent's would stay readable in `/proc/1/environ`.
-- Options go through a pipe, not on the command line, which `/proc/1/cmdline` shows inside and `ps` outside.
+- bubblewrap itself starts with an empty environment: with `--clearenv` the parent's environment would stay readable in
+  `/proc/1/environ`.
+- Options go through a pipe, not on the command line, which `/proc/1/cmdline` shows inside the sandbox and `ps` outside.
 - The limits are set while bubblewrap waits for that pipe, so nothing ever runs without them.
 - Nothing falls back to the host: `sandbox_check` raises an error if the sandbox is not available or can be escaped.
 
-Linux only. The module imports anywhere; using the policy elsewhere raises `ConfigurationError`.
+Linux only. The module can be imported anywhere, but using the policy on another system raises `ConfigurationError`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class BubblewrapPolicy(BaseExecutionPolicy):
     network: bool = False
     """Share the host's network, including its local services."""
     read_only_paths: Sequence[str | Path] = ()
-    """More of the host to show read-only, at the same paths: a compiler in its own folder, for example."""
+    """More paths of the host to show read-only, under the same names: a compiler in its own folder, for example."""
     limits: SandboxLimits = field(default_factory=SandboxLimits)
     program: str | None = None
     """The path of bubblewrap, if it is not in one of the system's usual places."""

@@ -48,7 +48,7 @@ echo "end=reached"
 _OWN_VARIABLES = {"PATH", "HOME", "LANG", "TERM", "OUTSIDE", "PWD", "OLDPWD", "SHLVL", "_"}
 _MAX_PROCESSES = 16
 _OWN_FILES = 4
-"""The open files of `ls`, which lists them: the three streams and the folder it reads."""
+"""How many open files of `ls` itself are in its list of open files: the three streams and the folder it reads."""
 
 Facts = Mapping[str, list[str]]
 

@@ -1,6 +1,6 @@
 """How much a sandboxed command may use. The session sets the time limit of a command, not this module.
 
-`processes` counts inside the sandbox only, and the kernel does not enforce it if the host process runs as root.
+`processes` limits only the processes inside the sandbox, and the kernel does not enforce it if the host process runs as root.
 """
 
 from __future__ import annotations

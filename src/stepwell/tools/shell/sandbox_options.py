@@ -38,11 +38,11 @@ ETC_FILES = {
     "/etc/passwd": f"user:x:{_UID}:{_UID}::/tmp:/bin/sh\n".encode(),
     "/etc/group": f"user:x:{_UID}:\n".encode(),
 }
-"""The sandbox's own files: the host's would show its users."""
+"""Files that the sandbox gets in place of the host's, which would show the host's users."""
 
 
 def walls(program: str, *, network: bool) -> Iterator[str]:
-    """Namespaces and privileges."""
+    """The options for namespaces and privileges."""
     yield from ("--unshare-all", "--unshare-user", "--uid", _UID, "--gid", _UID, "--hostname", "sandbox")
     if network:
         yield "--share-net"

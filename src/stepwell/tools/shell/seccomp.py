@@ -1,9 +1,9 @@
 """A system-call filter for the sandboxed shell, as the bytes that bubblewrap passes to the kernel.
 
 It blocks calls that ordinary programs do not make and that attacks on the kernel often start with: mounts, namespaces, kernel modules,
-key rings, `bpf`, `io_uring`. Sockets are limited to the families that a policy allows: namespaces alone would not stop sockets in a
-shared network namespace, or of a family without namespaces (AF_VSOCK reaches the hypervisor). The filter is a second wall; bubblewrap's
-namespaces are the first.
+key rings, `bpf`, `io_uring`. Sockets are limited to the families that a policy allows, because namespaces alone would not stop sockets
+in a shared network namespace, or of a family without namespaces (AF_VSOCK reaches the hypervisor). The filter is a second wall;
+bubblewrap's namespaces are the first.
 
 It is written by hand, because classic BPF needs only a few lines for it (compare the number, allow or refuse) and the usual
 libraries need a system library. Numbers come from the kernel's tables for x86_64 and aarch64. Other machines get no filter.
@@ -86,7 +86,7 @@ def _assemble(machine: _Machine, families: Sequence[int]) -> bytes:
 
 
 def _only_sockets_of(families: Sequence[int], machine: _Machine) -> list[bytes]:
-    """Decides `socket` and `socketpair` by their first argument. The error is the one of kernels that do not support a family."""
+    """Allows `socket` and `socketpair` by their first argument. A refused call gets the error of a kernel without that family."""
     count = len(families)
     return [
         _step(_JUMP_EQUAL, _SOCKET[machine.column], yes=1),

@@ -41,7 +41,7 @@ class ShellSetup:
 
 @dataclass(frozen=True)
 class CommandReport:
-    """A command's end and what it printed."""
+    """How a command ended, and what it printed."""
 
     result: CommandResult
     output: BoundedOutput

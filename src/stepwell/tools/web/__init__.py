@@ -1,4 +1,4 @@
-"""The web for agents: searching, and fetching pages. Everything from there is untrusted text.
+"""The web for agents: searching, and fetching pages. Everything that comes from the web is untrusted text.
 
 ```
 tools        web_search, fetch_page          for agents

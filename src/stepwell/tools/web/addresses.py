@@ -4,7 +4,7 @@ An address is checked twice. `read_url` checks the text. `resolve` looks up the 
 to connect to: every one must be public, and the caller must connect to one of them without asking again, because a name may resolve
 differently the second time.
 
-It makes no connections. It uses only the standard library, so that other layers can share it.
+This module makes no connections. It uses only the standard library, so that other layers can share it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ async def ask_resolver(host: str, port: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Url:
-    """A parsed address. The connection is made from these parts, so no second parser can see another host."""
+    """A parsed address. The connection is made from these parts, so that no second parser can find another host in the text."""
 
     scheme: str
     host: str
@@ -76,7 +76,7 @@ class Url:
 
 @dataclass(frozen=True)
 class AddressRules:
-    """`http` and `https`, the two usual ports, public addresses, and only what an operator adds."""
+    """Where requests may go: by `http` and `https`, to the two usual ports of public addresses, and to what an operator adds."""
 
     ports: frozenset[int] = frozenset({80, 443})
     resolve: Resolve = field(default=ask_resolver, repr=False)
@@ -126,7 +126,7 @@ def check_url(url: Url, rules: AddressRules) -> None:
 
 
 async def resolve(host: str, port: int, rules: AddressRules, *, inside: bool = False) -> list[str]:
-    """The addresses to connect to. Resolved once; refused if one of them is not public, unless the operator named the host."""
+    """The addresses to connect to. The name is resolved once, and refused if one address is not public, unless the operator named it."""
     literal = literal_address(host)
     try:
         async with asyncio.timeout(rules.resolve_timeout_s):
@@ -145,8 +145,8 @@ async def resolve(host: str, port: int, rules: AddressRules, *, inside: bool = F
 
 
 def is_public(address: Address) -> bool:
-    """Whether anyone can reach the address. IPv6 forms that carry an IPv4 address are refused, except for NAT64's own prefix: networks
-    with IPv6 only see the whole public IPv4 web through it, so the address inside decides."""
+    """Whether anyone can reach the address. IPv6 forms that carry an IPv4 address are refused, except for NAT64's own prefix: through it
+    IPv6-only networks see the whole public IPv4 web, so for that prefix the IPv4 address inside decides."""
     if isinstance(address, IPv6Address) and address in _NAT64:
         return is_public(IPv4Address(int(address) & 0xFFFFFFFF))
     if any(address.version == network.version and address in network for network in _NEVER):
@@ -155,7 +155,7 @@ def is_public(address: Address) -> bool:
 
 
 def literal_address(host: str) -> Address | None:
-    """The IP address that a host is, if it is one. The system's resolver also reads '127.1', '0x7f000001' and '2130706433' as one."""
+    """The host as an IP address, if it is one. Like the system's resolver, this also accepts '127.1', '0x7f000001' and '2130706433'."""
     try:
         return ip_address(host.split("%")[0])
     except ValueError:

@@ -5,7 +5,7 @@
 - The control words of chat templates (`<|im_start|>`, `[INST]` ...) are broken apart: a model in this process would otherwise
   read them as the start of a new message.
 
-A fence tells a model which text is untrusted. It does not make a model obey: other code limits what a run may do, by counting.
+A fence tells a model which text is untrusted. It cannot make a model heed that, so other code limits what a run may do, by counting.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FENCE_WORDS = re.compile(r"(untrusted)[ _-]+(text)", re.I)
 
 
 def fence(text: str, about: str = "", *, new_mark: Callable[[], str] = lambda: secrets.token_hex(8)) -> str:
-    """The text between two lines with the same mark. `about` says what it is; it is untrusted too."""
+    """The text between two lines with the same mark. `about` says what the text is, and is untrusted too."""
     shown, hidden = visible(text)
     about, hidden_about = visible(about)
     body = harmless(shown)

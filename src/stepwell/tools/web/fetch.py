@@ -1,4 +1,4 @@
-"""Fetches a page: checks whether we may, follows redirects, finds its type and extracts its text.
+"""Fetches a page: checks whether we may fetch it, follows redirects, finds its type and extracts its text.
 
 ```
 address ──> check ──> robots.txt ──> send ──┬─> 2xx ──> type, text ──> FetchedPage
@@ -55,7 +55,7 @@ class Turns:
     """When each origin may be asked next. Fetchers that share one `Turns` wait in one line."""
 
     def __init__(self, clock: Clock, sleep: Sleep = asyncio.sleep, longest_wait_s: float | None = None) -> None:
-        """Raises `FetchFailedError` instead of waiting for a turn longer than `longest_wait_s`."""
+        """`take` raises `FetchFailedError` if it would have to wait for longer than `longest_wait_s`."""
         self._clock = clock
         self._sleep = sleep
         self._longest_wait_s = longest_wait_s
@@ -97,7 +97,7 @@ class PageFetcher:
     ) -> None:
         """`check_hop` sees every address before we request it and may raise `FetchRefusedError`, to enforce a policy of the caller.
         `readers` are the processes that read pages (default: those that the whole process shares). Fetchers that share `turns` and `robots`
-        keep an origin's delay together, and ask for its robots.txt only once."""
+        keep to an origin's delay together, and request its robots.txt only once."""
         self._web = web
         self._clock = clock or SystemClock()
         self._rules = rules or AddressRules()

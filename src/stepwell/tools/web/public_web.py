@@ -117,7 +117,7 @@ def _headers(url: Url, request: WebRequest) -> list[tuple[bytes, bytes]]:
 
 
 def _checked_network(httpcore: Any, inner: Any, rules: AddressRules, inside: bool) -> Any:
-    """Defined in a function because its base class belongs to an optional package."""
+    """The class is defined in a function, because its base class belongs to an optional package."""
 
     class _CheckedNetwork(httpcore.AsyncNetworkBackend):  # type: ignore[misc]  # the base is only known at run time
         async def connect_tcp(self, host: str, port: int, timeout: float | None = None, **options: Any) -> Any:  # noqa: ASYNC109  the signature is httpcore's

@@ -1,9 +1,9 @@
 """The process that reads foreign documents: `python -m stepwell.tools.web.reader_child <maximum bytes of memory>`.
 
-It reads one document after the other from its input and answers on its output, until its input ends. A document that exceeds its limits
-ends it, and `reader_pool`, the other side, starts another. Everything that parsers need is loaded before the first document, so only
-such a document costs a new start. For each document it also limits its own CPU time and lifetime, so it does not outlive a parent that
-was killed. Its environment contains no keys, and it has no open descriptors but its two pipes.
+It reads one document after the other from its input and answers on its output, until its input ends. A document that exceeds the limits
+ends the process, and `reader_pool`, on the other side, starts another. Everything that parsers need is loaded before the first
+document, so only such a document costs a new start. For each document the process also limits its own CPU time and lifetime, so it does
+not outlive a parent that was killed. Its environment contains no keys, and it has no open descriptors but its two pipes.
 
 A message is two lengths, a JSON object and bytes; nothing is unpickled.
 """
@@ -36,7 +36,7 @@ _SHARE_TO_GO_ON = 0.7
 """Share of the memory limit: a process that has used more is replaced by a new one, so that the next document has room."""
 _NICENESS = 2
 _GRACE_S = 5
-"""The parent kills at the deadline; this is in case the parent is gone."""
+"""How long after the deadline the process ends itself, in case the parent, which kills it at the deadline, is gone."""
 
 
 def send(descriptor: int, head: Mapping[str, Any], body: bytes = b"") -> None:
@@ -110,7 +110,7 @@ def _limit_process(memory_bytes: int) -> None:
 
 
 def _memory_limit() -> int:
-    """On Linux the data segment counts written memory; other systems may only know the address space."""
+    """Which limit to set: on Linux that of the data segment, which counts written memory; elsewhere that of the address space."""
     import resource
 
     return resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
@@ -126,7 +126,7 @@ def _is_full() -> bool:
 
 
 def _limit_document(timeout_s: float) -> None:
-    """Both limits kill this process at once: no parser gets a chance to catch anything."""
+    """Limit the time for one document. Both limits kill this process at once, so no parser gets a chance to catch anything."""
     if sys.platform == "win32":
         return
     import resource

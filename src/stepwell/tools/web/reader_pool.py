@@ -4,7 +4,7 @@
 read_page ──> queue ──> keeper (a thread, at most `size`) ──> reader_child (its process)
 ```
 
-A document that exceeds them raises `FetchFailedError` for that page: its process is killed, and the keeper starts another before the
+For a document that exceeds them, the caller gets a `FetchFailedError`: the process is killed, and the keeper starts another before the
 next document comes. A cancelled call frees its reader in the same way. Keepers and their processes start when there is something to
 read and end after a while without work, so a program that reads no pages has none. The pool belongs to the process, so it works from
 any thread and any event loop.
@@ -176,7 +176,7 @@ class ReaderPool:
         if child is not None:
             child.end()
         with suppress(OSError):
-            # It starts up while nothing waits for it yet.
+            # The new child starts up while nothing waits for it yet.
             return _Child(self._memory_mb) if answer else None, answer
         return None, answer
 
@@ -192,7 +192,7 @@ class _Job:
         self._lock = threading.Lock()
 
     def drop(self) -> None:
-        """The caller has stopped waiting: kill the child that reads it."""
+        """Kill the child that reads the document, because the caller has stopped waiting."""
         with self._lock:
             self.is_dropped = True
             if self._child is not None:
@@ -200,7 +200,7 @@ class _Job:
 
     @contextmanager
     def read_by(self, child: _Child) -> Iterator[None]:
-        """While the child reads it, dropping the job kills the child; afterwards it does not."""
+        """A context in which the child does this job: dropping the job kills the child only while the context is open."""
         with self._lock:
             if self.is_dropped:
                 raise EOFError
@@ -255,11 +255,11 @@ class _Child:
         return {"error": "ended", "code": code, "last": True}
 
     def kill(self) -> None:
-        """Kill it. Its keeper sees the pipe close, and cleans up."""
+        """Kill the process. Its keeper sees the pipe close, and cleans up."""
         self._process.kill()
 
     def end(self) -> None:
-        """Kill it, wait for it and close its pipes."""
+        """Kill the process, wait for it and close its pipes."""
         self._end()
 
     @contextmanager

@@ -3,7 +3,7 @@
 | answer | meaning |
 |---|---|
 | a file | its rules |
-| 4xx | it has none: everything is allowed (`none`) |
+| 4xx | the origin has no such file: everything is allowed (`none`) |
 | 5xx, no connection, too many redirects | we cannot know: nothing is allowed (`unreachable`), asked again after some minutes |
 
 `Crawl-delay` is not part of the RFC; `fetch` honours it up to a maximum. This module reads and remembers; `fetch` obeys.
@@ -33,7 +33,7 @@ _KEEP_UNREACHABLE_S = 300.0
 _MAX_BYTES = 512_000  # RFC 9309 asks for at least 500 kibibytes
 _MAX_ORIGINS = 2_000
 _MAX_CHARACTERS = 16_000_000
-"""For the rules of all origins together: two thousand files of the maximum size would fill the memory."""
+"""The limit for the rules of all origins together, because two thousand files of the maximum size would fill the memory."""
 _HOPS = 5
 
 

@@ -40,7 +40,7 @@ class Rules:
         return self.size <= _FEW_CHARACTERS
 
     def allow(self, target: str) -> bool:
-        """The longest pattern decides; if two are equally long, `allow` wins."""
+        """Whether we may fetch the target. The longest matching pattern decides; if two are equally long, `allow` wins."""
         path = _normal(target)
         if path == "/robots.txt":
             return True
@@ -76,7 +76,7 @@ def parse(text: str, product: str = PRODUCT) -> Rules:
 @dataclass
 class _Group:
     rules: dict[str, bool] = field(default_factory=dict)
-    """Whether a pattern is allowed. If a pattern appears with both, `allow` wins, so one value per pattern is enough."""
+    """Pattern -> whether it is allowed. If a pattern is both allowed and disallowed, `allow` wins, so one value per pattern is enough."""
     delay_s: float = 0.0
     named: bool = False
 

@@ -1,7 +1,7 @@
 """The tools `web_search` and `fetch_page` for agents. They only read, and their results are fenced.
 
 They are asynchronous: run the agent with `ainvoke` or `astream`. Errors of an engine or a server become a sentence for the model, not an
-exception, so that it can try something else.
+exception, so that the model can try something else.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`Web`: the only way out. A request is one exchange with one server; it does not follow redirects, cache or retry.
 
-Counting, receipts, recording and replay each wrap a `Web` with another. Redirects are ordinary responses (`fetch` follows them), so
+Counting, receipts, recording and replay are each a `Web` that wraps another. Redirects are ordinary responses (`fetch` follows them), so
 every hop passes through here.
 
 Rule to keep: no secret in `url`, because URLs are recorded. Keys go into `headers`, which are not shown.
@@ -14,7 +14,7 @@ from importlib.metadata import version
 from typing import Protocol
 
 PRODUCT = "Stepwell"
-"""The token for us in robots.txt."""
+"""The product token by which robots.txt addresses us."""
 
 DEFAULT_MAX_BYTES = 8 * 1024 * 1024
 DEFAULT_TIMEOUT_S = 20.0

@@ -13,7 +13,7 @@ _STEP = 64 * 1024
 
 class Unpacker(Protocol):
     def feed(self, data: bytes, room: int) -> bytes:
-        """The decompressed data, at most `room` + 1 bytes: more than `room` means that there is more."""
+        """The decompressed data, at most `room` + 1 bytes. The extra byte shows that the data does not fit into `room`."""
         ...
 
     @property
@@ -23,7 +23,7 @@ class Unpacker(Protocol):
 
 
 def unpacker(encoding: str | None) -> Unpacker:
-    """For the value of `Content-Encoding`. Nested encodings are refused: no honest server uses them."""
+    """The unpacker for a value of `Content-Encoding`. Nested encodings are refused, because no honest server uses them."""
     name = (encoding or "identity").strip().lower()
     if name in ("identity", ""):
         return _Plain()

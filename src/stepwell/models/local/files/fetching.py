@@ -49,7 +49,7 @@ def fetch_model(model: LocalModel, folder: Path, report: ReportBytes, stop: thre
 
 
 def is_in_place(model: LocalModel, folder: Path) -> bool:
-    """Whether the file is there. Only a verified file ever gets its name, so checking the size is enough."""
+    """Whether the file is there. Only a verified file ever gets this name, so checking the size is enough."""
     place = folder / model.file
     return place.is_file() and place.stat().st_size == model.size_bytes
 
@@ -83,7 +83,7 @@ def _check_room(model: LocalModel, folder: Path, part: Path) -> None:
 
 
 def _verify(model: LocalModel, part: Path) -> None:
-    """Delete a wrong file, because resuming from it would only repeat the error."""
+    """Check the size and the hash. A wrong file is deleted, because resuming from it would only repeat the error."""
     size = part.stat().st_size
     with part.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()

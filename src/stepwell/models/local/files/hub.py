@@ -33,9 +33,9 @@ class RetryLimits:
     silence_s: float = 30.0
     """The longest pause within a response."""
     retries: int = 5
-    """Failed attempts in a row without any new data."""
+    """How many attempts in a row may fail without any new data."""
     pause_s: float = 1.0
-    """Before the first retry; it doubles."""
+    """The pause before the first retry; it doubles with each further retry."""
 
 
 class _TryAgain(Exception):
@@ -125,7 +125,7 @@ def _answer(client: httpx.Client, url: str, start: int) -> Iterator[httpx.Respon
 
 
 def _check(answer: httpx.Response, source: HubSource, start: int, size_bytes: int) -> int:
-    """Where the response's bytes belong; raises if it cannot be the file."""
+    """Where in the file the response's bytes belong; raises an error if the response cannot be the file."""
     status = answer.status_code
     if status == 429 or status >= 500:
         raise _TryAgain(f"it answered {status}")

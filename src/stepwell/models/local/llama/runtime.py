@@ -5,8 +5,8 @@ ask() -> queue -> worker: load on the first request -> generate -> chunks to the
                           a failed load is reported to the caller; the next request tries again
 ```
 The worker does all native work, so nothing blocks a caller's thread or loop, and requests are served completely, one after the other.
-Callers read the answer from `chunks` in a thread, or from `achunks` on an event loop; leaving that loop in any way (its end, an
-exception, `close()`, cancellation) cancels the request. A waiting request is then skipped; a running one ends at its next token, or at
+Callers read the answer from `chunks` in a thread, or from `achunks` on an event loop; leaving the iteration in any way (its end,
+an exception, `close()`, cancellation) cancels the request. A waiting request is then skipped; a running one ends at its next token, or at
 the next small batch while the prompt is being read.
 
 The status board shows the model as downloading, loading, ready, in error, or idle when it is unloaded.
@@ -41,7 +41,7 @@ class LlamaRequest:
     """A request to the model. The worker calls `deliver`: with chunks, then with END or an exception."""
 
     body: Mapping[str, Any] | None
-    """None only loads the model."""
+    """If None, the model is only loaded."""
     deliver: Callable[[Chunk | BaseException | None], None]
     _cancelled: threading.Event = field(default_factory=threading.Event)
 
@@ -194,7 +194,7 @@ def chunks(runtime: LlamaRuntime, body: Mapping[str, Any]) -> Generator[Chunk]:
 
 
 async def achunks(runtime: LlamaRuntime, body: Mapping[str, Any]) -> AsyncGenerator[Chunk]:
-    """The same on an event loop, which is never blocked."""
+    """`chunks` for an event loop, which is never blocked."""
     loop = asyncio.get_running_loop()
     inbox: asyncio.Queue[_Item] = asyncio.Queue()
 

@@ -4,7 +4,7 @@ What must be kept:
 - `OMP_WAIT_POLICY=passive` is set before the import, because OpenMP reads it only once, when it is loaded. By default, waiting threads
   spin: on a busy machine with two threads that made decoding ten times slower.
 - The library always opens an HTTP endpoint. We do not need it, so it gets a socket file that is deleted at once, and a random key that
-  we do not keep; without socket files, the key alone protects a port on loopback.
+  we do not keep; on systems without socket files it gets a port on loopback, which only the key protects.
 - The batch is small, because cancellation is only noticed between two batches while the prompt is read.
 """
 
@@ -25,7 +25,7 @@ from stepwell.settings import prefer_in_environment
 
 _BATCH = 16
 _PROMPT_CACHE_MIB = 256
-"""Cache for prompts already read; an agent and its subagents take turns, and reading is the slow part."""
+"""Cache for prompts already read, because an agent and its subagents take turns, and reading a prompt is the slow part."""
 _LONGEST_SOCKET_PATH = 100
 
 

@@ -3,7 +3,7 @@
 | the server says | the bytes are | read as |
 |---|---|---|
 | a type we read, or nothing | of such a type | what the bytes are; `text/plain` stays plain text |
-| a type we read | a picture, an archive, a program | refused, naming both |
+| a type we read | a picture, an archive, a program | refused; the error names both |
 | anything else | anything | refused |
 """
 
@@ -74,7 +74,7 @@ def kind_of(content: bytes, content_type: str | None) -> tuple[ContentKind, str]
 
 
 def decode_text(content: bytes, content_type: str | None, *, html: bool) -> str:
-    """The decoded text. A byte order mark wins, then the server's charset, then the page's own, if the bytes are valid in it."""
+    """The decoded text. A byte order mark decides, or else the first valid one of the server's charset, the page's own, and UTF-8."""
     for mark, name in _MARKS:
         if content.startswith(mark):
             return content[len(mark) :].decode(name, "replace")

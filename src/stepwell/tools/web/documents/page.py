@@ -22,7 +22,7 @@ MOST_PDF_PAGES = 300
 MOST_CHARACTERS = 4_000_000
 _FEWEST_LETTERS = 2
 _SHARE_FOR_PDF = 0.8
-"""Share of the time limit: a long PDF is returned as far as it was read, before the reader is killed."""
+"""The share of the time limit after which we stop reading a long PDF and return what was read, before the reader is killed."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class PageText:
 
 
 def read_page(content: bytes, content_type: str | None, timeout_s: float) -> PageText:
-    """The text. Raises `FetchRefusedError` for a type we do not read, `FetchFailedError` if there is no text in it."""
+    """The text. Raises `FetchRefusedError` for a type that we do not read, `FetchFailedError` if the page has no text."""
     deadline = time.monotonic() + _SHARE_FOR_PDF * timeout_s
     kind, media_type = kind_of(content, content_type)
     pages: tuple[int, ...] = ()
@@ -96,7 +96,7 @@ def _article(html: str) -> str:
 
 
 def _drop_hidden(tree: Any) -> None:
-    """Hidden text does not belong to the page's text, but trafilatura's last resort would include it."""
+    """Remove hidden elements: their text does not belong to the page's, but trafilatura's last resort would include it."""
     for element in list(tree.iter("*")):
         if is_hidden(dict(element.attrib)) and element.getparent() is not None and element.tag not in ("html", "body"):
             element.drop_tree()

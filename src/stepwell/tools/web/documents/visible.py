@@ -3,7 +3,7 @@
 Applied once to every text from the web, so that offsets into it stay valid. With hidden characters a page can say something to a model
 that its readers do not see.
 
-Rule to keep: the time is linear in the length of the text, whatever it contains. So each kind of character is judged once, not at each
+Rule to keep: the time is linear in the length of the text, whatever it contains. So each character is judged once, not at each
 place where it occurs, and nothing here looks ahead over a run that an attacker may have made very long.
 """
 

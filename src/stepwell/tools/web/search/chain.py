@@ -1,4 +1,4 @@
-"""Several engines in order: the first that finds something answers. The outcomes of the others are recorded with it.
+"""Several engines in order: the first that finds something answers. The outcomes of those asked before are recorded with the answer.
 
 If none finds anything, the most informative outcome counts: an engine that searched and found nothing (`Empty`), then one that blocks
 us, then one that failed.

@@ -1,7 +1,7 @@
 """Builds search engines from settings: which ones, in which order, and the web access they share.
 
 Default order: the configured ones (SearXNG, Google, Tavily, Brave), then DuckDuckGo, then Wikipedia. If `STEPWELL_SEARCH_ENGINES` names
-an engine whose key is missing, that is an error: otherwise a user might believe in an engine that is never asked.
+an engine whose key is missing, that is an error: otherwise a user might rely on an engine that is never asked.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""One search engine, used politely: it reuses cached results, spaces out requests, respects the engine's `Retry-After`, and stops asking
-for a while after several failures in a row.
+"""Uses one search engine politely: reuses cached results, spaces out requests, respects the engine's `Retry-After`, and stops asking for
+a while after several failures in a row.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from stepwell.tools.web.search.outcomes import (
 
 @dataclass(frozen=True)
 class EngineLimits:
-    """How often and how long an engine may be asked."""
+    """How often an engine may be asked, and how long it may take."""
 
     per_s: float = 1.0
     burst: int = 3
@@ -49,7 +49,7 @@ class EngineState:
 
 
 class GuardedEngine:
-    """A `SearchEngine` around another."""
+    """A `SearchEngine` that wraps another one and keeps to its limits."""
 
     def __init__(
         self,

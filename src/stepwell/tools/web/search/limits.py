@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 
 class TokenBucket:
-    """At most `burst` at once, and `per_s` per second over time."""
+    """At most `burst` requests at once, and `per_s` per second over time."""
 
     def __init__(self, per_s: float, burst: int) -> None:
         self._per_s = per_s
@@ -26,7 +26,7 @@ class TokenBucket:
         return 0.0 if self._tokens >= 1 else (1 - self._tokens) / self._per_s
 
     def take(self, now: float) -> None:
-        """Take a token. It may be one that is not there yet, for a caller that waits for it: later callers wait longer."""
+        """Take a token. A caller may take one that is not there yet and wait for it; later callers then wait longer."""
         self._refill(now)
         self._tokens -= 1
 

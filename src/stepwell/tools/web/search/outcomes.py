@@ -47,7 +47,7 @@ class Blocked:
     engine: str
     why: str
     retry_after_s: float | None = None
-    """When the engine allows the next request."""
+    """After how many seconds the engine allows the next request."""
 
 
 @dataclass(frozen=True)
@@ -79,5 +79,5 @@ def check_query(query: str) -> str:
 
 
 def clamp_limit(limit: int) -> int:
-    """Limit the number of results to 1 to `MOST_RESULTS`."""
+    """The number of results, limited to the range from 1 to `MOST_RESULTS`."""
     return max(1, min(limit, MOST_RESULTS))

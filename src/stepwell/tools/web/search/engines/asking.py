@@ -28,7 +28,7 @@ def search_request(engine: str, url: str, **more: Any) -> WebRequest:
 async def ask(
     web: Web, engine: str, request: WebRequest, *, blocked_by: Iterable[int] = (429,)
 ) -> WebResponse | Blocked | Failed:
-    """The response if its status is 200; otherwise the outcome."""
+    """The response if its status is 200; otherwise the outcome of the search."""
     try:
         response = await web.send(request)
     except WebError as error:

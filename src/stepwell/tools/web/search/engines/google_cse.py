@@ -1,6 +1,6 @@
 """Google's Programmable Search Engine (Custom Search JSON API), for users with a key and an engine id.
 
-Closed to new customers, and its search of the whole web ends on 2027-01-01. It returns at most ten results per request.
+The service is closed to new customers, and its search of the whole web ends on 2027-01-01. It returns at most ten results per request.
 """
 
 from __future__ import annotations

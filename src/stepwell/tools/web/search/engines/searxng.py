@@ -1,6 +1,7 @@
 """The operator's own SearXNG instance, over JSON. The instance must have `json` among its `search.formats`.
 
-It asks other engines. If it has no results because those did not answer, that is not "no results": it says which engines failed.
+It asks other engines. If it has no results because those did not answer, the outcome is not `Empty`; the response says which engines
+failed.
 """
 
 from __future__ import annotations
