@@ -1,6 +1,5 @@
-"""A thread's evidence in the database: bytes under their hash, and the trail. It is deleted with the thread.
-
-With a lease it writes, fenced like all writes of a run; without one it only reads.
+"""A thread's evidence in the database: bytes under their hash, and the trail. The evidence is deleted with the thread. A vault with a
+lease can write, fenced like all writes of a run; without a lease it can only read.
 """
 
 from __future__ import annotations

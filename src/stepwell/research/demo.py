@@ -28,11 +28,12 @@ def make_graph() -> Any:
 
 
 def demo_equipment(*, pace_s: float = 0.0) -> Equipment:
-    """The usual equipment, on the packaged web. It ignores the environment: the operator's keys and policy are not for visitors."""
+    """The usual equipment, on the packaged web. It ignores the environment, because the operator's keys and policy are not for visitors."""
     settings = Settings.load({})
 
     async def no_wait(seconds: float) -> None:
-        """The search engines are our own and need no rate limit, which would make visitors wait for one another."""
+        """Replaces the pauses of rate limits. The invented search engines need none, and pauses would make visitors wait for one
+        another."""
 
     return make_equipment(
         settings,

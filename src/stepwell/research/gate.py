@@ -1,4 +1,4 @@
-"""What research gives to runs: a place for the evidence of their thread."""
+"""What research gives to runs: a place to store the evidence of their thread."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _WithEvidence(Attendance):
 
 
 class EvidenceGate(Gate):
-    """Gives every run a vault for its thread's evidence. Nothing is stored unless its graph uses it."""
+    """Gives every run a vault for its thread's evidence. Nothing is stored unless the run's graph uses the vault."""
 
     def __init__(self, persistence: Persistence) -> None:
         self._persistence = persistence

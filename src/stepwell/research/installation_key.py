@@ -43,7 +43,7 @@ class InstallationKey:
         return sign_with(self._keep().encode(), message, _NAME)
 
     async def check(self) -> None:
-        """At the start: raise `ConfigurationError` if this server would sign with a different key than the others."""
+        """Called when the server starts. Raises `ConfigurationError` if this server would sign with a different key than the others."""
         try:
             await asyncio.to_thread(self._agree)
         except SigningKeyError as error:
@@ -88,7 +88,7 @@ class InstallationKey:
 
 
 def kept_key(url: str) -> str | None:
-    """The public key that the database at an address signs with; `None` if there is none yet."""
+    """The public key with which the installation of the database at this address signs; `None` if there is none yet."""
     try:
         connection = connect(url)
     except psycopg.Error as error:
@@ -106,8 +106,8 @@ def _read(connection: Connection) -> dict[str, str]:
 
 
 def _put_both(connection: Connection, names: dict[str, str]) -> dict[str, str]:
-    """Store a key and its public part, unless another server was faster with either. Returns what is stored. One statement: of two servers
-    that start at once, one with a file and one without, only one decides."""
+    """Store a key and its public part, unless another server was faster with either. Returns what is stored. It is a single statement, so
+    that of two servers that start at once, one with a file and one without, only one decides."""
     connection.execute(
         f"WITH decided AS (INSERT INTO installation (name, value) VALUES ('{_PUBLIC}', :public) ON CONFLICT DO NOTHING RETURNING name)"  # noqa: S608 - fixed
         f" INSERT INTO installation (name, value) SELECT '{_KEPT}', CAST(:kept AS TEXT) FROM decided ON CONFLICT DO NOTHING",
@@ -117,6 +117,6 @@ def _put_both(connection: Connection, names: dict[str, str]) -> dict[str, str]:
 
 
 def _put(connection: Connection, name: str, value: str) -> str:
-    """Store it, unless another server was faster. Returns what is stored."""
+    """Store a value, unless another server was faster. Returns what is stored."""
     connection.execute("INSERT INTO installation (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING", (name, value))
     return str(connection.execute("SELECT value FROM installation WHERE name = ?", (name,)).fetchone()["value"])

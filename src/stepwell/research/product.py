@@ -1,4 +1,4 @@
-"""What research brings to the platform."""
+"""Everything that research adds to the platform."""
 
 from __future__ import annotations
 

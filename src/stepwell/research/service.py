@@ -37,7 +37,7 @@ def research_of(services: Services) -> Research:
 
 
 def open_research(settings: Settings) -> OpenProduct:
-    """Bundles are signed with the installation's key."""
+    """Opens research with bundles signed by the installation's key."""
 
     @asynccontextmanager
     async def opened(parts: Parts, supervisor: Supervisor) -> AsyncIterator[Research]:
@@ -48,7 +48,7 @@ def open_research(settings: Settings) -> OpenProduct:
 
 
 def signing_with(signer: Signer | None) -> OpenProduct:
-    """Bundles are signed by this signer, or not at all."""
+    """Opens research with bundles signed by this signer, or unsigned if it is `None`."""
 
     @asynccontextmanager
     async def opened(parts: Parts, supervisor: Supervisor) -> AsyncIterator[Research]:

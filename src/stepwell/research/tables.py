@@ -28,7 +28,7 @@ async def export_evidence(database: SqlDatabase, thread_id: str) -> AsyncIterato
         try:
             content = await vault.get(name)
         except EvidenceMissingError:
-            continue  # the hash of something that was never stored
+            continue  # the entry has the hash of something that was never stored
         except EvidenceDamagedError as error:
             yield line | {"content": None, "missing_because": str(error)}
         else:
@@ -47,6 +47,6 @@ TABLES = ProductTables(
     "research",
     "stepwell.research.schema",
     of_thread=(Kept("evidence", size="length(content)"), Kept("trail", size="length(line)")),
-    copied=("trail", "evidence"),  # answers on the copy rely on research, plans and audits made before
+    copied=("trail", "evidence"),  # answers on a copied thread rely on its earlier research, plans and audits
     export=export_evidence,
 )

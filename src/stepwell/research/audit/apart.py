@@ -1,4 +1,5 @@
-"""Checks a stranger's bundle in its own process, which is killed when its time is over: for servers, whose threads must not be blocked.
+"""Checks a stranger's bundle in a process of its own, which is killed when its time is over. Servers use it so as not to block their
+threads.
 
 ```
 check ──> a slot (`at_once` of them) ──> python -m stepwell.research.audit.apart FILE ──> its Verification as JSON
@@ -32,7 +33,7 @@ _MEMORY = 3 * 2**30
 
 
 class BundleChecker:
-    """Checks bundles, a few at a time; others wait for their turn."""
+    """Checks a few bundles at a time; further bundles wait for their turn."""
 
     def __init__(self, *, limit_s: float = ROUTE_S, at_once: int = AT_ONCE) -> None:
         self._limit_s = limit_s
@@ -41,7 +42,7 @@ class BundleChecker:
     async def check(
         self, bundle: Path, *, head: str | None = None, key: str | None = None, strict: bool = False
     ) -> Verification:
-        """As `verify_bundle`. `EvidenceError` for an invalid head or key, before anything starts."""
+        """Checks like `verify_bundle`. Raises `EvidenceError` for an invalid head or key before the process starts."""
         expected = Expected(None if head is None else read_head(head), None if key is None else read_public_key(key), strict)
         asked = json.dumps({"bundle": str(bundle), "limit_s": self._limit_s, **asdict(expected)})
         async with self._places:
@@ -87,7 +88,7 @@ def _read_defects(told: list[dict[str, str]]) -> tuple[Defect, ...]:
 
 
 def _limit_itself(limit_s: float) -> None:
-    """Ends this process if the server is gone, or if a bundle wants all memory."""
+    """Limits the CPU time and memory of this process, in case the server is gone or a bundle wants all memory."""
     with suppress(ImportError):
         import resource
 
@@ -98,7 +99,7 @@ def _limit_itself(limit_s: float) -> None:
 
 
 def main() -> int:
-    """The process: one bundle, one answer."""
+    """What the process runs: reads one request from standard input, checks the bundle, and writes the result to standard output."""
     asked = json.loads(sys.stdin.buffer.read())
     _limit_itself(asked["limit_s"])
     try:

@@ -8,13 +8,14 @@ plan.json           the plan that was carried out      policy.md        the poli
 receipt.json        what was sent or refused           recording.jsonl  answers by request, for a replay
 story.json          what led to the report, and what belongs to other branches of the thread
 manifest.json       the format, and the hash and size of each of these
-signature.json      who signed the manifest, and so all of it (`signing.py`)
+signature.json      who signed the manifest, and thereby the whole bundle (`signing.py`)
 ```
 
 Report, claims, plan and policy are those of the story (`story.py`); the trail, the receipt and the stored bytes cover the whole
-thread. There is one format, and every part of it is required (`forms.py`): a bundle that names another format is not judged.
+thread. There is one format, and every part of it is required (`forms.py`). A bundle that names another format is not judged.
 
-The same vault and the same key give the same bytes. Only what is in the vault goes in: no path, user or machine name, no time of packing.
+The same vault and the same key give the same bytes. A bundle contains only what is in the vault: no path, user or machine name, no time
+of packing.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ async def write_bundle(vault: EvidenceVault, path: str | Path, signer: Signer | 
 
 
 def derived_members(entries: Sequence[Entry]) -> dict[str, bytes]:
-    """The members derived from the trail alone: a checker derives them again and compares."""
+    """The members derived from the trail alone. A check derives them again and compares."""
     story = story_of(entries)
     evidence = evidence_of(entries, story)
     members = {
@@ -132,7 +133,7 @@ class BundleReader:
         raise BundleError(f"The bundle has no bytes with sha256 {digest[:64]}.")
 
     def entries(self) -> list[Entry]:
-        """The trail, with the questions, plans and users' answers that a replay needs too."""
+        """The trail, which includes the questions, plans and users' answers that a replay needs."""
         return [from_line(line) for line in self.read("trail.jsonl").splitlines(keepends=True)]
 
     def replay(self) -> Replay:

@@ -1,7 +1,7 @@
-"""One value, one sequence of bytes: the JSON that hashes are made of.
+"""The JSON that hashes are computed from: each value has exactly one sequence of bytes.
 
-Keys sorted, no spaces, UTF-8, no unnecessary escapes. We reject instead of guessing: fractions, because languages print them
-differently; integers that other readers round; keys that are not text; text that is not Unicode.
+Keys sorted, no spaces, UTF-8, no unnecessary escapes. Instead of guessing, we reject fractions, because languages print them differently;
+integers that other readers round; keys that are not text; and text that is not Unicode.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ nothing is missing, words in another language      partial, whatever a judge say
 every fact and every content word is there         supported, if a judge agrees
 ```
 
-The result is a ceiling: later steps may lower it, never raise it. Doubt lowers it.
+The result is a ceiling: later steps may lower it, but never raise it. Where the checks are in doubt, it is lower.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from stepwell.research.audit.facts.words import decimal_mark
 from stepwell.research.audit.sentences import passages
 
 CHECKS_VERSION = 3
-"""The version of these rules. A bundle names the version it was checked with; it increases whenever a claim may get another verdict."""
+"""The version of these rules; a bundle names the one it was checked with. Increase it whenever a claim may get another verdict."""
 LONGEST_CLAIM = 1_500
-"""The most characters of a sentence that we check: a longer one would occupy a core for seconds, and nobody reads it as one statement."""
+"""The longest sentence that we check, in characters. A longer one would occupy a core for seconds, and nobody reads it as one statement."""
 _SOME = 0.2
 """If the quotes contain less than this share of a claim's words, and no fact, they do not support it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The highest verdict that the facts allow, and why not a higher one. `facts_found` counts the facts in the quotes."""
+    """The highest verdict that the facts allow, and why it is not higher. `facts_found` counts the claim's facts that are in the quotes."""
 
     ceiling: Verdict
     reasons: tuple[str, ...] = ()
@@ -64,13 +64,13 @@ def check(text: str, evidence: Sequence[str], quotes: Mapping[str, Quote]) -> Ch
 
 
 def _is_quoted(text: str, cited: Sequence[Quote]) -> bool:
-    """Whether the sentence is a whole sentence of a quote, word for word. A part of one could leave out the "not"."""
+    """Whether the sentence is a whole sentence of a quote, word for word. A part of a sentence could leave out the "not"."""
     said = " ".join(text.split())
     return any(" ".join(passage.text.split()) == said for quote in cited for passage in passages(quote.text))
 
 
 def _look_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]:
-    """A finding per fact, and the share of the other words that is in the quotes."""
+    """A finding per fact, and the share of the other words that the quotes contain."""
     mark = decimal_mark("\n".join(quote.text for quote in cited))
     plain = plain_words(text, *(quote.text for quote in cited))
     statements = [statement for quote in cited for statement in _sentences(quote, plain)]

@@ -6,9 +6,9 @@ directory entry         for each member
 end of directory
 ```
 
-Why forty lines of our own and no library: the same members give the same bytes on every machine and version, and a reader that accepts
-only this layout is safe from malicious archives. Nothing is unpacked to disk; names come from a closed set, so none can escape a folder;
-nothing is compressed, so nothing can explode; and every byte outside a member is compared with its expected value.
+We use forty lines of our own instead of a library, so that the same members give the same bytes on every machine and version, and because
+a reader that accepts only this layout is safe from malicious archives. Nothing is unpacked to disk; names come from a closed set, so none
+can escape a folder; nothing is compressed, so nothing can explode; and every byte outside a member is compared with its expected value.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NAMES = re.compile(
 _HEADER = struct.Struct("<4s5H3I2H")
 _ENTRY = struct.Struct("<4s6H3I5H2I")
 _END = struct.Struct("<4s4H2IH")
-_VERSION, _UNIX, _MIDNIGHT, _FIRST_DAY, _STORED = 20, 3 << 8, 0, 33, 0  # 33 is 1 January 1980, the first day a zip knows
+_VERSION, _UNIX, _MIDNIGHT, _FIRST_DAY, _STORED = 20, 3 << 8, 0, 33, 0  # 33 is 1 January 1980, the earliest day in a zip
 _MODE = 0o100644 << 16
 
 
@@ -72,7 +72,7 @@ def write_members(file: BinaryIO, members: Iterable[tuple[str, bytes]]) -> None:
 
 
 def read_members(file: BinaryIO, size: int) -> dict[str, Member]:
-    """The members of a bundle; `BundleError` says why a file isn't one, naming the member."""
+    """The members of a bundle; if the file isn't a bundle, `BundleError` says why and names the member."""
     if size > MAX_BUNDLE_BYTES + MAX_MEMBERS * 256:
         raise BundleError(f"The file has {size} bytes; a bundle has at most {MAX_BUNDLE_BYTES}.")
     found: dict[str, Member] = {}

@@ -63,17 +63,17 @@ class Claim:
     verdict: Verdict = "unsupported"
     reasons: tuple[str, ...] = ()
     checks: int = 0
-    """The version of the checks it passed (`checks.CHECKS_VERSION`); 0 if it was not checked."""
+    """The version of the checks that the claim went through (`checks.CHECKS_VERSION`); 0 if it was not checked."""
 
 
 def to_data(item: Source | Quote | Claim) -> dict[str, Any]:
-    """The form stored in a trail."""
+    """An item in the form that a trail stores."""
     data = {name: getattr(item, name) for name in item.__slots__}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in data.items()}
 
 
 def source_from(data: Mapping[str, Any]) -> Source:
-    """`TypeError` or `ValueError` if the data are not those of a source; so for the two below."""
+    """Raises `TypeError` or `ValueError` if the data are not those of a source; so do the next two functions for quotes and claims."""
     source = Source(**{**data, "pages": tuple(data["pages"])})
     texts = (source.source_id, source.kind, source.title, source.media_type, source.fetched_at, source.robots)
     _check_texts(*texts, source.url or "", source.final_url or "", source.engine or "", source.bytes_sha256, source.text_sha256)

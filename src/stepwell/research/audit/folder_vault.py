@@ -1,4 +1,4 @@
-"""Evidence in a folder: for programs, the command line, and graphs under a server without its own vault.
+"""Evidence in a folder: for programs, the command line, and graphs on a server that has no vault of its own.
 
 ```
 trail.jsonl      the trail, one line per entry     blobs/ab/abcd...   bytes under their sha256
@@ -137,7 +137,7 @@ LOCK_TIMEOUT_S = 30.0
 
 @contextmanager
 def hold_lock(path: Path) -> Iterator[None]:
-    """Hold the lock file. Every holder opens it anew, so that two threads exclude each other as two processes do."""
+    """Hold the lock file. Every holder opens the file anew, so that two threads exclude each other just as two processes do."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
         _wait(descriptor)

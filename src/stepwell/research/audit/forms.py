@@ -10,9 +10,9 @@ source, quote, claim                  source:sN, quote:eN, claim:cN        `evid
 origin         origin                 the bundle that sources were copied from
 ```
 
-There is one form, and all of it is required: a missing, unknown or wrongly typed field is a problem, and then a check judges nothing
-else in the trail. A forger would leave out an optional field, together with the check that rests on it. A
-trail without a question holds evidence alone: it can have sources, quotes and claims, and no report.
+There is one form, and all of it is required: a missing, unknown or wrongly typed field is a problem, and then a check judges nothing else
+in the trail. If a field were optional, a forger would leave it out, and so avoid the check that rests on it. A trail without a question
+holds evidence alone: it can have sources, quotes and claims, but no report.
 """
 
 from __future__ import annotations
@@ -148,7 +148,8 @@ class ReportForm(_Form):
     sha256: Sha256
     sufficient: bool
     mode: Literal["written", "extractive"]
-    """What wrote it. The question's mode says what was available when it was asked; a model may have come or gone since."""
+    """What wrote the report. The question's mode says what was available when the question was asked; a model may have come or gone
+    since."""
     removed_links: Count
     claims: Ids
     quotes: Ids
@@ -174,7 +175,7 @@ class RequestForm(_Form):
     url: Named
     host: str
     body_sha256: Sha256 | None
-    """`None` for the words of an agent, which are in its thread and are not stored again."""
+    """`None` for an agent's messages to a model, which are in its thread and are not stored again."""
     bytes: Count
     step: str
     why: str
@@ -193,7 +194,7 @@ class ResponseForm(_Form):
 
 class ModelCallForm(ResponseForm):
     asked_sha256: Sha256
-    """What the model was asked, even if that did not leave the machine: a judge's opinion means nothing without its question."""
+    """What the model was asked, even if that did not leave the machine, because a judge's opinion means nothing without its question."""
     left: bool
 
 
@@ -276,14 +277,14 @@ class OriginForm(_Form):
 
 @dataclass(frozen=True)
 class _Key:
-    """The keys of a form: a pattern for the beginning, and optional texts inside and at the end. A trailing number marks a second entry
-    at the same place, by another branch of the thread."""
+    """The keys that entries of a form may have: a pattern for the beginning, and optional texts inside and at the end. A trailing number
+    marks a second entry at the same place, written by another branch of the thread."""
 
     begins: re.Pattern[str]
     has: str = ""
     ends: str = ""
     whole: bool = False
-    """Whether the pattern covers the whole key, except for such a number."""
+    """Whether the pattern must match the whole key, except for such a trailing number."""
 
     def fits(self, key: str) -> bool:
         begin = self.begins.match(key)
@@ -329,7 +330,7 @@ _TOLD = ("plan", "audit", "approval", "source_review", "report")
 
 
 def check_forms(entries: Sequence[Entry]) -> Iterator[Defect]:
-    """Everything in a trail that does not have this form; empty if all of it does."""
+    """Every entry of a trail that does not have the form of its kind; empty if all do."""
     faults = [(entry, fault) for entry in entries if (fault := _find_fault(entry))]
     faults += list(_find_strays(entries))
     for entry, fault in faults[:_MAX_NAMED]:

@@ -1,7 +1,8 @@
-"""What needs judgement: does a quote mean what the claim says? A protocol that the application implements with a model, and one without.
+"""What needs judgement: does a quote mean what the claim says? Contains a protocol, which the application implements with a model, and an
+implementation without a model.
 
-`LexicalJudge` compares words. It is right about sentences that are quotes, which is all that the extractive mode writes, and strict
-about others: a paraphrase is at best partly supported.
+`LexicalJudge` compares words. It is right about sentences that are quotes, which is all that the extractive mode writes, and strict about
+others: a paraphrase that shares less than 80 % of its content words with the quotes is at best partly supported.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class LexicalJudge:
         return self.compare(claim_text, quotes)
 
     def compare(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
-        """The same without awaiting, to check one of its verdicts again."""
+        """The same as `judge` without awaiting, for checks that compute a verdict again."""
         wanted = set(content_stems(claim_text))
         if not wanted:
             return Judgement("supported") if quotes else Judgement("unsupported", "it cites no evidence")

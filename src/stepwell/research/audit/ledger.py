@@ -52,7 +52,7 @@ class Evidence:
 
 
 async def record_source(vault: EvidenceVault, source: Source) -> Entry:
-    """Store a source. A title from the device keeps only its last part, and an address none of its keys."""
+    """Store a source. Of a title from the device only the last part is stored, and keys are removed from an address."""
     _check_address(source)
     title = re.split(r"[\\/]", source.title.rstrip("\\/"))[-1] if _PATH.match(source.title) else source.title
     url, final_url = (each and without_secrets(each) for each in (source.url, source.final_url))
@@ -82,7 +82,7 @@ async def record_claim(vault: EvidenceVault, claim: Claim) -> Entry:
 async def record_claims(vault: EvidenceVault, claims: Sequence[Claim], prefixes: Iterable[str]) -> list[str]:
     """Store all claims of a report under the first id prefix that no other claims use; returns the ids.
 
-    A thread may have several reports, and unfinished checks: their claims keep their ids.
+    A thread may have several reports and unfinished checks, whose claims keep their ids.
     """
     for prefix in prefixes:
         named = [replace(claim, claim_id=prefix + claim.claim_id) for claim in claims]

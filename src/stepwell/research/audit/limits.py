@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from stepwell.errors import BundleError
 
 VERIFY_S = 120.0
-"""The default for the most seconds that checking a bundle may take."""
+"""How many seconds checking a bundle may take, by default."""
 MAX_REPORT_BYTES = 2_000_000
 MAX_TRAIL_BYTES = 64 * 2**20
 MAX_ENTRIES = 50_000
 MAX_CLAIMS = 5_000
 MAX_CLAIM_CHARS = 10_000
-"""For a claim and its quotes together."""
+"""The most characters of a claim and its quotes together."""
 MAX_NESTED = 8
-"""Levels of bundles inside bundles."""
+"""How many levels of bundles inside bundles are checked."""
 
 
 class TooLongError(BundleError):
@@ -48,7 +48,7 @@ class Patience:
             )
 
     def deeper(self) -> Patience:
-        """For a bundle inside this one."""
+        """The patience for checking a bundle inside this one."""
         if self.depth == MAX_NESTED:
             raise TooLongError(f"More than {MAX_NESTED} bundles lie inside one another, so it was not judged.")
         return Patience(self.until, self.limit_s, self.depth + 1)

@@ -9,7 +9,7 @@ from stepwell.research.audit.trail import GENESIS, Entry, NewEntry, from_line, m
 
 
 class MemoryVault:
-    """An `EvidenceVault` that ends with the process. It never awaits inside, so two appends cannot interleave."""
+    """An `EvidenceVault` whose contents end with the process. It never awaits inside, so two appends cannot interleave."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()

@@ -1,4 +1,4 @@
-"""Quotes: words of a source with their place, found exactly or not at all.
+"""Makes quotes: words of a source with their place, which are found exactly or not at all.
 
 A model that quotes from memory changes spaces, quotation marks and dashes. We ignore those differences and take the quote from the
 source, as it is there. Nothing else is forgiven: if a word differs, the quote was not found.

@@ -1,6 +1,8 @@
-"""Cuts a text into sentences, with their offsets. Language-neutral: marks, capitals and line ends, and a list of abbreviations.
+"""Cuts a text into sentences, with their offsets. It works in any language, because it uses only marks, capitals, line ends, and a list
+of abbreviations.
 
-A missing cut gives a longer quote; a cut in the middle of "Dr. Smith" or "3.5" destroys its meaning. So when in doubt we do not cut.
+A missing cut only gives a longer quote, but a cut in the middle of "Dr. Smith" or "3.5" destroys the meaning. So when in doubt we do not
+cut.
 """
 
 from __future__ import annotations
@@ -57,7 +59,7 @@ def cuts_a_word(text: str, offset: int) -> bool:
     if before.isdigit() and after.isdigit():
         return True
     if _is_cased(before) and _is_cased(after):
-        return True  # scripts without capitals often have no spaces either: a cut there means nothing
+        return True  # not for scripts without capitals: they often have no spaces, so a cut there means nothing
     if before.isdigit() and after in ".,'’" and text[offset + 1 : offset + 2].isdigit():
         return True
     if after.isdigit() and before in ".,'’" and text[offset - 2 : offset - 1].isdigit():
@@ -91,7 +93,7 @@ def _is_abbreviation(word: str, after: str) -> bool:
     if len(bare) == 1 and bare.isalpha() and word[-1].isupper():
         return True  # an initial
     if re.fullmatch(r"(?:\w\.)+\w", bare) and not after[0].isdigit():
-        return after[0].islower()  # U.S., e.g.: only the next word can tell
+        return after[0].islower()  # after "U.S." or "e.g." only the next word can tell
     return bare.isdigit() and len(bare) <= 2 and _MONTHS.match(after) is not None  # the 3. of March
 
 

@@ -5,10 +5,10 @@ signature.json    {"algorithm": "ed25519", "key": "ed25519:BASE64", "signature":
 what is signed    PURPOSE, then the bytes of manifest.json
 ```
 
-An installation has one key, created when it first signs and stored in its data folder, readable only by its owner; or in the database
-that several servers share (`research/installation_key`). Anyone can make a key, so a signature alone shows only that one party
-sealed everything. To know who that is, a reader compares the public key with one published by the owner (`stepwell doctor` prints it).
-A signature has no time of its own: see "When it was made" in docs/explanation/evidence.md.
+An installation has one key, which is created when it first signs. It is stored in the data folder, readable only by its owner, or in the
+database that several servers share (`research/installation_key`). Anyone can make a key, so a signature alone shows only that one party
+sealed everything. To know who that is, a reader compares the public key with one published by the owner (`stepwell doctor` prints it). A
+signature does not say when it was made: see "When it was made" in docs/explanation/evidence.md.
 
 Reading and writing `signature.json` needs no package; signing and checking need `cryptography`, which is imported only then.
 """
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 KEY_FILE = "signing.key"
 MEMBER = "signature.json"
 PURPOSE = b"stepwell bundle\n"
-"""A prefix of what is signed, so that a signature made for something else can never pass for one of a bundle."""
+"""A prefix of what is signed, so that a signature made for something else can never pass for the signature of a bundle."""
 _PREFIX = "ed25519:"
 _KEY_BYTES, _SIGNATURE_BYTES = 32, 64
 _WHAT = "Signing a bundle, or checking who did,"
 
 
 class Signer(Protocol):
-    """Signs for an owner: an installation's key file, or a device that never reveals its key."""
+    """Signs for an owner. It may be an installation's key file, or a device that never reveals its key."""
 
     def sign(self, message: bytes) -> Signature:
         """Called in a thread. `SigningKeyError` says what is wrong with the key."""
@@ -73,8 +73,9 @@ class Signature:
 
 
 class SigningKey:
-    """The key of an installation, in a file of its data folder. It is created when something is first signed. `chosen`, the operator's
-    own file, is never created: a mistyped path, or one missing on one of several servers, must not become a second key."""
+    """The key of an installation, in a file of its data folder. It is created when something is first signed. If the operator has chosen
+    a file (`chosen`), it is never created, because a mistyped path, or a file missing on one of several servers, must not become a second
+    key."""
 
     def __init__(self, folder: Path, chosen: Path | None = None) -> None:
         self.file = chosen or folder / KEY_FILE
@@ -94,7 +95,7 @@ class SigningKey:
         return self._read() if self.is_chosen or self.file.exists() else None
 
     def is_private(self) -> bool:
-        """Whether only the owner can read the file, on systems that know owners."""
+        """Whether only the owner can read the file; always true on Windows, where we cannot tell, and if there is no file."""
         return os.name == "nt" or not self.file.exists() or not self.file.stat().st_mode & 0o077
 
     def _read(self) -> bytes:
@@ -155,8 +156,8 @@ def read_signature(content: bytes) -> Signature:
 
 
 def read_public_key(given: str | Path) -> str:
-    """A public key in its printed form. Accepts that form, a PEM, or the path of a file with one of them; `EvidenceError` otherwise. A
-    `str` is never treated as a path, because it may come from a stranger."""
+    """A public key in its printed form. Accepts that form, a PEM, or the `Path` of a file that contains either; `EvidenceError`
+    otherwise. A `str` is never treated as a path, because it may come from a stranger."""
     text = _read_key_file(given) if isinstance(given, Path) else given.strip()
     if text.startswith("-----BEGIN"):
         return _read_pem(text)
@@ -211,7 +212,7 @@ def new_private_key() -> bytes:
     with needs_extra(_WHAT, "research"):
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-    # Not encrypted: a server signs without a person to type a password. File permissions and disk encryption protect it.
+    # Not encrypted, because a server signs without a person to type a password. File permissions and disk encryption protect the key.
     return Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 

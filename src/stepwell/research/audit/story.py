@@ -3,11 +3,11 @@
 ```
 q1:question ◄─ q1:plan:1 ◄─ q1:approval:1 ◄─ q1:report        each entry names the one before it in its branch as `after`
      ▲
-     └──────── q1:plan:1:2 ◄─ q1:approval:1:2 ◄─ ...             another branch: it went back to the question and continued there
+     └──────── q1:plan:1:2 ◄─ q1:approval:1:2 ◄─ ...             another branch: the thread went back to the question
 ```
 
-A thread can go back to an earlier point and continue there (an edited message, a rollback, a copy). Its trail cannot: it only grows, so
-it contains every branch. The story is the path back from the last report; everything else happened `elsewhere`.
+A thread can go back to an earlier point and continue there (an edited message, a rollback, a copy). Its trail cannot go back: it only
+grows, so it contains every branch. The story is the path back from the last report; everything else happened `elsewhere`.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _STEP = ("id", "tool", "input", "rationale", "depends_on")
 
 
 def hash_plan(plan: Mapping[str, Any]) -> str:
-    """Hashes what is approved: a plan's steps without their results. The order of fields must not change, because running threads store
-    these hashes. `KeyError` or `TypeError` if it is not a plan."""
+    """Hashes what is approved, namely a plan's steps without their results. The order of fields must not change, because running threads
+    store these hashes. Raises `KeyError` or `TypeError` if `plan` is not a plan."""
     steps = [{**{name: step[name] for name in _STEP}, "output": None} for step in plan["steps"]]
     told = {name: steps if name == "steps" else plan[name] for name in _PLAN}
     return sha256(json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode())
@@ -40,7 +40,7 @@ def hash_plan(plan: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """Entries of these kinds, in the order of the trail."""
+    """The entries of `KINDS` that belong to the story, and those that do not, in the order of the trail."""
 
     entries: tuple[Entry, ...] = ()
     elsewhere: tuple[Entry, ...] = ()
@@ -64,7 +64,7 @@ def story_of(entries: Iterable[Entry]) -> Story:
 
 
 def evidence_of(entries: Sequence[Entry], story: Story) -> Evidence:
-    """What the report of a story rests on: the claims, quotes and sources it lists. Without a report, all of them."""
+    """What the report of a story rests on: the claims, quotes and sources it lists. Without a report, those of the whole trail."""
     told = read_evidence(story.entries)
     whole = read_evidence(entry for entry in entries if entry.kind not in KINDS)
     report = story.last("report")
@@ -79,8 +79,8 @@ def evidence_of(entries: Sequence[Entry], story: Story) -> Evidence:
 
 
 def check_story(story: Story, entries: Sequence[Entry]) -> Iterator[Defect]:
-    """Whether each entry finds the one before it that it names, and the report rests on a question of its branch; in research, also on a
-    plan that was audited and approved there."""
+    """Checks that each entry names an earlier one that exists, and that the report rests on a question of its branch; in research, also
+    on a plan that was audited and approved in that branch."""
     yield from _check_chain(entries)
     report = story.last("report")
     if report is None:
@@ -94,7 +94,7 @@ def check_story(story: Story, entries: Sequence[Entry]) -> Iterator[Defect]:
 
 
 def _check_chain(entries: Sequence[Entry]) -> Iterator[Defect]:
-    """Only a question can be the first of its branch."""
+    """Each entry must name an earlier one; only a question can be the first of its branch."""
     told: set[str] = set()
     for entry in entries:
         if entry.kind not in KINDS:
@@ -108,7 +108,7 @@ def _check_chain(entries: Sequence[Entry]) -> Iterator[Defect]:
 
 
 def _check_approved(report: Entry, own: Sequence[Entry]) -> Iterator[Defect]:
-    """The last plan, the audit that passed it, and the approval, in this order."""
+    """Before the report must come the last plan, the audit that passed it, and the approval, in this order."""
     plan = next((entry for entry in reversed(own) if entry.kind == "plan"), None)
     said = next((entry for entry in reversed(own) if entry.kind == "approval" and "plan_sha256" in entry.data), None)
     if plan is None or said is None or said.data["decision"] != "approve":
@@ -129,7 +129,7 @@ def _way_back(end: Entry | None, by_key: dict[str, Entry]) -> Iterator[str]:
     while end is not None:
         yield end.key
         before = by_key.get(str(end.data.get("after") or ""))
-        # Only backwards: a trail written by a stranger could lead in a circle.
+        # We follow links only backwards, because a trail written by a stranger could lead in a circle.
         end = before if before is not None and before.seq < end.seq else None
 
 

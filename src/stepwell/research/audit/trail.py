@@ -6,7 +6,7 @@ entry 2   previous = hash of 1    ...
 ```
 
 Changing, removing or reordering an entry breaks every hash after it. The chain does not show who wrote it: anyone who rewrites the
-whole trail can seal it again. To notice that, a reader stores the hash of the last entry (the *head*) elsewhere.
+whole trail can seal it again. To be able to notice that, a reader stores the hash of the last entry (the *head*) elsewhere.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _FIELDS = {"seq", "kind", "key", "at", "data", "previous", "hash"}
 
 @dataclass(frozen=True, slots=True)
 class NewEntry:
-    """A new entry. `key` makes it happen once: the same entry is not written again, and a different one under the key is refused."""
+    """A new entry. Its `key` is unique: the same entry is not written again, and a different entry under the same key is refused."""
 
     kind: EntryKind
     key: str
@@ -66,7 +66,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """A problem: where, and what."""
+    """A problem: where it is, and what it is."""
 
     where: str
     fact: str
@@ -76,7 +76,7 @@ class Defect:
 
 
 def seal(new: NewEntry, *, seq: int, at: str, previous: str) -> Entry:
-    """Seals an entry at its place. Its data are what a reader will get back: tuples become lists."""
+    """Seals an entry at its place. Its data become what a reader will get back, so tuples become lists."""
     if new.kind not in KINDS:
         raise EvidenceError(f"A trail has no entries of kind '{new.kind}'. Use one of: {', '.join(KINDS)}.")
     if not new.key:
@@ -86,7 +86,7 @@ def seal(new: NewEntry, *, seq: int, at: str, previous: str) -> Entry:
 
 
 def match_stored(known: Entry, new: NewEntry) -> Entry:
-    """The stored entry, if the new one says the same, as when a step runs again. `EntryConflictError` if it differs."""
+    """The stored entry, if the new one says the same, as when a step runs again. Raises `EntryConflictError` if the new one differs."""
     if known.kind != new.kind or canonical(known.data) != canonical(new.data):
         raise EntryConflictError(new.key)
     return known

@@ -1,6 +1,6 @@
 """A trail as a file of lines. Callers of every method hold the folder's lock (`folder_vault.hold_lock`).
 
-A line is written, then synced, then acknowledged. A writer that dies in between leaves a last line without its line end; it was
+A line is written, then synced, then acknowledged. A writer that dies in between may leave a last line without its line end. That line was
 never acknowledged, so the next writer cuts it off. A *complete* line that is not an entry, or does not continue the chain, cannot come
 from a crash: we report it and never repair it.
 """
@@ -17,7 +17,7 @@ from stepwell.research.audit.trail import GENESIS, Entry, NewEntry, from_line, m
 
 
 class TrailFile:
-    """Reads what others have added since last time, then answers from memory."""
+    """The trail in memory. Before it answers, it reads what other writers have added to the file since last time."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -101,7 +101,7 @@ class TrailFile:
             ) from error
 
     def _cut(self) -> None:
-        """Back to the last whole entry."""
+        """Cut the file back to the end of its last whole entry."""
         if self._path.exists():
             with self._path.open("r+b") as file:
                 file.truncate(self._read_to)
@@ -109,7 +109,7 @@ class TrailFile:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a new or renamed file's place in its folder survive a power cut."""
+    """Sync a folder, so that a file newly created or renamed in it is still there after a power cut."""
     if sys.platform == "win32":  # Windows has no way to do this
         return
     descriptor = os.open(folder, os.O_RDONLY)

@@ -17,7 +17,7 @@ from stepwell.errors import EntryConflictError
 from stepwell.research.audit.trail import Entry, NewEntry
 
 VAULT = "__stepwell_vault"
-"""The name in `config["configurable"]` under which an engine passes a graph the vault of its thread."""
+"""The key in `config["configurable"]` under which an engine passes the thread's vault to a graph."""
 
 
 class EvidenceVault(Protocol):
@@ -46,9 +46,10 @@ class EvidenceVault(Protocol):
 
 
 async def append_beside(vault: EvidenceVault, new: NewEntry) -> Entry:
-    """Append an entry whose key others may have taken: under `key`, or else `key:2`, `key:3` ... The same data return the stored entry.
+    """Append an entry whose key another branch may have taken: under `key`, or else under `key:2`, `key:3` ... If the same data are
+    already stored under one of these, returns that entry.
 
-    Branches of a thread share one trail, and differ in what they write at the same place.
+    This is needed because branches of a thread share one trail, but may write different things at the same place.
     """
     for number in count(1):
         key = new.key if number == 1 else f"{new.key}:{number}"

@@ -11,7 +11,7 @@ from stepwell.research.audit.evidence import Claim, Quote, Verdict
 from stepwell.research.audit.judge import Judge, LexicalJudge
 
 RANK: dict[Verdict, int] = {"supported": 3, "partial": 2, "unsupported": 1, "contradicted": 0}
-"""The higher the rank, the more a reader may rely on it."""
+"""The higher a verdict's rank, the more a reader may rely on the claim."""
 
 
 def lower_of(ceiling: Verdict, judged: Verdict) -> Verdict:
@@ -22,7 +22,7 @@ def lower_of(ceiling: Verdict, judged: Verdict) -> Verdict:
 async def verdict(claim: Claim, quotes: Mapping[str, Quote], judge: Judge | None = None) -> Claim:
     """The claim with its verdict and reasons. `quotes` has all quotes, by id. Without a judge, shared words decide.
 
-    The judge is asked only about claims whose verdict it could still lower; an unsupported one stays so.
+    The judge is asked only about claims whose verdict it could still lower; an unsupported claim stays unsupported.
     """
     claim = replace(claim, checks=CHECKS_VERSION)
     checked = check(claim.text, claim.evidence, quotes)
@@ -31,7 +31,7 @@ async def verdict(claim: Claim, quotes: Mapping[str, Quote], judge: Judge | None
     cited = [quotes[each] for each in dict.fromkeys(claim.evidence) if each in quotes]
     try:
         judgement = await (judge or LexicalJudge()).judge(claim.text, cited)
-    except (StepwellError, TimeoutError) as error:  # not wider: a pause of the graph must pass through
+    except (StepwellError, TimeoutError) as error:  # catch nothing wider, because a pause of the graph must pass through
         if lost := find_infrastructure(error):
             raise lost from lost.__cause__
         told = f"it could not be judged ({type(error).__name__})"

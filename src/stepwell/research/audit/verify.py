@@ -7,10 +7,10 @@ key=...       it was sealed by the installation whose public key you know: nobod
 strict=True   what could not be shown counts as a problem too: who signed it, where its pages came from, that it has a report
 ```
 
-There is one format, and all of it is required: a bundle that lacks a field, or names another format, is not judged. A report not compared
-with its claims never holds. A check takes no longer than `limit_s`.
+There is one format, and all of it is required: a bundle that lacks a field, or names another format, is not judged. A report that was not
+compared with its claims never counts as valid. A check takes no longer than `limit_s`.
 
-What it cannot show: that the pages were online, or that the installation itself was honest. docs/explanation/evidence.md says more.
+A check cannot show that the pages were online, or that the installation itself was honest. docs/explanation/evidence.md says more.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ class Verification:
     quotes: int = 0
     claims: int = 0
     elsewhere: int = 0
-    """Questions, plans and answers that belong to other branches of the thread: the report does not rest on them."""
+    """How many questions, plans and answers belong to other branches of the thread; the report does not rest on them."""
     parts: tuple[CheckedPart, ...] = field(default=(), compare=False)
-    """The same problems by part. Parts that the check did not reach are missing."""
+    """The same problems, grouped by part of the check. Parts that the check did not reach are missing."""
     form: str = field(default="", compare=False)
     """The bundle's format."""
     signed_by: str | None = field(default=None, compare=False)
@@ -88,12 +88,12 @@ class Verification:
     notes: tuple[str, ...] = field(default=(), compare=False)
     """What else a reader should know, as sentences; these are not problems."""
     marked_today: tuple[Defect, ...] = field(default=(), compare=False)
-    """Claims that passed older checks and get another verdict today."""
+    """Claims that went through older checks and get another verdict today."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a reader knows from elsewhere: a head they noted, and the expected signer's key."""
+    """What a reader knows from elsewhere: a head that they noted, and the key of the signer they expect."""
 
     head: str | None = None
     key: str | None = None
@@ -108,7 +108,8 @@ def verify_bundle(
     strict: bool = False,
     limit_s: float = VERIFY_S,
 ) -> Verification:
-    """Check a bundle; each problem names the member and the fact. A file that is not a bundle is one problem, not an exception.
+    """Check a bundle. Each problem says in which member it is, and what is wrong. A file that is not a bundle is one problem, not an
+    exception.
 
     `head` is a head the reader noted, or at least its first 16 digits; `key` a public key as `stepwell doctor` prints it, or the path of a
     file with one. `EvidenceError` if they are invalid. A bundle that is too large, or takes longer than `limit_s`, is not judged, which
@@ -173,7 +174,7 @@ def _verify(opened: OpenedBundle, expected: Expected) -> Verification:
 
 
 def _check_signature(opened: OpenedBundle, expected: Expected, found: _Findings) -> None:
-    """A caller who names a key gets an error if it cannot be compared; others learn that the signature was not checked."""
+    """If the signature cannot be checked, a caller who expects a key gets an error; others are told that it was not checked."""
     try:
         signature, problems = read_signer(opened)
     except MissingExtraError:
@@ -211,7 +212,7 @@ def _check_contents(opened: OpenedBundle, trail: Trail, expected: Expected, foun
     found.add("claims", len(evidence.claims), _claim_problems(evidence))
     judged = judge_again(opened, trail, evidence)
     found.marked_today = tuple(judged.marked_today)
-    # We believe that other checks were run only if a known key has signed the bundle.
+    # We trust that older checks were run only if the expected key has signed the bundle.
     is_known = expected.key is not None and found.signed_by == expected.key
     found.add("checks", len(evidence.claims), [*judged.problems, *(() if is_known else judged.marked_today)])
     found.add("report", int("report.md" in opened.contents), check_report(opened, trail, evidence, told))

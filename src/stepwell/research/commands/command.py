@@ -3,7 +3,7 @@
 ```
 options -> session (an engine here, or a server) -> dialogue (progress, gate) -> report -> bundle -> --out
 ```
-On this machine each thread has its own folder with a database: several can run at the same time, and continuing one does not run the
+On this machine each thread has its own folder with a database, so several can run at the same time, and continuing one does not run the
 others. If the output is a file or a pipe, only the report goes there; everything else goes to standard error.
 """
 
@@ -54,12 +54,12 @@ EXTRACTIVE = (
 
 @dataclass(frozen=True)
 class Invocation:
-    """One invocation of the command, with everything it needs."""
+    """One call of the command, with everything it needs."""
 
     runner: asyncio.Runner
     options: ResearchOptions
     input: Mapping[str, Any] | None
-    """The graph's input; None continues a thread."""
+    """The graph's input; `None` to continue a thread."""
     form: Format
     settings: Settings
     terminal: Terminal
@@ -77,7 +77,7 @@ def run(
     settings: Settings | None = None,
     terminal: Terminal | None = None,
 ) -> int:
-    """Run the command and return its exit code. `equipment` is for callers with their own web and models."""
+    """Run the command and return its exit code. Callers with their own web and models pass `equipment`."""
     prefer_in_environment("LANGGRAPH_STRICT_MSGPACK", "true")
     form = check_options(options)
     settings = settings or Settings.load()
@@ -113,7 +113,7 @@ async def _read_context(
 
 
 def demonstrate(options: ResearchOptions, *, terminal: Terminal | None = None) -> int:
-    """The same on an invented web. Without a person at the terminal, a plan that breaks no rule is approved automatically."""
+    """Run the command on an invented web. Without a person at the terminal, a plan that breaks no rule is approved automatically."""
     with needs_extra("Research", "research"):
         from stepwell.research.demo import PACE_S, QUESTION, SAID, demo_equipment
     terminal = terminal or Terminal(sys.stdin, sys.stdout if sys.stdout.isatty() else sys.stderr)
@@ -178,7 +178,7 @@ def _run_on_server(invocation: Invocation) -> int:
 
 
 def _still_asks(invocation: Invocation, session: Session, carry_on: str) -> bool:
-    """Whether the research itself has an open question, so that it cannot take a new one; tells the user so."""
+    """Whether the research waits for an answer, so that it cannot take a new question; tells the user so."""
     if not (invocation.input and invocation.options.thread and invocation.runner.run(session.interrupts())):
         return False
     invocation.terminal.line(
@@ -212,7 +212,7 @@ def _converse(invocation: Invocation, session: Session, carry_on: str) -> int:
 
 
 async def resume(session: Session) -> AsyncGenerator[StreamPart]:
-    """Follow active runs. If there are none, and the research has neither ended nor waits for an answer, it was stopped: continue it."""
+    """Follow active runs. If there are none, and the research has neither ended nor waits for an answer, it was stopped, so continue it."""
     under_way = False
     async with aclosing(session.follow()) as parts:
         async for part in parts:

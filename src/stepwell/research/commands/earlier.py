@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def read_earlier(options: ResearchOptions, settings: Settings) -> Origin | None:
-    """The bundle of `--on` or `--refresh`, if any. We verify it before anything starts, including its signature by this installation or
-    by `--key`."""
+    """The bundle of `--on` or `--refresh`, if any. We verify it before anything starts, and require that this installation or the owner
+    of `--key` signed it."""
     bundle = options.origin or options.refresh
     if bundle is None:
         return None
@@ -35,7 +35,7 @@ def read_earlier(options: ResearchOptions, settings: Settings) -> Origin | None:
 
 
 def asked_along(options: ResearchOptions, earlier: Origin | None) -> dict[str, Any]:
-    """The inputs of the first research besides its question. Those given on the command line now take precedence."""
+    """The inputs of the earlier research besides its question. Inputs given on the command line now take precedence."""
     if not options.refresh or earlier is None:
         return {}
     said = earlier.question.data

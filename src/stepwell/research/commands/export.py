@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def run(what: str, *, form: str | None, out: Path | None, url: str | None = None, settings: Settings | None = None) -> int:
-    """`what` is a bundle file, or the id of a thread: of `stepwell research` here, or of the server at `url`.
+    """`what` is a bundle file, or the id of a thread: one of `stepwell research` on this machine, or one on the server at `url`.
 
     Without `out`, text goes to standard output.
     """

@@ -56,7 +56,7 @@ class Gate:
     """`--yes`: a plan without violations is approved without asking."""
 
     def answer(self, interrupt: Mapping[str, Any]) -> Any:
-        """The answer that resumes the run; `EOFError` when nobody is there."""
+        """The answer that resumes the run; `EOFError` if nobody is at the terminal."""
         if problem := interrupt.get("problem"):
             self.say(str(problem))
         if interrupt.get("type") == "source_review":
@@ -78,7 +78,7 @@ class Gate:
             prompt = said
 
     def _read(self, plan: dict[str, Any], line: str) -> dict[str, Any] | str:
-        """The answer in a line, or a sentence to ask again with."""
+        """The answer that a typed line means, or a sentence with which to ask again."""
         word, _, rest = line.partition(" ")
         rest = rest.strip()
         match word.lower():
@@ -126,8 +126,8 @@ class OutageError(RunError):
 
 
 class GateAnswers:
-    """Answers the interrupts of a research at the gate. `retries`: the first time that no search engine could be reached, retry, because
-    that is what a user who continues a research wants; after that, raise `OutageError`."""
+    """Answers the interrupts of a research at the gate. With `retries`, it retries the first time that no search engine could be reached,
+    because that is what a user who continues a research wants; after that, it raises `OutageError`."""
 
     def __init__(self, gate: Gate, *, retries: bool) -> None:
         self._gate = gate
@@ -144,7 +144,7 @@ class GateAnswers:
 
 
 def plan_lines(interrupt: Mapping[str, Any]) -> Iterator[str]:
-    """What the person decides about: steps, the audit's findings with rule ids, the estimated cost, what was sent so far."""
+    """What the person decides about, as lines: steps, the audit's findings with rule ids, the estimated cost, what was sent so far."""
     plan, audit, estimate = (interrupt.get(name) or {} for name in ("plan", "audit", "estimate"))
     rules = interrupt.get("rules") or {}
     yield ""
@@ -219,7 +219,7 @@ def read_review(known: Sequence[str], line: str) -> dict[str, Any] | str:
 
 
 def edit_in(editor: str) -> EditText:
-    """Opens a text in the person's own editor."""
+    """A function that opens a text in this editor."""
 
     def edit(text: str) -> str:
         with tempfile.TemporaryDirectory(prefix="stepwell-") as folder:
@@ -232,7 +232,7 @@ def edit_in(editor: str) -> EditText:
 
 
 def _editable(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """What a person can sensibly change."""
+    """The parts of a plan that a person can sensibly change."""
     names = ("id", "tool", "input", "rationale", "dependsOn")
     steps = [{name: step[name] for name in names if name in step} for step in plan.get("steps", ())]
     return {"objective": plan.get("objective", ""), "steps": steps}

@@ -34,7 +34,7 @@ class PastResearch:
     ended: bool
 
     def has(self, words: str) -> bool:
-        """Whether its question contains each of the words, ignoring case, or its id starts with the text."""
+        """Whether the question contains each of the words, ignoring case, or the id starts with the whole text."""
         asked = self.question.casefold()
         return self.thread_id.startswith(words) or all(word in asked for word in words.casefold().split())
 

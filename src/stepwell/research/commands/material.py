@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 MOST_FILES = 500
 MOST_BYTES = 50_000_000
-"""Per file."""
+"""The most bytes of one file."""
 MOST_PASSAGES = 5_000
 READ = (".txt", ".md", ".markdown", ".rst", ".html", ".htm", ".pdf")
 PASSAGE_CHARS = 1_200
-"""About as much as an embedder reads: of a longer passage it would compare only the beginning with the question."""
+"""About as much as an embedder reads. It would compare only the beginning of a longer passage with the question."""
 MANY = 500
 """Comparing more passages than this takes a moment, so we tell the user first."""
 _OVERLAP = 150
@@ -148,7 +148,7 @@ def _content(file: Path) -> bytes:
 
 
 def _cut(name: str, document_id: str, text: str, pages: Sequence[int]) -> Iterator[Passage]:
-    """Passages within one page and the length limit, cut at the end of a line or sentence if possible."""
+    """Cuts a text into passages that stay within one page and the length limit, at the end of a line or sentence if possible."""
     begins = list(pages) or [0]
     for number, (begin, end) in enumerate(zip(begins, [*begins[1:], len(text)], strict=True), 1):
         place = begin

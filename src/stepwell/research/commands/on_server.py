@@ -1,6 +1,6 @@
 """How `stepwell research` and `stepwell export` use a server: talk to it, and create documents from the evidence it stores.
 
-We download the bundle into a temporary file and verify it here before we write documents from it: the server is not trusted.
+We download the bundle into a temporary file and verify it here before we write documents from it, because the server is not trusted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ResearchThread:
 
     @property
     def carry_on(self) -> str:
-        """The command that continues it."""
+        """The command that continues the thread."""
         return spell_command(f"research --url {self.url} --continue {self.thread_id}")
 
     def open(self, *, known: bool) -> RemoteSession:
@@ -50,7 +50,7 @@ class ResearchThread:
 def connect_research(
     runner: asyncio.Runner, url: str, settings: Settings, thread_id: str, tell: Callable[[str], None]
 ) -> Iterator[ResearchThread]:
-    """The thread on the server. Closes connections at the end."""
+    """The thread on the server. Closes the connections when the `with` block ends."""
     with open_client(runner, url, settings) as (client, address):
         yield ResearchThread(ServerLine(client, address, GRAPH, tell, MODES), thread_id)
 

@@ -1,4 +1,4 @@
-"""The options of `stepwell research`, checked before anything starts: a research takes minutes, and a wrong file name should not
+"""The options of `stepwell research`, checked before anything starts, because a research takes minutes, and a wrong file name should not
 surface only at the end."""
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ GRAPH = "research"
 MODES = ("updates",)
 """Stream modes that the command reads, here and on a server."""
 BUNDLE = "bundle.zip"
-"""The evidence of a research, in the folder of its thread."""
+"""The file with the evidence of a research, in the folder of its thread."""
 ASKED = "question.txt"
-"""The last question, in the same folder: for the list of researches, which opens no database."""
+"""The file with the last question, in the same folder, for the list of researches, which opens no database."""
 _THREAD = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -47,7 +47,7 @@ class ResearchOptions:
     refresh: Path | None = None
     """With `--refresh`: a bundle whose question to ask again."""
     key: str | None = None
-    """An accepted signer of that bundle, besides this installation: a public key, or a file with one."""
+    """A signer of that bundle whom we accept besides this installation: a public key, or a file that contains one."""
     unvouched: bool = False
     """Accept that bundle without checking who signed it."""
 
@@ -67,7 +67,7 @@ def check_options(options: ResearchOptions) -> Format:
 
 
 def _check_out(file: Path, form: Format) -> None:
-    """Check that the file can be written, as far as possible in advance."""
+    """Check that the file can be written, as far as that can be known in advance."""
     from stepwell.research.audit.export import require_format
 
     require_format(form)

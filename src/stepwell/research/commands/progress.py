@@ -76,7 +76,7 @@ class ResearchView:
         return some
 
     def close(self) -> None:
-        """Nothing is held back."""
+        """Does nothing, because every line is shown at once."""
 
 
 def _updates_in(part: StreamPart) -> list[tuple[str, Mapping[str, Any]]]:

@@ -46,7 +46,7 @@ def run(
 
 
 def name_key(given: str) -> str | Path:
-    """A printed key as it is, or the path of a key file."""
+    """What the user gave as key: a printed key unchanged, anything else as the path of a key file."""
     return given if given.startswith("ed25519:") else Path(given)
 
 

@@ -8,8 +8,8 @@ lead ─┬─> researcher (several at once)   web_search, fetch_page; findings 
 ```
 
 The graph `research` asks a user to approve a plan; this one acts freely within the same policy: code checks tools, domains and outgoing
-text, and counts requests, tokens, money and time. A thread stores its evidence in the same vault; its bundle can be verified, not replayed.
-It needs a model that can use tools; there is no mode without one.
+text, and counts requests, tokens, money and time. A thread stores its evidence in the same kind of vault; its bundle can be verified, but
+not replayed. Deep research needs a model that can use tools; there is no mode without one.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ logger = logging.getLogger(__name__)
 
 
 def make_graph() -> Graph:
-    """On the configured models. `ConfigurationError` if none can use tools."""
+    """The agent on the configured models. Raises `ConfigurationError` if none can use tools."""
     return build_agent(make_equipment())
 
 
@@ -121,7 +121,7 @@ def _require_capable_models(equipment: Equipment) -> ModelRoutes:
 class CheckedReport(AgentMiddleware[Any, Any, Any]):
     """Stores the question at the start, and at the end removes from report and answer what no source supports.
 
-    Only for the main agent: a subagent's answer goes to that agent, not to a reader.
+    Only for the main agent, because a subagent's answer goes to the main agent, not to a reader.
     """
 
     def __init__(self, equipment: Equipment) -> None:
@@ -170,7 +170,7 @@ def _answer(state: Any, evidence: Evidence) -> dict[str, Any]:
     if not isinstance(last, AIMessage) or last.tool_calls:
         return {}
     finished = finish_message(last.text, evidence.sources)
-    # The same id: it replaces the message.
+    # The copy has the same id, so it replaces the message.
     return {"messages": [last.model_copy(update={"content": finished.text})]} if finished.text != last.text else {}
 
 

@@ -1,7 +1,7 @@
 """Checks the report of deep research at the end: finishes it, judges every sentence, and writes all of it into the trail.
 
-The judge is the auditing model, within what the run's ceilings leave. If they leave nothing, it is not asked, and sentences are at
-most partly supported.
+The auditing model judges, within what is left of the run's ceilings. If nothing is left, it is not asked, and sentences are at most
+partly supported.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RestsOn = dict[str, list[str]]
 
 
 async def check_report(equipment: Equipment, vault: EvidenceVault, written: str, tokens_spent: int) -> tuple[Finished, RestsOn]:
-    """The report as it may be shown, and what it rests on. `tokens_spent` is what the agents have used so far."""
+    """The report as it may be shown, and what it rests on. `tokens_spent` is how many tokens the agents have used so far."""
     entries = await vault.entries()
     evidence = read_evidence(entries)
     finished = finish_report(remove_marks(written), evidence.sources)
@@ -78,7 +78,7 @@ def _judge(equipment: Equipment, vault: EvidenceVault, entries: list[Entry], tok
 
 
 async def is_kept(vault: EvidenceVault, text: str) -> bool:
-    """Whether this text is byte for byte a checked report of the thread."""
+    """Whether this text is, byte for byte, a report of the thread that was already checked."""
     return await vault.find(f"{SCOPE}:report:{sha256(text.encode())}") is not None
 
 

@@ -5,7 +5,7 @@ finished report ─> sentences with their ids ─> the closest passages of those
 ```
 
 The agent names pages, not quotes, so code looks for the quotes: the few passages of each cited page that share most with the sentence.
-Another passage of the page may say what they do not, but readers of the verdict see which ones were checked. Nothing is removed: the
+Another passage of the page may say what these do not, but readers of the verdict see which passages were checked. Nothing is removed: the
 report is the agent's file. The sentences and their marks are in `audit/writing/marked.py`.
 """
 

@@ -1,7 +1,7 @@
 """Records in the trail which models the agents called, for the receipt. Their words are in the thread and are not stored again.
 
-Each call is recorded before it is made. If its answer is lost, the entry stays without one, and the retry gets its own entry. Calls
-are not recorded for a replay, because an agent's work cannot be repeated.
+Each call is recorded before it is made. If its answer is lost, the entry stays without one, and the retry gets its own entry. The entries
+cannot be used for a replay, because an agent's work cannot be repeated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from stepwell.research.evidence.recorded.models import locate_model
 
 
 class ModelsInTrail(AgentMiddleware[Any, Any, Any]):
-    """For the lead and each subagent; `agent` is its name."""
+    """Middleware for the lead and for each subagent; `agent` is the name of the one it belongs to."""
 
     def __init__(self, equipment: Equipment, agent: str) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class ModelsInTrail(AgentMiddleware[Any, Any, Any]):
     async def _intend(self, vault: EvidenceVault, request: ModelRequest[Any], place: dict[str, Any]) -> str:
         entries = await vault.entries()
         scope = question_key(entries)
-        # An agent's calls are sequential, each with another last message; the same one again means that the call was lost.
+        # An agent's calls are sequential, each with another last message. The same last message again means that the first call was lost.
         last = request.messages[-1].id if request.messages else None
         key = f"{scope}:model:{self._agent}:{last or 'first'}"
         again = sum(entry.key == key or entry.key.startswith(f"{key}:resend:") for entry in entries if entry.kind == "request")

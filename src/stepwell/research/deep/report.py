@@ -59,12 +59,13 @@ def finish_report(text: str, sources: Mapping[str, Source]) -> Finished:
 
 
 def finish_message(text: str, sources: Mapping[str, Source]) -> Finished:
-    """A message to the user: the same, without the list."""
+    """Finishes a message to the user in the same way, without the list of sources."""
     return _link_ids(text, sources)
 
 
 def _link_ids(text: str, sources: Mapping[str, Source]) -> Finished:
-    """Removes addresses, then turns ids into links. Ids pass the removal in the one form that it keeps as citations."""
+    """Removes addresses, then turns ids into links. Before the removal, ids are put into the one form that the removal keeps as
+    citations."""
     own_links = sum(text.count(linked_id(source)) for source in sources.values())
     asked = _MARK.sub(r"[\1]", _OUR_FORM.sub("", text))
     stripped = strip_links(_CITED.sub(lambda match: f"[{match[1].replace('s', 'e')}]", asked))

@@ -4,8 +4,8 @@
 tool call ─> policy (rule id) ─> RecordedWeb (intent, ceiling, answer) ─> page ─> vault: bytes, text, source s1, s2 ...
 ```
 
-The run's config leads to the thread's vault, so one graph serves every thread, and subagents share their parent's vault. The ceiling
-of requests applies per question: it counts from the question's entry in the trail, whichever agent asks.
+The tools find the thread's vault through the run's config, so one graph serves every thread, and subagents share their parent's vault.
+The ceiling of requests applies per question: requests count from the question's entry in the trail, whichever agent makes them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _WAY_OUT: ContextVar[Web] = ContextVar("deep_research_way_out")
 
 
 class _CurrentWeb:
-    """The connection of the running tool call. Engines keep their rates and pauses across calls, so they are built once."""
+    """Sends over the connection of the running tool call, so that engines, which keep rates and pauses across calls, can be built once."""
 
     async def send(self, request: WebRequest) -> WebResponse:
         return await _WAY_OUT.get().send(request)
@@ -146,7 +146,7 @@ class DeepWeb:
         if known is None or (known.inquiry.scope, known.loop) != (question, loop) or known.given is not given:
             inquiry = Inquiry(self._equipment, config, question, began, began)
             book, shown = SourceBook(inquiry.vault, self._equipment.clock), ShownAddresses(inquiry.vault)
-            # An agent can use another source, so it does not wait at the end of a long queue.
+            # An agent can use another source instead, so it need not wait at the end of a long queue.
             turns = Turns(self._equipment.clock, self._equipment.sleep, _MAX_WAIT_S)
             fetcher = inquiry.make_fetcher(_CurrentWeb(), turns)
             self._open[thread] = known = _OpenQuestion(given, loop, inquiry, book, shown, fetcher)
@@ -159,7 +159,7 @@ class DeepWeb:
         broken = await at_work.shown.check(url, rule)
         if broken is None:
             return
-        if rule == "ask" and is_yes(  # asked once, without `answers.asking`: anything but a yes is a no, so every answer fits
+        if rule == "ask" and is_yes(  # asked once, without `answers.ask`, because every answer is valid: all but a yes is a no
             interrupt({"type": "address_approval", "url": url, "rule": broken.rule, "question": _may(url)})
         ):
             said = {"decision": "approve", "reason": f"the address {hide_secrets(url)}"}
@@ -177,7 +177,7 @@ class DeepWeb:
 
 
 def _call(runtime: ToolRuntime[Any, Any]) -> str:
-    """The id under which a tool call's requests and refusals are stored."""
+    """The key under which a tool call's requests and refusals are stored."""
     return str(runtime.tool_call_id)
 
 
@@ -193,7 +193,7 @@ def thread_of(config: RunnableConfig) -> str:
 async def record_question(vault: EvidenceVault, key: str, question: str, policy_text: str) -> None:
     """Store the question and its policy. Ceilings count from here."""
     data = {"query": hide_secrets(question), "mode": "deep", "policy_sha256": await vault.put(policy_text.encode())}
-    # An edited message may keep its id, and is another question.
+    # An edited message may keep its id, but it is another question.
     asked = await tell(vault, "question", f"{SCOPE}:{key}", data)
     if named := find_addresses(question):
         await ShownAddresses(vault).add(f"{asked.key}:shown", named, by="question")

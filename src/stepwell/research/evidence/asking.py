@@ -1,6 +1,6 @@
 """Asks a model for a value of a given form: extraction, validation, and up to three attempts with the error fed back.
 
-Every answer is recorded by its key before it is used. A node that runs again after a crash gets the answers it had, so the
+Every answer is recorded by its key before it is used. A node that runs again after a crash gets the answers that it got before, so the
 same research continues instead of a new one, and nothing is paid for twice. A replay needs no model at all.
 """
 
@@ -38,7 +38,7 @@ async def ask_for(
     user: str,
     check: Callable[[T], str | None] | None = None,
 ) -> T:
-    """A value of `form`. `check` may object to a valid one: its sentence is fed back like an error."""
+    """A value of `form`. `check` may object to a valid value; its sentence is then fed back like an error."""
     messages: list[BaseMessage] = [SystemMessage(system), HumanMessage(user)]
     complaint = ""
     for attempt in range(1, MAX_ATTEMPTS + 1):
@@ -59,7 +59,7 @@ async def ask_for(
 
 
 def _by_schema(model: BaseChatModel, form: type[BaseModel]) -> Any:
-    """A model too small to follow instructions is constrained to the schema while it writes."""
+    """The model, constrained to the schema while it writes if it is too small to follow instructions."""
     return model if capabilities_of(model).writes else model.with_structured_output(form.model_json_schema())
 
 

@@ -1,5 +1,5 @@
-"""What research works with: policy, web, engines, models and vaults. Built once per graph; the run's config leads to what belongs to one
-thread."""
+"""What research works with: policy, web, engines, models and vaults. Built once per graph; what belongs to one thread is found through
+the run's config."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class Equipment:
     policy: ResearchPolicy
     web: Web
     search: Callable[[Web], SearchChain]
-    """The search engines over a connection: each step has its own connection, which records."""
+    """Builds the search engines over a connection. Each step has its own connection, which records."""
     embedder: Embedder
     vault_for: Callable[[RunnableConfig], EvidenceVault]
     """Where a run's thread stores its evidence."""
     models: ModelRoutes | None = None
-    """`None`: no model can write, so research is extractive."""
+    """`None` if no model can write; research is then extractive."""
     local: BaseChatModel | None = None
-    """A model on this machine besides them, for a policy that forbids all others to plan."""
+    """A model on this machine besides `models`, for a policy that allows only local models to plan."""
     clock: Clock = field(default_factory=SystemClock)
     replay: Replay | None = None
     origin: Origin | None = None
@@ -64,8 +64,9 @@ class Equipment:
         return self.models is not None
 
     def turns_for(self, config: RunnableConfig, scope: str) -> Turns:
-        """Whose turn it is at each host, shared by a question: its concurrent steps have their own recording fetchers, and together they
-        ask a host no more often than one would. There is no maximum wait: the ceiling of requests limits the queue."""
+        """The queues at the hosts, shared by all steps of a question: the steps run concurrently with a recording fetcher each, and
+        together must ask a host no more often than a single fetcher would. There is no maximum wait: the ceiling of requests limits the
+        queue."""
         question = str((config.get("configurable") or {}).get("thread_id") or ""), scope
         turns = self._turns.setdefault(question, Turns(self.clock, self.sleep))
         self._turns.move_to_end(question)
@@ -86,7 +87,7 @@ def make_equipment(
     clock: Clock | None = None,
     pages_per_step: int = PAGES_PER_STEP,
 ) -> Equipment:
-    """Builds the equipment from the settings (default: the environment's). Other arguments replace what the settings say."""
+    """Builds the equipment from the settings (by default, those of the environment). Other arguments replace what the settings say."""
     settings, clock = settings or Settings.load(), clock or SystemClock()
     policy = policy or load_policy(settings.policy)
     folder = settings.data_folder / "research"
@@ -104,9 +105,10 @@ def make_equipment(
 
 
 def _engines(settings: Settings, clock: Clock) -> Callable[[Web], SearchChain]:
-    """Each step has its own chain, because each records for itself; together they ask an engine no more often than one would."""
+    """Each step has its own chain of engines, because each records its own requests; together they ask an engine no more often than one
+    chain would."""
     states: dict[str, EngineState] = {}
-    # Without the disk cache: results cached by another research would be missing from this recording.
+    # We use no disk cache, because results cached by another research would be missing from this recording.
     return lambda web: search_chain(settings, web, clock=clock, cached=False, states=states)
 
 
@@ -124,7 +126,7 @@ def find_vault(config: RunnableConfig, folder: Path, clock: Clock | None = None)
 
 
 def _models(settings: Settings) -> ModelRoutes | None:
-    """The configured models, if the one that writes is good enough for users. The embedded one is not."""
+    """The configured models, if the one that writes is good enough for users; the embedded model is not."""
     if model_from_environment(settings) is None:
         return None
     routes = ModelRoutes.from_settings(settings)
@@ -132,7 +134,7 @@ def _models(settings: Settings) -> ModelRoutes | None:
 
 
 def _local_model(settings: Settings) -> BaseChatModel | None:
-    """A model that the environment names besides another one: on a server on this machine, or the embedded one."""
+    """A local model that the environment names besides the configured one: on a server on this machine, or the embedded model."""
     named = {"ollama": settings.ollama_model_name, "lm_studio": settings.lm_studio_model_name, "local": settings.local_model}
     first = next((f"{provider}:{name}" for provider, name in named.items() if name), None)
     return resolve_model(first, settings=settings) if first else None

@@ -1,8 +1,8 @@
 """Research without a model that can write: the report consists of quotes, ranked and grouped, each with its id.
 
-Every sentence of the draft is a source's own and carries the id of its quote, so it passes the same checks as a model's draft
-(`audit.writing`, `audit.verdicts`) and all of it is kept. Everything else is a heading: the first says that no model wrote this.
-`QUOTES_NOTE` explains that at more length; `add_note` puts it above the finished report, because inside a draft it would be a
+Every sentence of the draft is a source's own and carries the id of its quote, so the draft goes through the same checks as a model's
+(`audit.writing`, `audit.verdicts`), and they keep all of it. Everything else is a heading; the first heading says that no model wrote the
+report. `QUOTES_NOTE` explains that at more length; `add_note` puts it above the finished report, because inside a draft it would be a
 claim without evidence.
 """
 
@@ -24,7 +24,7 @@ TITLE = "# Quotes from the sources: no model wrote this"
 BRIEF = 3
 MOST_GROUPS = 6
 _ALIKE = {True: 0.45, False: 0.3}
-"""Semantic embedder or not -> quotes with at least this average similarity belong together."""
+"""By whether the embedder is semantic: the least average similarity of quotes that belong together."""
 _NAME_WORDS = 3
 
 
@@ -54,7 +54,7 @@ def add_note(report: str) -> str:
 
 
 def _item(quote: Quote) -> Draft:
-    """Each quote is parsed alone, so that nothing in it can change another."""
+    """A quote as a draft. Each quote is parsed alone, so that nothing in it can affect another quote."""
     return Draft(*quote_blocks(quote))
 
 
@@ -66,7 +66,7 @@ def _brief(groups: Sequence[Sequence[int]]) -> list[int]:
 
 
 def _groups(vectors: Sequence[Sequence[float]], alike: float) -> list[list[int]]:
-    """Indexes of quotes that belong together: joins the two closest groups while they are close enough on average.
+    """Groups the indexes of quotes that belong together, by joining the two closest groups as long as they are close enough on average.
 
     Groups are ordered by their best quote. Single quotes and surplus groups form one group at the end.
     """
@@ -100,7 +100,7 @@ def _name_groups(question: str, quotes: Sequence[Quote], groups: Sequence[Sequen
         weights = {
             each: count * math.log(1 + len(groups) / spread[each]) for each, count in counts.items() if each not in asked
         }
-        # Frequent in several quotes of the group, or no name: an odd word in one quote is not a topic.
+        # A word names a group only if several of its quotes have it, because an odd word in one quote is not a topic.
         telling = sorted((each for each in weights if counts[each] > 1), key=lambda each: (-weights[each], each))[:_NAME_WORDS]
         name = " · ".join(_surface(each, [quotes[at].text for at in group]) for each in telling)
         name = f"On {name}" if name else "Further quotes"
@@ -109,7 +109,7 @@ def _name_groups(question: str, quotes: Sequence[Quote], groups: Sequence[Sequen
 
 
 def _surface(wanted: str, texts: Sequence[str]) -> str:
-    """The most common form of a stem in the texts; in lower case unless it is always a name."""
+    """The most common form of a stem in the texts; in lower case unless it has a capital everywhere."""
     forms = Counter(
         word.text for text in texts for word in words(text) if not is_function(word.text) and stem(word.text) == wanted
     )

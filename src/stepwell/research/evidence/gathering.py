@@ -1,4 +1,4 @@
-"""Carries out one step of a plan: search, choose pages, fetch them. What failed becomes a sentence for the report."""
+"""Carries out one step of a plan: search, choose pages, fetch them. Each failure becomes a sentence for the report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from stepwell.tools.web.search.outcomes import Blocked, Empty, Failed, Found
 
 MOST_RESULTS = 10
 Cause = Literal["offline", "blocked", "failed"]
-"""Why nobody could be reached."""
+"""Why no engine and no page could be reached."""
 
 
 class Unreached(TypedDict):
@@ -45,7 +45,7 @@ class Gathered:
 
 
 async def gather(inquiry: Inquiry, step: Step, known: frozenset[str]) -> Gathered:
-    """Carry out a step. `known` are addresses that another step already has."""
+    """Carry out a step. `known` are addresses that another step has already read."""
     if broken := await inquiry.check_step(step):
         reason = "; ".join(map(str, broken))
         return Gathered(step, f"Not done: {reason}", skipped=(f"Step '{step.input}' breaks the policy ({reason}).",))
@@ -102,7 +102,8 @@ def _report_outage(step: Step, searched: Searched, cause: Cause) -> Gathered:
 
 
 async def _fetch(inquiry: Inquiry, step: Step, web: RecordedWeb, urls: Sequence[str]) -> tuple[list[FetchedPage], list[str]]:
-    """Fetches the pages concurrently and returns them in order. If the ceiling is reached in between, pages already read stay."""
+    """Fetches the pages concurrently and returns them in order. If the ceiling is reached in between, the pages that were already read
+    are kept."""
     fetcher = inquiry.make_fetcher(web)
     answers = await asyncio.gather(*(fetcher.fetch_page(url) for url in urls), return_exceptions=True)
     pages, skipped = [], []

@@ -1,9 +1,9 @@
 """One open question: its place in the thread's trail, its connections, and what is left of its ceilings.
 
-A thread may hold several questions, one after the other or in branches. Each has its own scope (`q1`, `q2` ...) in the trail and its
-own ceilings. The trail numbers them, not the thread's state, which can go back. What a node `tell`s is part of the branch's story
-(`audit/story.py`); what it `note`s is not. When the policy forbids a step, an address or a text, the check that finds it also notes
-the refusal.
+A thread may hold several questions, one after the other or in branches. Each has its own scope (`q1`, `q2` ...) in the trail and its own
+ceilings. They are numbered in the trail, not in the thread's state, because the state can go back. What a node writes with `tell` is part
+of the branch's story (`audit/story.py`); what it writes with `note` is not. When the policy forbids a step, an address or a text, the
+check that finds it also notes the refusal.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from stepwell.tools.web.transport import Web
 
 
 class Inquiry:
-    """A node of a graph opens it while it runs; an agent's tools keep it for the whole question."""
+    """One open question. A node of a graph opens it for its own run; an agent's tools keep it open for the whole question."""
 
     def __init__(
         self,
@@ -48,7 +48,8 @@ class Inquiry:
         newest: str = "",
         retries: int = 0,
     ) -> None:
-        """`scope` is the prefix of its entries' keys. Its time counts from the entry `since`; see `open` for the rest."""
+        """`scope` is the prefix of the question's keys in the trail. Its time counts from the entry `since`; see `open` for the other
+        arguments."""
         self.equipment = equipment
         self.config = config
         self.vault = equipment.vault_for(config)
@@ -60,33 +61,34 @@ class Inquiry:
         """The models' reasoning, if they return it."""
         self._retries = retries
         self._since = since
-        # Shared by all steps, which run concurrently: it counts and writes one request at a time, or the ceiling would leak.
+        # Shared by all steps, which run concurrently. It counts and writes one request at a time, so that the ceiling cannot be exceeded.
         self.recorder = Recorder(self.vault, equipment.policy.limits.requests, scope=f"{self.scope}:")
         self._spending = TrailSpending(self.vault, question.seq if question else 0, scope=f"{self.scope}:")
 
     @classmethod
     async def open(cls, equipment: Equipment, config: RunnableConfig, *, number: int, newest: str, retries: int) -> Self:
-        """Opens a question by its number in the trail. `newest` is the key of its branch's last entry, `retries` how often the user has
-        had its steps retried."""
+        """Opens a question by its number in the trail. `newest` is the key of its branch's last entry, `retries` the number of the user's
+        last retry."""
         vault = equipment.vault_for(config)
         question = await vault.find(_question_key(number))
-        # A user who was offline may return after hours: the time counts from the new try.
+        # A user who was offline may return after hours, so the time counts from the retry.
         tried = await vault.find(f"q{number}:retry:{retries}") if retries else None
         return cls(equipment, config, f"q{number}", question, tried or question, newest=newest, retries=retries)
 
     @property
     def turn(self) -> str:
-        """LangGraph's name for the running step: the same when it runs again, another one in another branch."""
+        """LangGraph's id for the running step. It is the same when the step runs again, and another one in another branch."""
         return str((self.config.get("metadata") or {}).get("langgraph_checkpoint_ns", ""))
 
     def web(self, step: str) -> RecordedWeb:
-        """The connection of a step. A recorded failure stays; a step that the user retries sends its requests again."""
+        """The connection of a step. A recorded failure stays an answer, except that a step which the user retries sends its requests
+        again."""
         tried = f"{self.scope}:{step}:retry:{self._retries}" if self._retries else f"{self.scope}:{step}"
         return RecordedWeb(self.equipment.web, self.recorder, tried, self.equipment.replay)
 
     @cached_property
     def robots_web(self) -> RecordedWeb:
-        """The connection to robots.txt, for all steps: a question's trail keeps each answer, and it is not requested again."""
+        """The connection for robots.txt, shared by all steps. The trail keeps each answer, so that no step requests it again."""
         return self.web("robots")
 
     @cached_property
@@ -116,8 +118,8 @@ class Inquiry:
         return self.equipment.models[kind]
 
     def model_before_approval(self, kind: TaskKind) -> BaseChatModel | None:
-        """The model to plan or audit with; `None` if rules do it: there is no model, or the policy allows only local ones and there is
-        none."""
+        """The model to plan or audit with; `None` if rules must do it, because there is no model, or only local ones are allowed and
+        there is none."""
         if self.equipment.models is None:
             return None
         if self.equipment.policy.sends_before_approval:
@@ -128,13 +130,14 @@ class Inquiry:
         )
 
     async def tell(self, kind: EntryKind, key: str, data: dict[str, Any]) -> Entry:
-        """Write this branch's next entry, once: a node that runs again writes the same one."""
+        """Write this branch's next entry. It is written only once, even if the node runs again."""
         entry = await self.note(kind, key, {**data, "after": self.newest})
         self.newest = entry.key
         return entry
 
     async def note(self, kind: EntryKind, key: str, data: dict[str, Any]) -> Entry:
-        """Write an entry, once. If another branch has written something else under the key, the key gets a number."""
+        """Write an entry, only once even if the node runs again. If another branch has written something else under the key, the key gets
+        a number."""
         return await append_beside(self.vault, NewEntry(kind, f"{self.scope}:{key}", data))
 
     async def check_step(self, step: Step) -> list[Violation]:
@@ -163,7 +166,8 @@ class Inquiry:
         return broken[0]
 
     async def note_refusal(self, step: str, what: str, *, rule: str, reason: str, url: str | None = None) -> None:
-        """Write down that something was not sent. `what` distinguishes it from other refusals of the step; it is not stored itself."""
+        """Write down that something was not sent. `what` distinguishes this refusal from others of the step; `what` itself is not
+        stored."""
         key = f"{self.scope}:refusal:{step}:{sha256(what.encode())[:16]}"
         await record_refusal(self.vault, key, url=url, step=f"{self.scope}:{step}", rule=rule, reason=reason)
 
@@ -171,7 +175,7 @@ class Inquiry:
         return read_evidence(await self.vault.entries())
 
     async def reached_ceiling(self) -> str | None:
-        """The first ceiling that is reached, as a sentence. The recorder counts requests."""
+        """The first ceiling that is reached, as a sentence. Does not look at requests, which the recorder counts."""
         spending, limits = await self._spending.catch_up(), self.equipment.policy.limits
         guesses = f" {told}" if (told := spending.describe_guesses()) else ""
         if spending.used.tokens.total >= limits.tokens:
@@ -191,7 +195,8 @@ class Inquiry:
         return (self.equipment.clock.now() - datetime.fromisoformat(self._since.at)).total_seconds() if self._since else 0.0
 
     async def require_room(self) -> None:
-        """Checks the ceilings before a model plans or audits. Raises, because there is nothing yet for a partial report."""
+        """Checks the ceilings before a model plans or audits. Raises if one is reached, because there is nothing yet for a partial
+        report."""
         if ceiling := await self.reached_ceiling():
             raise LimitReachedError(f"{ceiling} There is no approved plan, so nothing was carried out.")
 
@@ -204,10 +209,9 @@ def word_ceiling(amount: str, rule: str) -> str:
 async def begin_inquiry(
     equipment: Equipment, config: RunnableConfig, asked: dict[str, Any], newest: str
 ) -> tuple[Inquiry, int]:
-    """Write a question down under the next number of the trail; returns its inquiry and the number.
-
-    `asked` says in which step of the graph it came (`turn`): a step that runs again after a crash finds its own question, while the same
-    words sent again, there or from an earlier point, are a new question.
+    """Write a question down under the next number of the trail; returns its inquiry and the number. `asked` says in which step of the
+    graph the question came (`turn`), so that a step that runs again after a crash finds its own question, while the same words sent
+    again, there or from an earlier point, are a new question.
     """
     vault = equipment.vault_for(config)
     data = {**asked, "after": newest}

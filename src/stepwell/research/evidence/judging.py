@@ -41,10 +41,10 @@ class Opinion(BaseModel):
 
 
 class ModelJudge:
-    """`audit.Judge` on the auditing model. `reached_ceiling` returns the ceiling that is reached, if any.
+    """An `audit.Judge` that asks the auditing model. `reached_ceiling` returns the ceiling that is reached, if any.
 
-    The first sentence is judged alone: if the model gives no usable answer within its tries, it is not asked about the others. Only the
-    first one decides, so that a replay asks for the same answers.
+    The first sentence is judged alone. If the model gives no usable answer within its tries, it is not asked about the other sentences.
+    Only the first sentence decides this, so that a replay asks for the same answers.
     """
 
     def __init__(self, model: BaseChatModel, calls: ModelCalls, reached_ceiling: Callable[[], Awaitable[str | None]]) -> None:
@@ -75,7 +75,7 @@ class ModelJudge:
 
     async def _judge(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
         if ceiling := await self._reached_ceiling():
-            # Counts as doubt: the sentence is then at most partly supported.
+            # This counts as doubt, so the sentence is at most partly supported.
             raise LimitReachedError(ceiling)
         shown = "\n".join(f"{quote.quote_id}: {quote.text}" for quote in quotes)
         asked = f"The sentence:\n{fence_material(claim_text)}\n\nThe quotes:\n{fence_material(shown)}"

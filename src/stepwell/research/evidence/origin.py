@@ -1,7 +1,7 @@
-"""Continues from an existing bundle: its sources become those of a new thread, before its first question.
+"""Continues from an existing bundle: its sources become sources of a new thread, before that thread's first question.
 
-What is built on a bundle is signed by its builder, so a forgery must not get in. We first verify the bundle strictly, and its signer
-must be known: the installation itself, or the key that the caller names. Any other is refused, unless the caller insists
+The new bundle is signed by whoever builds on the old one, so a forgery must not get in. We first verify the old bundle strictly, and its
+signer must be known: the installation itself, or the key that the caller names. Any other signer is refused, unless the caller insists
 (`unvouched`); then the new bundle says so to everyone who verifies it.
 
 We copy the sources that its report rests on, with their original bytes and times. An entry of the trail says which bundle they are
@@ -76,7 +76,7 @@ def _refuse(name: str, checked: Verification, known: Collection[str]) -> str:
 
 
 async def take_over(vault: EvidenceVault, origin: Origin) -> None:
-    """Runs once per vault: a step that runs again after a crash finds what is already there."""
+    """Copies the sources into a vault, only once: a step that runs again after a crash finds what is already there."""
     with BundleReader(origin.bundle) as reader:
         for source in origin.sources:
             for digest in (source.bytes_sha256, source.text_sha256):

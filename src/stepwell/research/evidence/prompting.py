@@ -1,4 +1,4 @@
-"""Prompts are Markdown files in the folder `prompts` of the calling package. Also fences untrusted material in them."""
+"""Reads prompts, which are Markdown files in the folder `prompts` of the calling package, and fences untrusted material in them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def prompt(package: str, name: str, **values: object) -> str:
 
 
 def fence_material(text: str) -> str:
-    """Fences untrusted text, with the same mark each time: a node that runs again must ask exactly the same.
+    """Fences untrusted text. The same text always gets the same mark, because a node that runs again must ask exactly the same.
 
     The mark is derived from the whole text, so no text can be written to contain its own mark.
     """

@@ -1,4 +1,4 @@
-"""What to search for, from a question alone, for when no model can plan. Follows rules, so the same question gives the same queries.
+"""Makes search queries from a question alone, for when no model can plan. Follows rules, so the same question gives the same queries.
 
 ```
 the question              -> its content words
@@ -47,7 +47,7 @@ _PRIVATE = re.compile(
 )
 _NUMBER_IN_GROUPS = re.compile(r"(?<![\w.,])\+?\(?\d[\d ()/-]{5,28}\d(?![\w])")
 _CALLED_FROM, _CALLED_ABROAD_FROM = 9, 7
-"""How many digits make a telephone or card number; fewer after a `+`. Years and dates have at most eight."""
+"""From how many digits on a number counts as a telephone or card number; after a `+`, fewer suffice. Years and dates have at most eight."""
 _VERSUS = re.compile(
     r"(?<!\s)\s+(?:vs\.?|versus|compare[sd]? (?:to|with|against)|better than|worse than|gegenüber|verglichen mit)\s+",
     re.IGNORECASE,
@@ -84,7 +84,7 @@ def make_queries(question: str) -> Iterator[tuple[str, str]]:
 
 
 def _find_asking_sentence(question: str) -> str:
-    """The sentence that asks, in a long text; all of a short one."""
+    """In a long text, the sentence that asks; a short text is returned whole."""
     if len(question.split()) <= 2 * _MAX_WORDS:
         return question
     asking = re.findall(r"(?<![^.!?])[^.!?]+\?", question)
@@ -93,7 +93,7 @@ def _find_asking_sentence(question: str) -> str:
 
 def _pick_telling_words(text: str) -> str:
     """The words a search engine can use, in order."""
-    bare = (word.strip(_PUNCTUATION) for word in text.split())  # by spaces: `HTTP/2` and `C++` are words here
+    bare = (word.strip(_PUNCTUATION) for word in text.split())  # split at spaces, because `HTTP/2` and `C++` are words here
     return _cut(" ".join(word for word in bare if word and not is_function(word) and word.casefold() not in _FILLER))
 
 
@@ -110,7 +110,7 @@ def _find_compared(question: str) -> tuple[str, str] | None:
 
 
 def _with_context(one: str, other: str) -> str:
-    """`sodium` vs `lithium batteries grid`: what follows the second name belongs to the first as well."""
+    """The first name with the words after the second, which belong to both: `sodium` in "sodium vs lithium batteries grid"."""
     first, tail = one.split(), other.split()[1:]
     return _cut(" ".join([*first, *tail])) if len(first) == 1 else one
 
@@ -159,7 +159,7 @@ def choose_addresses(urls: Sequence[str]) -> list[str]:
         try:
             parts = urlsplit(url)
         except ValueError:
-            continue  # not an address; the plan shows what is fetched
+            continue  # not an address, so we leave it out; the plan shows what is fetched
         if parts.scheme in ("http", "https") and parts.hostname and len(url) <= LONGEST_INPUT and not _is_private(url):
             found.append(url)
     return found

@@ -1,8 +1,8 @@
 """Which passages of a text can be quoted in a report as they are: whole sentences, not menus and banners of a page.
 
-Language-neutral where possible: length, letters, separators, and whether words begin in lower case, as they do in sentences but not
-in menus. Passages that look like instructions to a model, or like our own ids, are left out too. That is tidiness, not a defence:
-a page's text can do nothing here but be quoted.
+The criteria are language-neutral where possible: length, letters, separators, and whether words begin in lower case, as they do in
+sentences but not in menus. Passages that look like instructions to a model, or like our own ids, are left out too. That is for tidiness,
+not for defence: all that can happen to a page's text here is that it is quoted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SHORTEST_WORDS = 5
 SHORTEST_CHARACTERS = 25
 LONGEST_JOINED = 600
 _SENTENCE_WITHOUT_MARK = 12
-"""This many words make a sentence even without its closing mark."""
+"""This many words count as a sentence even without a closing mark."""
 
 _SEPARATOR = re.compile(r"[|›»•·→▸►]|\s[/>]\s")
 _CLOSED = re.compile(r"[.!…。！:;][\"'”’»)\]]*$")
@@ -49,12 +49,12 @@ _LEANING_WORDS = (
     "er sie es diese dieser dieses dies damit dabei jedoch il elle ils elles ce cette ces leur esto este esta estos estas"
 )
 _LEANS_BACK = frozenset(_LEANING_WORDS.split())
-"""A sentence that begins with one of these is meaningless without the one before it."""
+"""A sentence that begins with one of these words is meaningless without the sentence before it."""
 
 
 def quotable(text: str) -> list[Passage]:
     """The quotable passages of a text, in order and without overlap. A sentence that needs the one before it (`It was opened ...`) is in
-    one passage with it."""
+    the same passage as that one."""
     return [passage for passage in _join_leaning(text) if is_quotable(passage.text)]
 
 
@@ -89,7 +89,7 @@ def _join_leaning(text: str) -> Iterator[Passage]:
 def _belongs(text: str, before: Passage, passage: Passage) -> bool:
     if not leans_back(passage.text) or passage.end - before.start > LONGEST_JOINED:
         return False
-    # Each is judged alone first: a menu or an order must not get in, or keep a sentence out, by standing next to one.
+    # Each sentence is first judged alone: a menu or an order next to a sentence must not get in with it, or keep it out.
     gap = text[before.end : passage.start]
     return gap.count("\n") < 2 and is_quotable(before.text) and is_quotable(passage.text)
 

@@ -29,21 +29,22 @@ MOST_QUOTES = 60
 MOST_PER_SOURCE = 8
 
 _READ_PER_SOURCE, _READ_IN_ALL = 100, 1200
-"""How many passages we embed, per source and in total: embedding takes the time. We take those that share most words with the question."""
+"""How many passages we embed, per source and in total, because embedding is slow. We take those that share most words with the question."""
 _CONSIDERED = 6
-"""This many times `most` of the closest passages take part in the choice."""
+"""The choice is made among the closest passages, this many times `most`."""
 _LEAST_NEAR = {True: 0.2, False: 0.06}
-"""Semantic embedder or not -> the least similarity at which a passage is relevant."""
+"""By whether the embedder is semantic: the least similarity at which a passage is relevant."""
 _LEAST_SHARE = 0.3
-"""... and the least share of the closest passage's similarity."""
+"""A relevant passage must also have at least this share of the closest passage's similarity."""
 _NEARNESS = 0.65
-"""The weight of closeness in the choice; being unlike the chosen ones has the rest."""
+"""The weight of closeness in the choice; the rest is the weight of being unlike those already chosen."""
 _OWN = 0.85
-"""The weight of the passage itself; the best passage of its source has the rest, because a page on the subject lends weight."""
+"""The weight of a passage's own closeness; the rest is the weight of its source's best passage, because a page on the subject lends
+weight."""
 _UNNAMED = 0.5
 """The factor for a passage whose source names nothing from the question while others do."""
 _ITSELF = 0.4
-"""The weight of what the passage itself names."""
+"""The weight of the words from the question that the passage itself names."""
 _LEANING = 0.8
 """The factor for a passage that begins with `It` or `They`, because the reader cannot tell who that is."""
 _SAME_WORDS = 0.85
@@ -81,7 +82,7 @@ async def select_quotes(
     candidates = await asyncio.to_thread(_candidates, asked, texts)
     if not candidates:
         return []
-    # A passage is as close as its closest sentence: the others in it must not hide the one that answers.
+    # A passage is as close as its closest sentence, because its other sentences must not hide the one that answers.
     pieces = [_pieces(candidate.passage.text) for candidate in candidates]
     vectors = iter(await embedder.aembed([*asked, *(piece for each in pieces for piece in each)]))
     wanted = [next(vectors) for _ in asked]
@@ -95,7 +96,7 @@ async def select_quotes(
 
 
 class QuoteBook:
-    """Numbers quotes: ids continue from the thread's, and the same place is the same quote."""
+    """Gives ids to quotes. They continue from those of the thread, and the same place is the same quote."""
 
     def __init__(self, known: Mapping[str, Quote]) -> None:
         self._places = {(quote.source_id, quote.start, quote.end): quote for quote in known.values()}
@@ -123,7 +124,7 @@ def dot(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def says_the_same(one: str, other: str) -> bool:
-    """Nearly the same words, and the same figures."""
+    """Whether two passages have nearly the same words, and the same figures."""
     return _repeats(_fingerprint(one), _fingerprint(other))
 
 
@@ -138,7 +139,7 @@ def _candidates(asked: Sequence[str], texts: Mapping[str, str]) -> list[_Candida
 
 
 def _pieces(passage: str) -> list[str]:
-    """The whole, then its sentences if there are several."""
+    """The whole passage, then its sentences if it has several."""
     sentences = [each.text for each in passages(passage)]
     return [passage, *sentences] if len(sentences) > 1 else [passage]
 
@@ -152,11 +153,11 @@ def _shorten(candidates: list[_Candidate], wanted: set[str], room: int) -> list[
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """Words that the question names, each with its weight. Rare words weigh more: among pages about bridges, a bridge's name does."""
+    """The question's words, each with its weight. Words that few sources have weigh more: among pages about bridges, a bridge's name."""
 
     weights: Mapping[str, float]
     sources: Mapping[str, float]
-    """Source id -> how much of them the source names, from `_UNNAMED` to 1 for the one that names most."""
+    """Source id -> a factor for how many of these words the source has: from `_UNNAMED` for none to 1 for the source that has most."""
 
     def share(self, stems: Container[str]) -> float:
         total = sum(self.weights.values())
@@ -203,7 +204,7 @@ def _rank(
 
 
 def _standing(candidate: _Candidate, names: _Names) -> float:
-    """The factor by which a passage's closeness is reduced, because a vector neither tells names apart nor knows who `It` is."""
+    """The factor that reduces a passage's closeness, because a vector neither tells names apart nor shows who `It` is."""
     leaning = _LEANING if leans_back(candidate.passage.text) else 1.0
     itself = 1 - _ITSELF + _ITSELF * names.share(candidate.stems)
     return leaning * itself * names.sources[candidate.source_id]
@@ -219,8 +220,8 @@ def _order(each: _Ranked) -> tuple[float, tuple[str, int], int]:
 
 
 def _diverse(ranked: Sequence[_Ranked], most: int, per_source: int) -> list[_Candidate]:
-    """Maximal marginal relevance: each next one is close to the question and unlike those before it."""
-    left = dict.fromkeys(range(len(ranked)), 0.0)  # index -> similarity to the most similar chosen one
+    """Chooses by maximal marginal relevance: each next passage is close to the question and unlike those already chosen."""
+    left = dict.fromkeys(range(len(ranked)), 0.0)  # index -> similarity to the most similar chosen passage
     chosen: list[_Candidate] = []
     taken: Counter[str] = Counter()
     while left and len(chosen) < most:
@@ -247,7 +248,7 @@ def _fingerprint(text: str) -> _Marks:
 
 
 def _words(text: str) -> Iterable[str]:
-    """Content words; pairs of characters in a script without spaces."""
+    """Content words; for a script without spaces, pairs of characters."""
     stems = content_stems(text)
     if len(stems) > 2 or text.isascii():
         return stems

@@ -1,6 +1,6 @@
 """Concurrent work that ends together: if one part fails, the others are cancelled and awaited before the error is raised.
 
-With a bare `gather` they would continue to send, pay and write to the trail for a research that has ended.
+With a bare `gather`, the others would continue to send, pay and write to the trail for a research that has ended.
 """
 
 from __future__ import annotations

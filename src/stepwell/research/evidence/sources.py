@@ -36,8 +36,8 @@ class SourceBook:
     ) -> list[str]:
         """Store pages as evidence; returns their source ids. The same page with the same text is the same source.
 
-        `read` are addresses whose pages are not stored again, whatever their text is now; the addresses of these pages are added to it.
-        Without it, a page that has changed is another source.
+        Pages whose address is in `read` are not stored, whatever their text is now; the addresses of stored pages are added to `read`.
+        Without `read`, a page that has changed is another source.
         """
         kept = []
         for page in pages:
@@ -77,7 +77,7 @@ class SourceBook:
             try:
                 await record_source(self._vault, source)
             except EntryConflictError:
-                continue  # another step or agent took the number in between
+                continue  # another step or agent has taken the number in the meantime
             return source.source_id
 
     async def _catch_up(self) -> None:

@@ -29,12 +29,12 @@ Answer = TypeVar("Answer")
 
 
 def ask(question: Mapping[str, Any], read: Callable[[Any], Answer], describe: Callable[[ValueError], str] = str) -> Answer:
-    """Ask until the answer can be read: a mistyped one must not spoil the research."""
+    """Ask until the answer is valid, because a mistyped answer must not spoil the research."""
     return ask_again(question, read, describe, {"description": _TAKEN[question["type"]]})
 
 
 def read_approval(answer: Any) -> Approval:
-    """`true` approves, as older clients send it; otherwise an object. `ValueError` for an invalid answer."""
+    """Reads an answer: an object, or `true` or `false` as older clients send them. `ValueError` for an invalid answer."""
     if isinstance(answer, bool):
         return Approval(decision="approve" if answer else "reject", reason="" if answer else "not approved")
     approval = Approval.model_validate(answer)
@@ -44,7 +44,8 @@ def read_approval(answer: Any) -> Approval:
 
 
 def read_review(answer: Any, known: Collection[str]) -> list[str]:
-    """The denied sources; `ValueError` for an invalid answer. `true` admits all; with only `admit`, all others are denied."""
+    """The denied sources; `ValueError` for an invalid answer. `true` admits all sources; if only `admit` is given, all others are
+    denied."""
     if answer is True:
         return []
     if not isinstance(answer, Mapping) or not ("admit" in answer or "deny" in answer):
@@ -103,7 +104,7 @@ _TAKEN: Final[Mapping[str, str]] = {
     SOURCE_REVIEW: REVIEW_FAULT,
     SEARCH_RETRY: RETRY_FAULT,
 }
-"""How to answer, for clients that show a question as it is."""
+"""How to answer each kind of interrupt, for clients that show a question as it is."""
 ANSWERS: Final[Mapping[str, FindFault]] = {
     PLAN_APPROVAL: _plan_fault,
     SOURCE_REVIEW: _review_fault,

@@ -11,11 +11,12 @@ from stepwell.research.evidence.inquiry import Inquiry
 
 NOTHING = "Nothing has left the machine."
 _ROLES = {"thinker": ("question",), "auditor": ("question", "plan")}
-"""What we send to each role; the thinker also gets what came with the question."""
+"""What we send to the model of each role; the thinker's also gets what came with the question."""
 
 
 async def sent_so_far(inquiry: Inquiry) -> dict[str, Any]:
-    """`nothing`, `summary` as sentences, and `to`: each place with what was sent there. Keys are those of the API."""
+    """`nothing` (whether nothing was sent), `summary` as sentences, and `to`: each place with what was sent there. Keys are those of the
+    API."""
     entries = [entry for entry in await inquiry.vault.entries() if entry.key.startswith(f"{inquiry.scope}:")]
     question = next((entry for entry in entries if entry.kind == "question"), None)
     places: dict[tuple[str, str], dict[str, Any]] = {}

@@ -12,7 +12,7 @@ end      of a stopped run     error         it will not continue
 
 Pure functions. The server knows none of this: the command line connects the two (`cli/compose.py`).
 
-Rule to keep: the same answer always gives exactly the same value. The server recognises a repeated answer by it, so fill in nothing
+Rule to keep: the same answer always gives exactly the same value, by which the server recognises a repeated answer. So fill in nothing
 here that differs between calls (a step's id, a time).
 """
 
@@ -51,7 +51,7 @@ _NODES: Final = {PLAN_APPROVAL: "hitl_gate", SOURCE_REVIEW: "source_review", SEA
 
 
 def make_input(asked: Mapping[str, Any]) -> Json:
-    """The graph's input. Every field is set: a second question on a thread must not inherit the first one's knowledge."""
+    """The graph's input. Every field is set, because a second question on a thread must not inherit the first one's knowledge."""
     return {
         # The question as a message too, so that a thread reads as a conversation and no older message is mistaken for the question.
         "messages": [{"role": "user", "content": asked["query"]}],
@@ -65,7 +65,7 @@ def make_input(asked: Mapping[str, Any]) -> Json:
 
 
 def make_answer(said: Mapping[str, Any], interrupt: PendingInterrupt | None) -> Json:
-    """The value that resumes an interrupt. `interrupt` is the open one, if known: an answer meant for another is rejected."""
+    """The value that resumes an interrupt. `interrupt` is the open interrupt, if known; an answer meant for another is rejected."""
     given = {name: value for name, value in said.items() if value is not None}
     review = "admit" in given or "deny" in given
     answer = _review(given) if review else _approval(given)
@@ -90,7 +90,7 @@ def _review(given: Mapping[str, Any]) -> Json:
 
 
 def _approval(given: Mapping[str, Any]) -> Json:
-    """Older clients send `approved`; it is rejected if it contradicts `decision`."""
+    """A decision on a plan. Older clients send `approved`, which is rejected if it contradicts `decision`."""
     decision, approved = given.get("decision"), given.get("approved")
     if decision is None and approved is None:
         raise InvalidRequestError(
@@ -110,7 +110,8 @@ def _approval(given: Mapping[str, Any]) -> Json:
 
 
 def _check_plan(plan: Any) -> Any:
-    """The plan as it was sent: parsing it would give new ids to steps without one."""
+    """The plan exactly as it was sent, once it is known to be valid. The parsed plan would have new ids for steps that were sent without
+    one."""
     try:
         ResearchPlan.model_validate(plan)
     except ValidationError as error:
@@ -168,7 +169,7 @@ def _tell_update(event: RunEvent, node: str, update: Any) -> Iterator[Message]:
 
 
 def _tell_interrupt(event: RunEvent, interrupt: Mapping[str, Any]) -> Sequence[Message]:
-    """One message under both names: older clients look for the status, ours for the name."""
+    """The same message under two names, because older clients look for the status, and ours look for the name."""
     value = interrupt["value"] if isinstance(interrupt["value"], Mapping) else {}
     kind = value.get("type", PLAN_APPROVAL)
     state = {
@@ -200,7 +201,7 @@ def _show_state(state: Mapping[str, Any]) -> Json:
 
 
 def _audit(audit: Mapping[str, Any]) -> Json:
-    """Adds the `policyViolations` that older clients read, one line each, to the rules by id."""
+    """The audit, with violations also as `policyViolations`, one line each, which older clients read."""
     lines = [str(Violation.model_validate(each)) for each in audit.get("violations") or ()]
     return {**_camel(audit), "policyViolations": lines}
 

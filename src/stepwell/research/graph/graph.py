@@ -54,7 +54,7 @@ def make_graph() -> Graph:
 
 
 def build_graph(equipment: Equipment) -> Graph:
-    """The graph on the caller's equipment. The caller also provides a saver."""
+    """The graph on the caller's equipment. The caller also provides a saver for checkpoints."""
     builder = StateGraph(ResearchState, input_schema=ResearchInput)
     for name, work in NODES.items():
         builder.add_node(name, _make_node(name, work, equipment))
@@ -70,7 +70,8 @@ def build_graph(equipment: Equipment) -> Graph:
 
 
 def _make_node(name: Node, work: Work, equipment: Equipment) -> Any:
-    """What all nodes share: opens the inquiry, runs the node, remembers its newest trail entry, and adds its line to the trace.
+    """Wraps a node with what all nodes share: it opens the inquiry, runs the node, remembers its newest trail entry, and adds its line to
+    the trace.
 
     A node that raises adds its error to the trace and ends the research with a message; exceptions that pause or move a run pass through.
     """

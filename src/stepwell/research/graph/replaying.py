@@ -6,8 +6,8 @@ bundle ─┬─ trail: questions, the user's answers to plans and sources ─�
         └─ policy.md, report.md ──────────────────────────────────────────> applied, compared with
 ```
 
-Two things cannot be repeated and are taken from the trail: when sources were read, and which requests a ceiling let through (they ran
-concurrently). Everything else is computed again.
+Two things cannot be repeated and are taken from the trail: when sources were read, and which of the concurrent requests a ceiling let
+through. Everything else is computed again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from stepwell.tools.web.search.choice import search_chain
 
 MOST_DIFFERENCES = 20
 _MAX_QUESTIONS = 1000
-"""More answers than a user would give: ends a replay that loops."""
+"""More answers than a user would give, so that a replay that loops ends."""
 Show = Callable[[str], None]
 
 
@@ -56,7 +56,7 @@ class Replayed:
 
 @dataclass
 class _Answers:
-    """What users said about one question in the recorded run, in order. We call `reached` with each before returning it."""
+    """What users answered about one question in the recorded run, in order. We call `reached` with each answer before we return it."""
 
     approvals: list[Entry]
     reviews: list[Entry]
@@ -83,7 +83,7 @@ class _Answers:
 
 
 async def replay_bundle(path: Path, *, embedder: Embedder | None = None, show: Show = lambda line: None) -> Replayed:
-    """Run it again. Pass the `embedder` of the recorded run if it isn't this machine's default."""
+    """Run a bundle's research again. Pass the `embedder` of the recorded run if it isn't this machine's default."""
     with BundleReader(path) as bundle:
         entries = bundle.entries()
         story = story_of(entries)
@@ -140,7 +140,7 @@ def _equipment(
         search=lambda web: search_chain(settings, web, cached=False, sleep=at_once),
         embedder=embedder,
         models=ModelRoutes(NoModel()) if writes else None,
-        # Used only where the policy forbids all other models to plan: then a local model made the plan, or there was none.
+        # Used only if the policy allows only local models to plan. Then a local model made the plan, or no model did.
         local=NoModel(base_url="http://localhost") if any(entry.data.get("by") == "model" for entry in entries) else None,
         vault_for=lambda config: vault,
         replay=replay,
@@ -149,9 +149,9 @@ def _equipment(
 
 
 async def _drive(graph: Graph, story: Story, vault: ReplayVault, show: Show) -> dict[str, Any]:
-    """Every question of the story in order: ids of sources and quotes continue from one to the next.
+    """Asks every question of the story in order, because ids of sources and quotes continue from one question to the next.
 
-    A branch begins where a user asked or answered; there, what other branches had written by then is copied.
+    A branch can only begin where a user asked or answered. At each such point we copy what other branches had written by then.
     """
     bound = bind(graph, "research", allowed_classes(graph), InMemorySaver(serde=strict_serializer()), None)
     values: dict[str, Any] = {}
@@ -181,7 +181,7 @@ def _input(question: Entry, answers: _Answers) -> dict[str, Any]:
         "snippets": list(question.data.get("snippets", ())),
         "context_urls": list(question.data.get("context_urls", ())),
         "review_sources": bool(answers.reviews),
-        # A question that reached the ceiling has no report; one with a report did not reach it.
+        # The replay needs no lower limit: a question that reached it has no report, and one with a report did not reach it.
         "max_plan_revisions": _MAX_QUESTIONS,
     }
 

@@ -38,7 +38,7 @@ def after_thinker(state: ResearchState) -> Literal["auditor", "__end__"]:
 
 
 def after_audit(state: ResearchState) -> Literal["thinker", "hitl_gate", "__end__"]:
-    """Only an approval leads to the gate. When the ceiling is reached, the auditor has set `failed` with a message."""
+    """Only an approval leads to the gate. If the ceiling of revisions was reached, the auditor has set `failed` with a message."""
     if has_failed(state):
         return END
     audit = state.get("audit_result")
@@ -72,8 +72,8 @@ def after_review(state: ResearchState) -> Literal["synthesizer", "__end__"]:
 
 
 def ready_steps(state: ResearchState) -> list[ResearchStep]:
-    """Steps that can run now. Steps that depend on each other in a circle, or on a step that does not exist, count as ready: what they
-    wait for will never come."""
+    """Steps that can run now. Steps that depend on each other in a circle, or on a step that does not exist, count as ready, because what
+    they wait for will never come."""
     plan = state.get("plan")
     if plan is None:
         return []

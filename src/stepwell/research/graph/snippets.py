@@ -49,7 +49,7 @@ _SNIPPETS = TypeAdapter(Annotated[list[Snippet], Field(max_length=MOST_SNIPPETS)
 
 
 def read_snippets(given: Any) -> list[Snippet]:
-    """The snippets, each text once, without anything that looks like a key. `InvalidRequestError` says what is wrong."""
+    """The snippets, each text once, without anything that looks like a key. If they are invalid, `InvalidRequestError` says why."""
     try:
         snippets = _SNIPPETS.validate_python(given or [])
     except ValidationError as error:

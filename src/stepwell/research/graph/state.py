@@ -1,4 +1,5 @@
-"""What a research thread stores. Every field is replaced by an update, except the reasoning, which appends and keeps its last 20.
+"""What a research thread stores. An update replaces a field, except for the reasoning, to which updates are appended and which keeps its
+last 20 entries.
 
 That limit is for the view only: the complete record is the trail in the vault, which is never shortened.
 """
@@ -19,7 +20,7 @@ from stepwell.research.graph.schemas import AuditResult, ReasoningEntry, Researc
 MAX_REASONING_ENTRIES = 20
 
 Done = tuple[dict[str, Any], str]
-"""What a node returns: its changes to the state, and a line about them for the user; empty if there is nothing to say."""
+"""What a node returns: its changes to the state, and a line about them for the user, which is empty if there is nothing to say."""
 
 
 def append_reasoning(
@@ -60,7 +61,7 @@ class ResearchState(ResearchInput, total=False):
     rejection_reason: str
     """Why the last plan was not accepted, for the thinker."""
     approved_plan_sha256: str
-    """Identifies the approved plan; nothing else is carried out."""
+    """The hash of the approved plan. No other plan is carried out."""
     done_steps: list[str]
     read_sources: list[str]
     """The ids of this branch's sources. The trail also has those of other branches."""
@@ -69,7 +70,7 @@ class ResearchState(ResearchInput, total=False):
     unreached: dict[str, Unreached]
     """Steps whose requests reached nobody, by id."""
     retries: int
-    """How often the user was asked whether to retry those. Requests of a later try get other keys."""
+    """How often the user was asked whether to retry those steps. Requests of a later try get other keys."""
     skipped: list[str]
     """What a ceiling or a refusal left out, as sentences."""
     denied_sources: list[str]
@@ -80,6 +81,6 @@ class ResearchState(ResearchInput, total=False):
 
 
 def read_sources(state: ResearchState, evidence: Evidence) -> list[str]:
-    """The ids of the sources that this branch has read. Older threads do not distinguish branches and have read all sources."""
+    """The ids of the sources that this branch has read. Older threads do not distinguish branches; for them, all sources count as read."""
     known = state.get("read_sources")
     return list(evidence.sources) if known is None else [each for each in known if each in evidence.sources]

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from stepwell.research.http import bundles, evidence, questions
 
-# First the evidence: `verify` in /api/research/verify is not a thread.
+# The evidence routes come first, because `verify` in /api/research/verify must not be taken for the id of a thread.
 ROUTERS = (evidence.router, questions.router, bundles.router)

@@ -1,6 +1,7 @@
 """A thread's research evidence as one file that anyone can check with `stepwell verify`.
 
-The file is written to a temporary folder, sent and deleted. Only the thread's owner gets it: for others the thread is not found.
+The file is written to a temporary folder, sent and deleted. Only the thread's owner gets it; others get the error that the thread is not
+found.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A research report with the evidence for each sentence; the report as a document; and verification of a thread or an uploaded bundle.
 
-Other users' threads are not found. An uploaded bundle is checked and deleted. Reading, checking and typesetting are CPU-bound: they run
-outside the event loop, and count as an open stream of the caller. A bundle is checked in its own process (`audit/apart.py`), which has a
-time limit.
+For threads of other users the answer is "not found". An uploaded bundle is checked and deleted. Reading, checking and typesetting are
+CPU-bound: they run outside the event loop, and count as one of the caller's open streams. A bundle is checked in its own process
+(`audit/apart.py`), which has a time limit.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ async def export_research(thread_id: OfThread, principal: Exporter, services: Gi
             document = await asyncio.to_thread(_write_document, bundle, format)
         except (BundleError, ConfigurationError) as error:
             raise InvalidRequestError(str(error)) from error
-    # As a download, never as a page of this server.
+    # Sent as a download, and never shown as a page of this server.
     named = {"Content-Disposition": f'attachment; filename="research-{thread_id}.{format}"'}
     return Response(document, headers=named, media_type=MEDIA_TYPES[format])
 
@@ -197,8 +197,8 @@ async def _pack(services: Services, principal: Principal, thread_id: str, folder
 
 
 async def _receive(request: Request, file: FilePath) -> bool:
-    """Write the body to a file, piece by piece. Returns whether all of it was stored: the rest of a body that is too large is read and
-    dropped."""
+    """Write the body to a file, piece by piece. Returns whether all of it was stored; of a body that is too large, the rest is read and
+    dropped, up to twice the limit."""
     size = 0
     with file.open("wb") as opened:
         async for piece in request.stream():

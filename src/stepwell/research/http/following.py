@@ -1,4 +1,4 @@
-"""The runs of a question, followed as named messages.
+"""Follows the runs of a question, and turns their events into named messages.
 
 Rule to keep: if an event of a run becomes several messages, only the last carries the event's number. A client that loses the
 connection between two of them then gets both again, instead of missing the second.
@@ -32,8 +32,8 @@ async def require_research(services: Services) -> None:
 async def messages(
     batches: AsyncIterator[Sequence[RunEvent]], after: int = 0, only: str | None = None
 ) -> AsyncGenerator[bytes, None]:
-    """The runs of a question in the façade's format: events after `after`, or those of the run `only`. We also read the events that we
-    do not send, because a run starts with what was known by then."""
+    """The runs of a question in the façade's format: events after `after`, or those of the run `only`. We also read the events that we do
+    not send, because the first message of a run contains what was known before it."""
     known: dict[str, Any] = {}
     async for batch in batches:
         pieces: list[bytes] = []
@@ -72,7 +72,7 @@ async def runs_of_question(services: Services, principal: Principal, thread_id: 
 async def events_of(services: Services, principal: Principal, runs: Sequence[Run]) -> AsyncGenerator[Sequence[RunEvent], None]:
     """The past and live events of the runs, one run after the other."""
     for run in runs:
-        # Leave out the values that another client requested: usually they mark where a retry begins.
+        # Leave out the values that another client requested, because `translate` takes values for the beginning of a retry.
         modes = ["updates"] if "values" in run.request.stream_modes else None
         batches = services.engine.events(principal.owner, run.thread_id, run.run_id, after=0, modes=modes)
         async with aclosing(batches):  # type: ignore[type-var]  # an async generator, declared as an iterator

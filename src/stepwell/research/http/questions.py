@@ -45,7 +45,7 @@ Served = Annotated[Services, Depends(_served)]
 
 STREAMED = ("updates",)
 _PAUSING_S = 5.0
-"""A run reports an interrupt shortly before it ends; an answer that names no interrupt is held back at most this long."""
+"""A run reports an interrupt shortly before it ends. So an answer that names no interrupt waits for that end, at most this many seconds."""
 
 
 @router.post("/api/research", operation_id="research", summary="Research a question and stream its events", responses=SSE)
@@ -75,7 +75,7 @@ async def research(body: ResearchQuestion, principal: Creator, services: Served,
 )
 async def approve_research(body: ResearchAnswer, principal: Creator, services: Served, sent: OnceKey) -> Response:
     key = sent.of(principal)
-    # By now another interrupt may be open on the thread.
+    # A repeated request gets the run that it started, because by now another interrupt may be open on the thread.
     admitted = await services.engine.started_by(key) or await _answer(services, principal, body, key)
     chain = await runs_of_question(services, principal, body.thread_id)
     ids = [run.run_id for run in chain]
@@ -114,7 +114,8 @@ def _stream(
 
 
 async def _require_fitting_thread(services: Services, principal: Principal, thread_id: str) -> None:
-    """Reject a thread of another graph, whose state this one cannot read. A thread that does not exist yet is created."""
+    """Reject a thread of another graph, whose state the research graph cannot read. A thread that does not exist is fine, because it will
+    be created."""
     try:
         thread = await services.threads.get(principal.owner, thread_id, with_values=False)
     except NotFoundError:

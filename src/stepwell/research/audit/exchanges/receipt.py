@@ -6,8 +6,8 @@ entry `response` whose error is `refused`            not sent: this concerns the
 entry `refusal` (`refusals.py`)                      a rule stopped it before it became a request
 ```
 
-Doubt counts as sent: a request without an answer, or one that failed on its way, is listed as sent. For a refused one, a host name may
-have been looked up; nothing else of it was sent.
+In doubt, a request counts as sent: one without an answer, or one that failed on its way, is listed as sent. For a refused request, a host
+name may have been looked up; nothing else of the request was sent.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def _totals(requests: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _refused_requests(entries: list[Entry]) -> dict[int, dict[str, Any]]:
-    """Place in the trail -> why, for requests that were recorded and then not sent. Of several under one key, this concerns the newest;
-    the outcome of earlier ones is unknown."""
+    """Maps the place in the trail of each request that was recorded but then not sent to the rule and reason. If several requests share a
+    key, a refusal concerns the newest; the outcome of earlier ones is unknown."""
     newest: dict[Any, int] = {}
     found: dict[int, dict[str, Any]] = {}
     for entry in entries:
@@ -71,7 +71,7 @@ def _refused_requests(entries: list[Entry]) -> dict[int, dict[str, Any]]:
 
 
 def _stops(entries: list[Entry], refused: Mapping[int, Any]) -> list[Entry]:
-    """The entries that record a refusal. A step's own note about a refused request is not listed twice."""
+    """The entries that record a refusal. Leaves out a step's own note about a request that is already listed as refused."""
     requests = [entry for entry in entries if entry.seq in refused]
     told = {(entry.data.get("step"), entry.data.get("url")) for entry in requests}
     notes = [entry for entry in entries if entry.kind == "refusal"]

@@ -1,4 +1,4 @@
-"""Makes every request once and records its answer: a resumed run continues from it, and a replay answers from it.
+"""Makes every request once and records its answer, from which a resumed run continues and a replay answers.
 
 ```
 intend   entry `request`, key K              before anything is sent
@@ -6,7 +6,7 @@ send     the caller's
 store    entry `response` or `model_call`, key K:answer, with the hash of the body
 ```
 
-A node that runs again finds K:answer and sends nothing. If only the intent is there, we cannot know whether the request arrived: it is
+A node that runs again finds K:answer and sends nothing. If only the intent is there, we cannot know whether the request arrived, so it is
 sent again with an entry K:resend:1, which counts against the ceiling like any other request. Bodies are stored under their hash. Request
 headers are not stored at all, and keys are redacted in addresses, in models' answers, and in response headers.
 
@@ -49,22 +49,22 @@ class Outgoing:
     """Which model is asked."""
 
     def fingerprint(self) -> str:
-        """The same for every request that asks the same: a replay finds its answer by it."""
+        """Equal for all requests that ask the same thing. A replay finds the answer to a request by its fingerprint."""
         asked = {"to": self.to, "method": self.method.upper(), "url": without_secrets(self.url), "body": sha256(self.body)}
         return sha256(canonical(asked))
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedReply:
-    """A reply: data that fit into the trail (also of a failure, so that it can be replayed), and the body."""
+    """A reply: data that fit into the trail, and the body. A failure is a reply too, so that it can be replayed."""
 
     data: dict[str, Any] = field(default_factory=dict)
     body: bytes = b""
 
 
 class Recorder:
-    """Makes requests and records them. One per run; `max_requests` is the ceiling of web requests, including resends, among those whose
-    keys begin with `scope`."""
+    """Makes requests and records them. There is one per run. `max_requests` limits the web requests whose keys begin with `scope`;
+    resends count too."""
 
     def __init__(self, vault: EvidenceVault, max_requests: int | None = None, scope: str = "") -> None:
         self._vault = vault
@@ -76,7 +76,8 @@ class Recorder:
         self._times_sent: Counter[str] = Counter()
 
     async def once(self, outgoing: Outgoing, send: Callable[[], Awaitable[RecordedReply]]) -> RecordedReply:
-        """The stored answer, or the one that `send` returns. `RequestCeilingError` before anything is sent.
+        """The stored answer, or the one that `send` returns. Raises `RequestCeilingError`, before anything is sent, if the ceiling is
+        reached.
 
         Exceptions of `send` pass through, and the next attempt is a resend. Return failures that a replay should repeat as a
         `RecordedReply`.
@@ -99,7 +100,8 @@ class Recorder:
             await self._vault.append(NewEntry("request", key, _intent(outgoing, body, resend)))
 
     async def _catch_up(self) -> None:
-        """Count new entries of the trail, by this recorder or another. Each entry is read once, however many requests there are."""
+        """Count the trail's new entries, whether this recorder wrote them or another. Each entry is read once, however many requests
+        there are."""
         for entry in await self._vault.entries(self._read_to):
             self._read_to = entry.seq
             if entry.kind == "request":
@@ -137,7 +139,7 @@ class Recorder:
 
 
 def count_requests(entries: Iterable[Entry]) -> int:
-    """How many web requests were about to be sent, including resends and refused ones: what ceilings count."""
+    """How many web requests were about to be sent, including resends and refused requests. Ceilings apply to this number."""
     return sum(map(is_web_request, entries))
 
 

@@ -1,4 +1,4 @@
-"""Keeps keys and passwords out of the trail, which is for readers. `stepwell.secrets` decides what counts as one."""
+"""Keeps keys and passwords out of the trail, because others will read it. `stepwell.secrets` decides what counts as a secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records what a rule stopped, for the receipt, next to what was sent.
+"""Records what a rule stopped, so that the receipt can list it next to what was sent.
 
 Only refusals before a request was recorded belong here. A refusal by the transport is the answer to its request (`recording.py`), and
 the receipt finds it there. An address that was refused for what it contains is not stored.
@@ -16,8 +16,8 @@ from stepwell.secrets.text import hide_secrets
 
 
 async def record_refusal(vault: EvidenceVault, key: str, *, url: str | None, step: str, rule: str, reason: str) -> None:
-    """Record that something was not sent. `rule` is the word or rule id that says why, `reason` the sentence; `url` is `None` if there is
-    none, or if it must not be repeated."""
+    """Record that something was not sent. `rule` is the rule id or a word that says why, `reason` the same as a sentence; `url` is `None`
+    if there is no address, or if it must not be repeated."""
     address, host = _place(url)
     data = {"url": address, "host": host, "step": step, "rule": rule, "reason": hide_secrets(reason)}
     await append_beside(vault, NewEntry("refusal", key, data))

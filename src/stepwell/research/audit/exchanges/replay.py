@@ -1,7 +1,7 @@
 """Returns the answers of a recording, without a network or a model.
 
-Requests are identified by what they ask, not by their keys, so a replay may run under another thread. If the same request was made twice,
-its two answers are returned in order.
+Requests are identified by what they ask, not by their keys, so a replay may run in a thread with another id. If the same request was made
+twice, its two answers are returned in order.
 """
 
 from __future__ import annotations

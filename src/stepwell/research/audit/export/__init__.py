@@ -8,7 +8,7 @@ bundle ─verify─> dossier.py ─┬─ report.md as it is stored             
                              └─ bibliography.py          the sources alone      bib, json
 ```
 
-A bundle that does not verify is not exported: a well-set page would make it look credible. The same bundle gives the
+A bundle that does not verify is not exported, because a well-set page would make it look credible. The same bundle gives the
 same bytes in each format except DOCX, whose container stores the time of packing.
 """
 
@@ -63,14 +63,14 @@ def export_bundle(bundle: Path, form: Format) -> bytes:
 
 
 def require_format(form: Format) -> None:
-    """`MissingExtraError` if a format's package is not installed, so that users know before research begins."""
+    """Raises `MissingExtraError` if a format's package is not installed, so that users learn it before research begins."""
     needed = {"pdf": ("reportlab", "Export to PDF"), "docx": ("docx", "Export to DOCX")}.get(form)
     if needed and find_spec(needed[0]) is None:
         raise MissingExtraError(needed[1], "research")
 
 
 def format_of(out: Path | None, named: str | None) -> Format:
-    """The named format, or the one of the file's extension, or Markdown."""
+    """The format that was named, else the one that the file's extension says, else Markdown."""
     wanted = named or (out.suffix.removeprefix(".").lower() if out and out.suffix else "md")
     wanted = {"markdown": "md", "htm": "html", "bibtex": "bib", "csl": "json"}.get(wanted, wanted)
     for form in FORMATS:

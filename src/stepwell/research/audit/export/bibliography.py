@@ -1,7 +1,7 @@
 """The sources of a report for reference managers: BibTeX, and CSL-JSON, which Zotero, Pandoc and others read.
 
-It contains only what is stored: title, address, the day it was fetched, the cited pages, the hash of the bytes. Authors and dates of
-publication are not guessed.
+An entry contains only what is stored: title, address, the day the source was fetched, the cited pages, the hash of the bytes. Authors and
+dates of publication are not guessed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def to_csl_json(dossier: Dossier) -> bytes:
 
 
 def _cited(dossier: Dossier) -> Iterator[tuple[str, Source, list[int]]]:
-    """Each source that a sentence of the report cites, in order of first mention, with a key and its cited pages."""
+    """Each source that the report cites, in order of first mention: its key, the source, and its cited pages."""
     shown = [claim for claim in dossier.claims if claim.verdict in ("supported", "partial")]
     quotes = [quote for claim in shown for quote, _ in dossier.cited(claim)]
     pages = cited_pages(quotes, dossier.evidence.sources)

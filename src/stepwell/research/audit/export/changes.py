@@ -12,7 +12,7 @@ from stepwell.research.audit.export.dossier import Dossier, clean
 from stepwell.research.audit.writing.references import address
 
 _ALIKE = 0.6
-"""The share of letters that two sentences must have in common to count as versions of one."""
+"""The share of letters that two sentences must have in common to count as versions of the same sentence."""
 _SHOWN = ("supported", "partial")
 
 
@@ -24,13 +24,13 @@ class Rewritten:
 
 @dataclass(frozen=True)
 class Changes:
-    """In the order of the newer report; what is gone in the order of the older one."""
+    """The differences, in the order of the newer report; what is gone is in the order of the older one."""
 
     came: tuple[Claim, ...] = ()
     gone: tuple[Claim, ...] = ()
     rewritten: tuple[Rewritten, ...] = ()
     pages_changed: tuple[Source, ...] = ()
-    """Sources of the newer research that both have read, and that have another text now."""
+    """Sources of the newer research that the older one has read too, with a text that has changed since."""
     pages_new: tuple[Source, ...] = ()
     pages_gone: tuple[Source, ...] = ()
 
@@ -39,7 +39,7 @@ class Changes:
 
 
 def compare(before: Dossier, after: Dossier) -> Changes:
-    """Pure: uses the two dossiers alone."""
+    """What has changed between two dossiers. Pure."""
     old, new = _shown(before), _shown(after)
     known = {(claim.text, claim.verdict) for claim in old}
     left = [claim for claim in old if (claim.text, claim.verdict) not in {(each.text, each.verdict) for each in new}]
@@ -66,7 +66,7 @@ def compare(before: Dossier, after: Dossier) -> Changes:
 
 
 def describe(changes: Changes) -> str:
-    """The changes as Markdown for a reader, also if there are none."""
+    """The changes as Markdown for a reader; if there are none, it says so."""
     if not changes:
         return "Nothing has changed: the same sentences from the same pages.\n"
     parts = [
@@ -87,7 +87,7 @@ def _shown(dossier: Dossier) -> list[Claim]:
 def _most_alike(claim: Claim, others: Sequence[Claim]) -> Claim | None:
     def share(other: Claim) -> float:
         matcher = difflib.SequenceMatcher(None, other.text, claim.text, autojunk=False)
-        # The two upper bounds are cheap, and most sentences are far apart.
+        # We compute the two upper bounds first: they are cheap, and rule out most pairs of sentences.
         if matcher.real_quick_ratio() < _ALIKE or matcher.quick_ratio() < _ALIKE:
             return 0.0
         return matcher.ratio()

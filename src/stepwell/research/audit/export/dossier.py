@@ -1,4 +1,4 @@
-"""What a document says about a research, read from its bundle alone."""
+"""What a document says about a research, read from the research's bundle alone."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Dossier:
     receipt: dict[str, Any] = field(default_factory=dict)
     evidence: Evidence = field(default_factory=Evidence)
     checked: Sequence[str] = ()
-    """What the check has shown about its maker and what it is built on, and what it could not show, as sentences."""
+    """Sentences about what the check has shown (who made the bundle, what it is built on) and what it could not show."""
     elsewhere: Sequence[Entry] = ()
     """Questions, plans and answers of other branches of the thread: the report does not rest on them."""
 
@@ -55,7 +55,7 @@ class Dossier:
         return list(self.evidence.sources.values())
 
     def cited(self, claim: Claim) -> list[tuple[Quote, Source]]:
-        """What a claim rests on, as far as it is available."""
+        """The quotes that a claim cites, each with its source; leaves out those that the evidence lacks."""
         quotes = [self.evidence.quotes[each] for each in claim.evidence if each in self.evidence.quotes]
         sources = self.evidence.sources
         return [(quote, sources[quote.source_id]) for quote in quotes if quote.source_id in sources]
@@ -66,7 +66,7 @@ class Dossier:
 
 
 def read_dossier(bundle: Path, checked: Verification | None = None) -> Dossier:
-    """From a verified bundle, with the result of that check; `BundleError` if the research had not ended."""
+    """Reads a dossier from a verified bundle, with the result of that check; `BundleError` if the research had not ended."""
     with BundleReader(bundle) as reader:
         if "report.md" not in reader.members:
             raise BundleError(f"The bundle '{bundle.name}' has no report: the research had not ended when it was packed.")
@@ -93,7 +93,7 @@ def read_dossier(bundle: Path, checked: Verification | None = None) -> Dossier:
 
 
 def _find_mode(story: Story) -> str:
-    """What wrote the report; deep research says so in its question."""
+    """What wrote the report. The entry of a deep research's question says so; for others, the report's entry does."""
     said = (entry.data.get("mode") for entry in (story.last("report"), story.last("question")) if entry)
     return next((str(mode) for mode in said if mode), "")
 
@@ -104,5 +104,5 @@ def _describe(checked: Verification) -> list[str]:
 
 
 def clean(text: str) -> str:
-    """Strangers' text without characters that a document cannot contain, or would obey."""
+    """Strangers' text without characters that a document cannot contain, or that would control how it is shown."""
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,7 +1,7 @@
-"""Parses the Markdown of our own reports for other formats, and no more than that.
+"""Parses the Markdown of our own reports, and no other Markdown, for export to other formats.
 
 Blocks: headings, paragraphs, list items, numbered lines, notes (`>`). Inside: `*emphasis*`, `**strong**`, `` `code` ``, links
-to http and https, escapes, and references such as `[1, 2]`. Everything else is text: nothing from a page can become markup.
+to http and https, escapes, and references such as `[1, 2]`. Everything else is text, so nothing from a page can become markup.
 """
 
 from __future__ import annotations

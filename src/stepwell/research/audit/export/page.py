@@ -73,7 +73,8 @@ def _report(found: list[Block]) -> str:
 
 
 def _elements(found: list[Block]) -> Iterator[str]:
-    """Adjacent items form one list. References lead to the list at the end of the report, whose lines have their numbers as ids."""
+    """The blocks as HTML. Adjacent items form one list. References link to the list of sources at the report's end, whose lines have
+    their numbers as ids."""
     previous = ""
     tags = {"item": "ul", "numbered": "ol"}
     for block in [*found, Block("paragraph", ())]:

@@ -1,9 +1,9 @@
 """The PDF document, with reportlab.
 
-Why reportlab: BSD, maintained since 2000, no compiled part of its own. Its text is Unicode with an embedded font: FiraGO from the
-package `pymupdf-fonts` (SIL OFL), which covers Latin, Greek and Cyrillic. It neither shapes text nor sets it right to left, so Arabic,
-Hebrew and Indic scripts, and everything else the font lacks (Chinese, Japanese, Korean), appear as boxes, and a note on the first page
-says how many. The other formats have no such limit.
+We use reportlab because it is under the BSD licence, maintained since 2000, and has no compiled part of its own. Its text is Unicode with
+an embedded font: FiraGO from the package `pymupdf-fonts` (SIL OFL), which covers Latin, Greek and Cyrillic. reportlab neither shapes text
+nor sets it right to left, so Arabic, Hebrew and Indic scripts, and everything else the font lacks (Chinese, Japanese, Korean), appear as
+boxes, and a note on the first page says how many. The other formats have no such limit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from stepwell.research.audit.writing.references import address
 
 MISSING = "\N{WHITE SQUARE}"
 _SHAPED = range(0x0900, 0x0E00)
-"""Indic scripts: their letters change with their neighbours, which nothing here supports."""
+"""Indic scripts, whose letters change shape with their neighbours. Nothing here supports that."""
 _FONT_STYLES = {"FiraGO": "Regular", "FiraGO-Bold": "Bold", "FiraGO-Italic": "Italic", "FiraGO-BoldItalic": "BoldItalic"}
 _COLOURS = {"supported": "#0a5c2b", "partial": "#6b4300", "unsupported": "#8c1111", "contradicted": "#8c1111"}
 
@@ -53,7 +53,7 @@ def to_pdf(dossier: Dossier) -> bytes:
 
 
 def _register_font() -> frozenset[int]:
-    """Register the font with reportlab, which stores fonts by name for the process; returns the characters it covers."""
+    """Register the font with reportlab, which stores fonts by name for the process; returns the characters that the font covers."""
     from reportlab.pdfbase import pdfmetrics  # type: ignore[import-untyped]  # it ships no types
     from reportlab.pdfbase.ttfonts import TTFont  # type: ignore[import-untyped]  # it ships no types
 
@@ -66,7 +66,7 @@ def _register_font() -> frozenset[int]:
 
 
 class _Sheet:
-    """Makes paragraphs, and counts what the font cannot show."""
+    """Makes paragraphs, and counts the characters that the font cannot show."""
 
     def __init__(self, covered: frozenset[int]) -> None:
         self._covered = covered
@@ -111,7 +111,7 @@ class _Sheet:
 
 
 def _opening(dossier: Dossier, sheet: _Sheet) -> Iterator[Any]:
-    """Built last, when we know what could not be shown."""
+    """The beginning of the document. Built last, because only then we know what could not be shown."""
     yield sheet.line(f"<b>{sheet.text(wording.title_of(dossier))}</b>", size=17, after=6)
     for line in wording.about(dossier):
         yield sheet.small(line)

@@ -41,7 +41,7 @@ def _block(document: Any, block: Block) -> None:
         return
     paragraph = document.add_paragraph(style=_STYLES[block.kind])
     if block.kind == "numbered":
-        # Numbers are part of the report's text: an editor that renumbers would break its references.
+        # Numbers are written as part of the text, because an editor that renumbers a list would break the report's references.
         paragraph.add_run(f"{block.level}. ")
     for span in block.spans:
         _span(paragraph, span)
@@ -57,7 +57,7 @@ def _span(paragraph: Any, span: Span) -> None:
 
 
 def _link(paragraph: Any, text: str, target: str) -> None:
-    """python-docx does not support links: we build the element by hand, with the address as a relation of the document."""
+    """Adds a link. python-docx does not support links, so we build the element by hand, with the address as a relation of the document."""
     from docx.opc.constants import RELATIONSHIP_TYPE
     from docx.oxml import OxmlElement
     from docx.oxml.ns import qn
@@ -68,7 +68,7 @@ def _link(paragraph: Any, text: str, target: str) -> None:
     run = paragraph.add_run(text)
     run.font.underline = True
     run.font.color.rgb = RGBColor(0x0B, 0x4F, 0x9E)
-    link.append(run._r)  # the public names cannot move a run
+    link.append(run._r)  # the public API cannot move a run
     paragraph._p.append(link)
 
 

@@ -1,4 +1,4 @@
-"""The words that all formats share, so that they say the same."""
+"""The wording that all formats share, so that they say the same."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def source_title(source: Source) -> str:
 
 
 def source_facts(source: Source) -> list[tuple[str, str]]:
-    """Name and value of what is known about a source's origin."""
+    """What is known about a source's origin, as pairs of name and value."""
     facts = [
         ("fetched", source.fetched_at),
         ("sha256", source.bytes_sha256),
@@ -97,7 +97,7 @@ def approval_line(entry: Entry) -> str:
 
 
 def receipt_rows(dossier: Dossier) -> Iterator[tuple[str, str, str, str]]:
-    """When, where to, how much, why."""
+    """A row per request that was sent: when, where to, how much, why."""
     for request in dossier.receipt.get("requests", ()):
         asked = f"{request['model']} ({request.get('host') or 'where is not known'})" if request.get("model") else None
         where = clean(f"{request.get('method') or ''} {asked or request.get('url') or ''}".strip())
@@ -111,7 +111,7 @@ def receipt_total(dossier: Dossier) -> str:
 
 
 def refused_rows(dossier: Dossier) -> Iterator[tuple[str, str, str]]:
-    """When, where it would have gone, why it did not."""
+    """A row per refused request: when, where it would have gone, why it was refused."""
     for refusal in dossier.receipt.get("refused", ()):
         where = clean(str(refusal.get("url") or "a step of the plan"))
         rule = clean(str(refusal.get("rule") or ""))
@@ -120,7 +120,7 @@ def refused_rows(dossier: Dossier) -> Iterator[tuple[str, str, str]]:
 
 
 def refused_total(dossier: Dossier) -> str:
-    """Empty if nothing was refused."""
+    """How many requests were refused, as a sentence; empty if none were."""
     count = len(dossier.receipt.get("refused", ()))
     return f"{_many(count, 'request')} {'was' if count == 1 else 'were'} refused and not sent." if count else ""
 

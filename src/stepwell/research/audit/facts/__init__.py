@@ -8,6 +8,6 @@ match    figure_match.py   date_match.py   word_match.py (names, turned and reve
          it)   ranks.py (which in an order)   references.py (about whom)   additions.py (words put in, or not said at all)
 ```
 
-Every reader here is deterministic and errs on one side: a fact it cannot read with certainty is not found in the quotes, so the claim's
-verdict is lower, never higher. Word lists are English first, with the most common words of German, French and Spanish.
+Every reader here is deterministic and errs on one side: a fact that it cannot read with certainty counts as not found in the quotes, so
+the claim's verdict can only become lower. Word lists are English first, with the most common words of German, French and Spanish.
 """

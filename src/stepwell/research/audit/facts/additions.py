@@ -2,12 +2,12 @@
 
 A figure, a name or a date can be looked up; the quotes must also say every other word of a claim, in one of its forms or as an everyday
 synonym. Attributions ("records show that") add nothing, nor do words that only carry a sentence ("made", "roughly"). So a claim that
-shares only names with its quotes never passes as plain, whatever a judge says.
+shares only names with its quotes never counts as supported, whatever a judge says.
 
-One single word may be a synonym that we do not know, if the quotes contain the rest firmly: with a figure, or many words close together.
-That does not hold for a word inserted into what a quote says (`find_inserted`) or put in place of another (`frames`). A quote in another
-language settles only the words that it shares with the claim: "destroyed" and "geöffnet" may be synonyms or opposites, and no list here
-can tell.
+We allow one single word that the quotes lack, because it may be a synonym that we do not know, if they contain the rest firmly: with a
+figure, or many words close together. We do not allow a word that was inserted into what a quote says (`find_inserted`) or put in place of
+another (`frames`). A quote in another language settles only the words that it shares with the claim: "destroyed" and "geöffnet" may be
+synonyms or opposites, and no list here can tell.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _SAYING = re.compile(
     r"(?:it (?:turns|turned) out|it (?:is|was) \w+ed|to be \w+|in (?:short|fact|sum|total|all|particular|other words))\b,?(?: that)?",
     re.IGNORECASE,
 )
-"""How a sentence may begin before it says anything."""
+"""Openings that a sentence may have before it says anything."""
 
 
 def match_additions(claim: Statement, quotes: Sequence[Statement], cited: int = 1) -> Iterator[Finding]:
@@ -95,13 +95,14 @@ _MAX_SHOWN = 60
 
 
 def told_words(claim: Statement) -> list[Word]:
-    """The words that say something about those the claim names: no figures, dates, names, or words that only carry the sentence."""
+    """The words that say something about the subject of a claim: no figures, dates, names, or words that only carry the sentence."""
     facts = _places(claim) | {place for match in DENYING.finditer(claim.text) for place in range(*match.span())}
     return [word for word in _own_words(claim) if word.start not in facts and not word.text[0].isdigit()]
 
 
 def share_said(claim: Statement, quotes: Sequence[Statement]) -> float:
-    """The share of those words that the quotes have, except those that only say what it is about ("the Selvik *observatory* is")."""
+    """The share of `told_words` that the quotes have. Words that only say what a name stands for ("the Selvik *observatory* is") do not
+    count."""
     anywhere = frozenset[str]().union(*(families(quote.text) for quote in quotes))
     whom = [name.end for name in claim.names]
     told = [
@@ -116,7 +117,7 @@ _AUXILIARY = re.compile(r" (?:is|was|are|were|has|had|have|will|can|may)\b")
 
 
 def families(text: str) -> frozenset[str]:
-    """The possible meanings of the words of a text; words with hyphens whole and in parts."""
+    """The possible meanings of the words of a text. Words with hyphens count as a whole and in parts."""
     spoken = [piece for word in words(text) for piece in pieces(word.text)]
     return frozenset(each for piece in spoken for each in (*meanings(piece), root(base_of(piece))))
 
@@ -153,7 +154,7 @@ def _reports(text: str, spoken: Sequence[Word], place: int) -> bool:
 
 
 def _places(claim: Statement) -> set[int]:
-    """The places of figures, dates and names: those are looked up separately, in all their forms."""
+    """The places of figures, dates and names, which are looked up separately, in all their forms."""
     spans = [(figure.start, figure.end) for figure in claim.figures]
     spans += [(date.start, date.end) for date in claim.dates]
     spans += [(name.start, name.end) for name in claim.names]
@@ -178,7 +179,7 @@ def _name_run(claim: Statement, run: Sequence[Word], quotes: Sequence[Statement]
 def _is_borne_out(
     claim: Statement, told: Sequence[Word], new: Word, said: Sequence[Set[str]], quotes: Sequence[Statement]
 ) -> bool:
-    """Whether the quotes contain the rest of a sentence so firmly that its one other word may well be a synonym."""
+    """Whether the quotes contain the rest of a claim so firmly that its one new word may well be a synonym."""
     rest = [word for word in told if word is not new]
     shared = [sum(is_said(word.text, each) for word in rest) for each in said]
     nearest = max(shared, default=0)
@@ -197,7 +198,7 @@ def _is_borne_out(
 
 
 def _find_scattered(told: Sequence[Word], said: Sequence[Set[str]], cited: int) -> Iterator[Finding]:
-    """A finding if a claim combines words that are far apart: no two adjacent sentences contain most of them."""
+    """A finding if a claim combines words that are far apart in the quotes, so that no two adjacent sentences contain most of them."""
     left = [word.text for word in told]
     if len(left) < _FIRM:
         return
@@ -215,7 +216,7 @@ _VERBS = frozenset(["has", "have", "had", "is", "are", "was", "were", "does", "d
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """The content words of a quoted sentence: which are adjacent and with which verbs between them, the first, and those that end a
+    """The content words of a quoted sentence: which of them are adjacent, with which verbs in between; which is the first; which end a
     clause."""
 
     beside: Mapping[tuple[str, str], frozenset[str]]
@@ -244,7 +245,7 @@ def _fits(text: str, own: Sequence[Word], place: int, order: _Order) -> bool:
         return key(before.text) in order.ending
     after = own[place + 1]
     verbs = order.beside.get((key(before.text), key(after.text)))
-    # A verb that the quote has there and the claim does not was replaced: "has 12" became "counts 12".
+    # If the quote has a verb there that the claim lacks, the word replaces it and was not inserted: "has 12" became "counts 12".
     return verbs is not None and verbs <= _verbs(text[before.end : after.start])
 
 

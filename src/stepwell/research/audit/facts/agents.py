@@ -1,7 +1,7 @@
 """Who did it: "painted by Ann Lawton", "Ann Lawton painted it".
 
-A passive names the agent after "by". A claim that attributes the same act to another agent, actively or passively, is contradicted; one
-that turns an active sentence into a passive is not.
+A passive names the agent after "by". A claim that attributes the same act to another agent, actively or passively, is contradicted; a
+claim that only turns an active sentence into a passive is not.
 """
 
 from __future__ import annotations
@@ -77,20 +77,20 @@ def passive_acts(statement: Statement) -> Iterator[Act]:
 
 
 def _active_acts(statement: Statement) -> Iterator[Act]:
-    """Acts of named agents, in the active: the word that follows the name."""
+    """Acts of named agents, in the active. The act is the word that follows the name."""
     tokens = words(statement.text)
     for name in statement.names:
         before = [token.text.casefold() for token in tokens if token.end <= name.start][-1:]
         after = [token for token in tokens if token.start >= name.end][:3]
         verb = next((token for token in after if token.text.casefold() not in _AUXILIARIES), None)
         if verb is None or before in (["a"], ["an"], ["by"]) or not is_participle(verb.text):
-            continue  # "an American painted it" may be anyone
+            continue  # the American in "an American painted it" may be anyone
         if not any(token.text.casefold() in _BEING for token in after if token.start < verb.start):
             yield Act(root(verb.text), frozenset(name.parts), "")
 
 
 def _verbs_before(tokens: Sequence[Word], place: int) -> list[Word]:
-    """The verbs of a list before "by": `written`, `directed` and `produced` in "written, directed and produced by"."""
+    """The verbs that are listed before "by": `written`, `directed` and `produced` in "written, directed and produced by"."""
     found: list[Word] = []
     for token in reversed(tokens[max(0, place - _LONGEST_LIST) : place]):
         if is_participle(token.text):

@@ -45,7 +45,7 @@ _BOUNDS = {"after": 1, "later than": 1, "before": -1, "earlier than": -1, "prior
 
 
 def _bound(claim: Statement, date: DatePoint) -> int:
-    """Whether the claim means the time after (1) or before (-1) the year."""
+    """1 if the claim means the time after the date, -1 if it means the time before, else 0."""
     before = claim.text[max(0, date.start - 14) : date.start].casefold().rstrip()
     return next((sign for word, sign in _BOUNDS.items() if before.endswith(" " + word)), 0)
 
@@ -64,7 +64,8 @@ def _at_odds(said: str, quotes: Sequence[Statement], other: DatePoint) -> Findin
 
 
 def _is_told_of_another_day(claim: Statement, date: DatePoint, quotes: Sequence[Statement], equal: Sequence[Statement]) -> bool:
-    """Born in one year and died in another, in separate sentences: what the claim says about this date occurs only with another one."""
+    """Whether the quotes say what the claim says about this date only with another date, as when birth and death are in separate
+    sentences."""
     wanted = claim.about(date)
     if not wanted or any(wanted & quote.stems for quote in equal):
         return False
@@ -72,7 +73,7 @@ def _is_told_of_another_day(claim: Statement, date: DatePoint, quotes: Sequence[
 
 
 def _is_of_something_else(claim: Statement, date: DatePoint, quote: Statement, found: DatePoint) -> bool:
-    """Founded in 1873, rebuilt in 2019: the claim's words occur with another date of the sentence, and none with this one."""
+    """Whether the claim's words occur in the sentence with another date, and none with this one: founded in 1873, rebuilt in 2019."""
     wanted = claim.about(date)
     if wanted & quote.about(found):
         return False
@@ -80,7 +81,7 @@ def _is_of_something_else(claim: Statement, date: DatePoint, quote: Statement, f
 
 
 def _differs(date: DatePoint, other: DatePoint) -> bool:
-    """Whether two dates exclude each other; a less precise date does not exclude the other."""
+    """Whether two dates exclude each other. A date that is only less precise ("2021") does not exclude the other ("4 March 2021")."""
     if date.alternative or other.alternative:
         return date.year != other.year
     pairs = ((date.year, other.year), (date.month, other.month), (date.day, other.day))
@@ -88,7 +89,7 @@ def _differs(date: DatePoint, other: DatePoint) -> bool:
 
 
 def _names_a_thing(date: DatePoint, quotes: Sequence[Statement]) -> bool:
-    """The 1890 census: here the year is part of a name."""
+    """Whether the year is part of a name, as in "the 1890 census"."""
     if date.month is not None or date.part or date.year is None:
         return False
     return any(

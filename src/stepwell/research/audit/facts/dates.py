@@ -1,6 +1,6 @@
 """Dates of a text in one form, however they were written.
 
-A date contains what was said and no more: "March 2021" has no day. A bare number of four digits is a year only if it counts
+A date contains what the text says and no more: "March 2021" has no day. A bare number of four digits is a year only if it counts
 nothing. "03/04/2021" is two possible dates, and both are kept.
 """
 
@@ -64,7 +64,7 @@ _BC = re.compile(r"\s*(?:BCE?|v\.\s?Chr\.|av\.\s?J\.-C\.|a\.\s?C\.)")
 
 @dataclass(frozen=True, slots=True)
 class DatePoint:
-    """A date as far as it was given. `part` distinguishes decades, centuries, quarters and years before Christ."""
+    """A date, with the parts that were given. `part` distinguishes decades, centuries, quarters and years before Christ."""
 
     year: int | None
     month: int | None = None
@@ -81,7 +81,7 @@ class DatePoint:
         return self.part + "-".join(known)
 
     def is_within(self, other: DatePoint) -> bool:
-        """Whether `other` says at least as much and nothing different."""
+        """Whether `other` says at least as much as this date, and nothing different."""
         if self.part == "decade " and other.part == "" and self.year is not None and other.year is not None:
             return self.year == other.year - other.year % 10
         if self.part != other.part or self.year not in (None, other.year):
@@ -116,7 +116,7 @@ def _read(match: re.Match[str]) -> DatePoint | None:
     if "quarter" in groups:
         return replace(point, part=f"Q{groups['quarter']} ")
     if "month" not in groups and "a" not in groups:
-        return point  # 1983–84: by the year it begins in
+        return point  # 1983–84 counts as the year in which it begins
     if "a" in groups:
         return _numeric(int(groups["a"]), int(groups["b"]), groups["mark"], point)
     name = groups["month"].casefold()

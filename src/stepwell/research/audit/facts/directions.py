@@ -1,9 +1,9 @@
 """Words that reverse a statement, such as more and less or before and after; and words that widen or narrow it.
 
-Opposites are pairs of sides. A claim with a word of one side (*rose*), whose quote has only words of the other (*fell*), is
-contradicted. If the pair is *strict*, the quote must also have a word of it, whichever; *loose* pairs are too common in other senses
-for that. A claim that says *all* where the quote does not says more than its quote. `negations` handles what is denied, `qualifiers`
-what only may be so.
+Opposites are pairs of sides. A claim with a word of one side (*rose*), whose quote has only words of the other (*fell*), is contradicted.
+If the pair is *strict*, the quote must also have a word of either side; the words of *loose* pairs are too common in other senses for
+that. A claim that says *all* where the quote does not says more than its quote. `negations` handles what a text denies, `qualifiers` what
+it calls only possible.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ class Direction:
 
 def directions(text: str) -> list[Direction]:
     """The words of a text that have an opposite."""
-    # The bound of a figure belongs to the figure, and "make up" has no direction.
+    # The bound of a figure ("more than 5") belongs to the figure, and the "up" of "make up" has no direction.
     plain = _LASTING.sub(" ", _NO_DIRECTION.sub(" ", _BOUND.sub(" ", text)))
     found = [
         Direction(pair, sign, piece, pair < len(STRICT))
@@ -197,13 +197,13 @@ def directions(text: str) -> list[Direction]:
 
 
 def _without_ly(word: str) -> str:
-    """`negatively` has the same side as `negative`."""
+    """The stem of an adverb without its "ly", because `negatively` is on the same side as `negative`; empty for other words."""
     folded = fold(word)
     return stem(folded.removesuffix("ly")) if folded.endswith("ly") else ""
 
 
 def pairs_of(text: str) -> frozenset[int]:
-    """The strict pairs that a text has a word of, on either side."""
+    """The strict pairs of which a text has a word, on either side."""
     return frozenset(direction.pair for direction in directions(text) if direction.strict)
 
 
@@ -217,7 +217,7 @@ def strong_words(text: str) -> set[str]:
 
 
 def sides_of_comparison(text: str) -> tuple[str, str] | None:
-    """What comes before and after `than`, `before` or `after`, if the text compares once. "After B, A" is "A after B"."""
+    """What comes before and after `than`, `before` or `after`, if the text has exactly one of them. "After B, A" is read as "A after B"."""
     parts = _THAN.split(text)
     if len(parts) != 2:
         return None

@@ -39,7 +39,7 @@ def match_figures(claim: Statement, quotes: Sequence[Statement]) -> list[Finding
 
 
 def _swapped_pairs(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
-    """By 9 votes to 4, and by 4 votes to 9: the same two figures around the same words, in reverse order."""
+    """A finding for two figures that a quote has in reverse order around the same words: "by 9 votes to 4", "by 4 votes to 9"."""
     theirs = [(quote, *pair) for quote in quotes for pair in pairwise(quote.figures)]
     for first, second in pairwise(claim.figures):
         between = claim.text[first.end : second.start].split()
@@ -92,7 +92,7 @@ def _of_another(what: str, said: str, has_other_value: bool) -> Finding:
 
 
 def _stands_elsewhere(figure: Figure, mine: Anchors, quote: Statement, found: Figure) -> bool:
-    """Egypt took 44 %, Pakistan 19 %: a name of the claim is in the same sentence, but with another figure of the kind."""
+    """Whether a name of the claim is in the same sentence, but with another figure of the same kind: Egypt took 44 %, Pakistan 19 %."""
     theirs = quote.anchors(found).names
     others = [quote.anchors(other).names - theirs for other in quote.figures if other is not found and _is_rival(figure, other)]
     return bool(theirs - mine.names) and any(mine.names & other for other in others)
@@ -103,12 +103,12 @@ def _is_rival(figure: Figure, other: Figure) -> bool:
 
 
 def _meet(ours: Sequence[DatePoint], theirs: Sequence[DatePoint]) -> bool:
-    """Whether one date of each can be the same day, month or year."""
+    """Whether a date of one list can mean the same day, month or year as a date of the other."""
     return any(one.is_within(other) or other.is_within(one) for one in ours for other in theirs)
 
 
 def _is_of_something_else(claim: Statement, figure: Figure, quote: Statement, found: Figure) -> bool:
-    """12 % of men and 40 % of women: the claim's words occur with another figure of the sentence, and none with this one."""
+    """Whether the claim's words occur in the sentence with another figure, and none with this one: 12 % of men and 40 % of women."""
     others = [other for other in quote.figures if _is_rival(figure, other)]
     measured = claim.next_word(figure)
     if figure.unit and measured and measured != quote.next_word(found) and measured in map(quote.next_word, others):
@@ -120,7 +120,7 @@ def _is_of_something_else(claim: Statement, figure: Figure, quote: Statement, fo
 
 
 def _best(findings: list[Finding]) -> Finding:
-    """One quote that supports the claim is enough; otherwise the most serious finding."""
+    """If one quote supports the claim, that is enough; otherwise the result is the most serious finding."""
     if FOUND in findings:
         return FOUND
     return next((finding for finding in findings if finding.outcome == "contradicted"), findings[0])

@@ -1,7 +1,7 @@
 """Figures of a text: a value, its unit or what it counts, and its bound.
 
-"1.234" is 1.234 in English and 1234 in German. If neither another number nor the language decides, a figure keeps both values, and
-two figures are equal only if they can mean exactly the same.
+"1.234" is 1.234 in English and 1234 in German. If neither another number in the text nor its language decides, a figure keeps both
+values. Two figures are equal only if they can mean exactly the same.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Figure:
     start: int
     end: int
     per: str = ""
-    """The unit that it is counted per, if known: `g` in "$90 a gram"."""
+    """The unit after "per" or "a", if known: `g` in "$90 a gram"."""
 
     def is_same_value(self, other: Figure) -> bool:
         return self.values == other.values if self.values else self.literal == other.literal
@@ -132,7 +132,7 @@ def _bound(before: str) -> str:
 
 
 def _measure(text: str, end: int, *, has_currency: bool) -> tuple[Decimal, str | None, int, str]:
-    """The multiplier and the unit after a number, where they end, and the unit that it is counted per."""
+    """The multiplier and the unit after a number, where they end, and the unit after "per"."""
     factor = Decimal(1)
     while (match := _AFTER.match(text, end)) is not None:
         word = match["word"].casefold().replace(" ", "")
@@ -163,7 +163,7 @@ def _unit(text: str, end: int, match: re.Match[str]) -> tuple[str | None, int]:
     if word in ("st", "nd", "rd", "th") and match["gap"]:
         return None, end
     if word == "an" and match["gap"]:
-        return None, end  # French for a year, English and German for something else
+        return None, end  # "an" is French for a year, but something else in English and German
     if word not in UNIT_OF and "/" in word:
         word = word.partition("/")[0]  # mg/kg: `_per` reads what follows the slash
         return (UNIT_OF[word], match.start("word") + len(word)) if word in UNIT_OF else (None, end)

@@ -1,5 +1,5 @@
-"""The frame of a word: the content words on both sides of it. If a claim and a quote agree on a frame and not on what is in it,
-something was replaced: "the mill was *burnt* in 1890", "the mill was *bought* in 1890".
+"""The frame of a word: the content words on both sides of it. If a claim and a quote have the same frame with something else in it, a
+word was replaced: "the mill was *burnt* in 1890", "the mill was *bought* in 1890".
 
 A frame has two sides, and the beginning or end of a clause counts as a side too; at least one of the two must be a word.
 """
@@ -40,7 +40,7 @@ def frame(text: str, start: int, end: int, own: Sequence[Word] | None = None) ->
 
 
 def find_replaced(text: str, word: Word, quotes: Sequence[str]) -> str:
-    """The word that a quote has where the claim has this one; empty if no quote has the frame.
+    """The word that a quote has in the same frame as this word of the claim; empty if no quote has that frame.
 
     Many clauses begin and end alike, so if one side is the edge of a clause, two words must agree on the other.
     """

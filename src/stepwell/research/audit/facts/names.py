@@ -1,8 +1,8 @@
 """Names in a text: consecutive words that begin with a capital, and terms in quotation marks.
 
 The first word of a sentence has a capital anyway; it counts as a name unless sentences usually begin with it, or it occurs in lower case
-somewhere in the texts at hand.
-Languages that capitalise every noun have more "names" here, so the quotes must contain more: the verdict is lower, not higher.
+somewhere in the texts at hand. In languages that capitalise every noun, more words count as names, so the quotes must contain more of
+them: the verdict is lower, not higher.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def quoted_terms(text: str) -> list[str]:
 
 
 def plain_words(*texts: str) -> frozenset[str]:
-    """The roots of words that occur in lower case somewhere: those are not names, even at the beginning of a sentence."""
+    """The roots of words that occur in lower case somewhere. Such words are not names, even at the beginning of a sentence."""
     return frozenset(root(word.text) for text in texts for word in words(text) if word.text[0].islower())
 
 
@@ -73,7 +73,7 @@ def names(text: str, taken: Sequence[tuple[int, int]] = (), plain: Container[str
 
 
 def stands_in(name: Name, text: str) -> bool:
-    """Whether a text contains the name: all its parts close together and in order, or its initials, or the words of its initials."""
+    """Whether a text contains the name: all its parts close together and in order, or its initials, or the words that it abbreviates."""
     tokens = words(text)
     if _in_order(name.parts, [piece for word in tokens for piece in _pieces(word.text)]):
         return True
@@ -154,7 +154,7 @@ def stands_for(words_of: Sequence[str], acronyms: Container[str]) -> bool:
 
 
 def is_short_for(name: Name, quoted: Sequence[Name]) -> bool:
-    """Whether the quotes call someone by the last part of the name ("Lawton" for "Ann Lawton"), and no one else has it."""
+    """Whether the quotes use the last part of the name alone ("Lawton" for "Ann Lawton"), and nobody else there has that last part."""
     last = name.parts[-1]
     same = [other.parts for other in quoted if other.parts[-1] == last]
     return len(name.parts) > 1 and bool(same) and all(set(parts) <= set(name.parts) for parts in same)

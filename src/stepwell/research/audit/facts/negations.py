@@ -1,7 +1,7 @@
-"""What a text denies. "Not only" and "no more than" deny nothing; "free of", "yet to" and "failed to" do, without a "not".
+"""What a text denies. "Not only" and "no more than" deny nothing; "free of", "yet to" and "failed to" deny something without a "not".
 
-The *core* of a negation is the two content words after it, or the one before if none follows in its clause: it certainly denies those. Its
-*scope* is everything that follows in the clause: it may deny those, so saying them with a negation is not a contradiction.
+The *core* of a negation is what it certainly denies: the two content words after it, or the one before it if none follows in its clause.
+Its *scope* is what it may deny: everything that follows in the clause. Saying words of the scope with a negation is not a contradiction.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DENYING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Denials:
-    """What a text denies: the core of each of its negations, and the stems that all of them together may deny."""
+    """What a text denies: the core of each of its negations, and the scope of all of them together, as stems."""
 
     cores: tuple[frozenset[str], ...] = ()
     scope: frozenset[str] = frozenset()
@@ -42,7 +42,7 @@ class Denials:
 
 
 def denials(text: str) -> Denials:
-    """Read a text once, in linear time however many negations it has."""
+    """What a text denies. Reads the text once, in linear time however many negations it has."""
     plain = DENYING.sub("without", _NO_DENIAL.sub(" ", text.replace("’", "'")))
     cores: dict[frozenset[str], None] = {}
     scope: set[str] = set()

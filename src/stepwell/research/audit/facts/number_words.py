@@ -1,7 +1,7 @@
 """Numbers written as words: "twenty-one", "two hundred and fifty thousand", "zwölf"; and fractions: "a fifth of", "two-thirds".
 
-"One" alone is too often a pronoun to count, and "once" is an English word before it is eleven in Spanish. "Half" and "quarter" are not
-read here: `directions` treats them as words.
+"One" alone is too often a pronoun to count as a number, and "once" counts as the English word, not as the Spanish eleven. "Half" and
+"quarter" are not read here: `directions` treats them as words.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ _FRACTION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Fraction:
-    """A part of one, and its place."""
+    """A fraction, and its place in the text."""
 
     value: Decimal
     start: int
@@ -99,7 +99,7 @@ class Fraction:
 
 
 def fractions(text: str) -> Iterator[Fraction]:
-    """Parts of a whole. "A third season" is the third one, so what follows matters too."""
+    """The fractions in a text. "A third season" is not a fraction, so the word that follows matters too."""
     for match in _FRACTION.finditer(text):
         if match["plural"] or match["after"] is not None:
             value = Decimal(_COUNTS[match["count"].lower()]) / Decimal(_PARTS[match["part"].lower()])

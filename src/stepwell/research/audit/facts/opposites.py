@@ -29,8 +29,8 @@ _SAME_SUBJECT = 0.5
 
 
 def find_opposites(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
-    """A finding per word of the claim that a sentence on the same subject has only with, or only without, the syllable that reverses
-    it."""
+    """A finding per word of the claim that a quote on the same subject has only in the reversed form: with an added prefix or suffix, or
+    without it."""
     ours = _by_stem(claim.text)
     anywhere = {key for quote in quotes for key in quote.stems}
     denied = claim.denials.scope
@@ -54,7 +54,7 @@ def _by_stem(text: str) -> dict[str, str]:
 
 
 def _turns(word: str, others: dict[str, str]) -> Iterator[str]:
-    """The words of a text that are this one plus or minus such a syllable."""
+    """The words among `others` that are this word with such a prefix or suffix added, removed or exchanged."""
     folded = fold(word).replace("-", "")
     prefixes = (*_PREFIXES, *(_BEFORE_ADJECTIVES if folded.endswith(_ADJECTIVES) else ()))
     for prefix in prefixes:

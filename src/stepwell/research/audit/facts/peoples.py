@@ -16,7 +16,7 @@ _LONGEST_ENDING = 4
 
 
 def is_same_place(one: str, other: str) -> bool:
-    """Whether two folded names are the same place or its people, by a list or by the ending."""
+    """Whether two folded names mean the same place or its people, according to a list or to their endings."""
     if one == other or frozenset((one, other)) in _SAME:
         return True
     common = 0

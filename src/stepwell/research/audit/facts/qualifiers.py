@@ -1,7 +1,7 @@
-"""What a sentence says beyond the bare fact, and a quote must say too.
+"""What a claim says beyond the bare fact, which its quotes must say too.
 
 Hedges: it may be so, is suspected, planned or still to be decided. The future: it will be so. Reasons: it is so because of something.
-Superlatives: it is the oldest, or the most valuable; that something comes first is a claim of its own.
+Superlatives: it is the oldest, or the most valuable, because coming first is a fact of its own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def is_hedged(text: str) -> bool:
 
 
 def hedged_words(text: str) -> frozenset[str]:
-    """The stems of the hedged clauses; a "may" does not affect the other clauses of a sentence."""
+    """The stems of the hedged clauses. A "may" does not hedge the other clauses of its sentence."""
     return frozenset(each for clause in _CLAUSE.split(text) if is_hedged(clause) for each in content_stems(clause))
 
 
@@ -80,7 +80,7 @@ _MOST_OF = re.compile(r"most of\b|most\s+(?:people|households|cases|members|coun
 
 
 def superlatives(text: str) -> Iterator[tuple[str, str]]:
-    """Base and words of each: ("tough", "toughest"), ("valuabl", "most valuable")."""
+    """The base and the wording of each superlative: ("tough", "toughest"), ("valuabl", "most valuable")."""
     tokens = words(text.replace("-", " "))
     for position, word in enumerate(tokens):
         folded = word.text.casefold()

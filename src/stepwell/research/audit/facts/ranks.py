@@ -16,7 +16,7 @@ _ORDINAL_WORDS = (
 _ORDINALS = {word: place for place, word in enumerate(_ORDINAL_WORDS.split(), 1)}
 _NUMBERED = re.compile(r"(\d{1,4})(?:st|nd|rd|th)", re.IGNORECASE)
 _REACH = 3
-"""How many content words after an ordinal may be what it counts: the second *studio album*."""
+"""How many content words after an ordinal may name what it counts: the second *studio album*."""
 
 
 def find_other_ranks(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:

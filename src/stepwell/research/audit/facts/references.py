@@ -1,6 +1,5 @@
-"""Which sentences of a source are about the same subject: by a name, or by a word that refers to one ("she", "the show", "its").
-
-These rules see a reference only at the beginning of a sentence. A sentence about someone else says nothing about the claim's
+"""Which sentences of a source are about the same subject, because they name it or refer to it with a word such as "she", "the show" or
+"its". These rules see such a word only at the beginning of a sentence. A sentence about someone else says nothing about the claim's
 subject: "Ann Lawton is a painter. Joan Lawton is a judge." does not make Ann a judge.
 """
 
@@ -21,7 +20,8 @@ _REFERRING = frozenset(_REFERRING_WORDS.split())
 
 
 def speaking_of(claim: Statement, quotes: Sequence[Statement]) -> list[Statement]:
-    """The sentences that may be about the claim's subject; all, if the claim names nothing or the sentences name none of it."""
+    """The sentences that may be about the claim's subject; all of them if the claim has no names, or if none of the sentences can be
+    about it."""
     if not claim.names:
         return list(quotes)
     found = [quote for quote in quotes if not quote.names or refers_back(quote) or _names_one_of(claim, quote)]
@@ -33,12 +33,12 @@ def _names_one_of(claim: Statement, quote: Statement) -> bool:
 
 
 def _may_be_same(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two names may mean the same: one is part of the other, or only the middle differs. Ann and Joan Lawton may not."""
+    """Whether two names may mean the same: one is part of the other, or only the middle differs. Ann Lawton and Joan Lawton cannot."""
     return set(one) <= set(other) or set(other) <= set(one) or (one[0], one[-1]) == (other[0], other[-1])
 
 
 def refers_back(quote: Statement) -> bool:
-    """Whether a sentence begins with a word that takes its subject from before, and not with a name."""
+    """Whether a sentence does not begin with a name, or begins with a word that refers to the subject of an earlier sentence."""
     first = next(iter(words(quote.text)), None)
     if first is None or first.text.casefold() in _REFERRING:
         return True
@@ -46,7 +46,7 @@ def refers_back(quote: Statement) -> bool:
 
 
 def find_joined(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
-    """A finding if a claim links two names that no sentence, together with those that refer to it, mentions together."""
+    """A finding if a claim links two names that no sentence mentions together, and no sentence with one of them refers back to another."""
     named = [name for name in claim.names if any(stands_in(name, quote.text) for quote in quotes)]
     for first, second in pairwise(named):
         if set(first.parts) & set(second.parts) or any(mark in claim.text[first.end : second.start] for mark in ",;"):

@@ -1,7 +1,7 @@
 """Word families: `produced`, `producer` and `production`, `centre` and `center`, `wrote` and `written`.
 
-A root is cruder than a stem and only tells whether a text is about the same thing at all. It is not a word, and it loses the direction
-of a statement: other modules check what reverses a meaning (opposites, negations, who did it to whom).
+A root is cruder than a stem and only tells whether a text is about the same thing at all. It is not a word, and it does not tell which
+way a statement goes, so other modules check what reverses a meaning (opposites, negations, who did it to whom).
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _SPELLINGS = (
     (re.compile(r"[ao]e(?=[a-z]{3})"), "e"),
     (re.compile(r"ll(?=ed$|ing$|er$)"), "l"),
 )
-"""British and American spellings; both sides go through them, so it does not matter which is right."""
+"""British and American spellings. Claims and quotes are both rewritten with these, so it does not matter which spelling is right."""
 
 
 @lru_cache(maxsize=20_000)
 def root(word: str) -> str:
-    """What the words of a family have in common. Pure; the cache saves most of the time, because texts repeat their words."""
+    """What the words of a family have in common. Pure. The cache saves most of the computing time, because texts repeat their words."""
     folded = fold(word)
     if folded in _IRREGULAR:
         return _IRREGULAR[folded]
@@ -76,6 +76,6 @@ def _shorten(bare: str) -> str:
 
 
 def pieces(word: str) -> list[str]:
-    """The parts of a word with hyphens, without the "-": `most-watched` is two words, `e-mail` may also be written as one."""
+    """The parts of a word with hyphens or slashes, then all of them joined, because `e-mail` may also be written as one word."""
     parts = [part for part in re.split(r"[-/]", word) if part]
     return [*parts, "".join(parts)] if len(parts) > 1 else [word]

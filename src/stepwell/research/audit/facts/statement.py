@@ -1,4 +1,5 @@
-"""A parsed sentence: its figures, dates, names and words, and which of them belong together; and the result of looking one of them up."""
+"""A parsed sentence (its figures, dates, names and words, and which of them belong together), and the result of looking up one fact of
+it."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ class Statement:
     denials: Denials
 
     def anchors(self, figure: Figure) -> Anchors:
-        """Taken from the part of the sentence between the neighbouring figures; what that part lacks comes from the one before."""
+        """The names and dates in the figure's own part of the sentence; if that part has no names, or no dates, those of the nearest part
+        before it."""
         parts = _parts(self.text, self.figures)
         own = next(number for number, (start, end) in enumerate(parts) if start <= figure.start < end)
         named: frozenset[str] = frozenset()
@@ -64,15 +66,14 @@ class Statement:
         return len(self.stems & other.stems) / len(self.stems) if self.stems else 0.0
 
     def told(self, other: Statement) -> float:
-        """The same without names, which occur in many sentences: only what is said about them."""
+        """The same share without names, which occur in many sentences, so that only what is said about them counts."""
         named = {stem for name in self.names for stem in content_stems(self.text[name.start : name.end])}
         said = self.stems - named
         return len(said & other.stems) / len(said) if said else self.shared(other)
 
 
 def _parts(text: str, facts: Sequence[Figure | DatePoint]) -> list[tuple[int, int]]:
-    """A sentence cut between its facts: a fact that opens its part ("In 1990, ...") has its words after it, others before it.
-
+    """Cuts a sentence between its facts. The words of a fact come after it if it opens its part ("In 1990, ..."), otherwise before it.
     Facts with no content word between them ("between 1996 and 2001") stay together.
     """
     cuts = [0]
@@ -100,13 +101,13 @@ FactOutcome = Literal["found", "missing", "unsettled", "contradicted"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fact of a claim: found in the quotes, missing there, undecidable from them, or there with another value. `reason` is for the
-    reader."""
+    """The result for one fact of a claim: the quotes contain it, lack it, do not decide it, or have it with another value. `reason` is
+    for the reader."""
 
     outcome: FactOutcome
     reason: str = ""
     tells_whom: bool = False
-    """It is a name: it says what the sentence is about, and nothing of what the sentence says about it."""
+    """Whether the fact is a name, which tells what the sentence is about, but nothing of what the sentence says about it."""
 
 
 FOUND = Finding("found")

@@ -1,7 +1,7 @@
 """Everyday words that mean the same in most sentences: a claim may use one where its source uses the other.
 
-Only words that hardly ever differ in what they say about a fact are here. Opposites have their own lists (`directions`), whose sides
-also contain words of one meaning.
+The groups contain only words that hardly ever differ in what they say about a fact. Opposites have their own lists (`directions`), in
+which each side also consists of words of one meaning.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Units of figures, under one name each, and the words that multiply them. Nothing is converted: 1 km is not 1000 m here."""
+"""Units of figures, each with one canonical name, and words that multiply a figure, such as "million". Nothing is converted: 1 km is not
+1000 m here."""
 
 from __future__ import annotations
 

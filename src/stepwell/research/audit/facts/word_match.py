@@ -1,4 +1,4 @@
-"""Looks up a claim's names, quoted terms and reversing words in the sentences it cites."""
+"""Looks up a claim's names, quoted terms, and words that reverse a statement, in the sentences that the claim cites."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def match_names(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
 def match_wording(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
     """Findings about words that reverse, widen or strengthen what the quotes say; empty if there are none."""
     closest = max((claim.told(quote), claim.shared(quote)) for quote in quotes)
-    if max(closest) >= _SAME_SUBJECT:  # of several equally close, the one that best supports the claim
+    if max(closest) >= _SAME_SUBJECT:  # of several equally close sentences, use the one that best supports the claim
         near = [quote for quote in quotes if (claim.told(quote), claim.shared(quote)) == closest]
         yield from min((list(_against(claim, quote)) for quote in near), key=len)
     else:
@@ -76,7 +76,8 @@ def match_wording(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Fin
 
 
 def _bounds_a_year(claim: Statement, word: str) -> bool:
-    """After 1850: compared with the years of the quotes, whatever their wording."""
+    """Whether the word bounds a year of the claim ("after 1850"). Such years are compared with those of the quotes, whatever the
+    wording."""
     return any(claim.text[: date.start].rstrip().endswith(word) for date in claim.dates)
 
 
@@ -109,7 +110,7 @@ def _find_denials(claim: Statement, quote: Statement) -> Iterator[Finding]:
 
 
 def _find_denials_elsewhere(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
-    """A sentence other than the closest one may deny the claim too: both words that it denies are in the claim, and no quote says them."""
+    """Findings for sentences, even far from the claim, that deny two words which the claim says and no quote says without a negation."""
     claimed = claim.stems - claim.denials.scope
     said = [quote.stems - quote.denials.scope for quote in quotes]
     for quote in quotes:
@@ -119,7 +120,8 @@ def _find_denials_elsewhere(claim: Statement, quotes: Sequence[Statement]) -> It
 
 
 def _find_unanswered_denials(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
-    """The claim denies something and its quotes deny nothing: at best they leave it open, and if they mention it they affirm it."""
+    """A finding if the claim denies something and its quotes deny nothing: they contradict it if they mention what it denies, else they
+    leave it open."""
     surely = claim.denials.surely
     if not surely or any(quote.denials.scope for quote in quotes):
         return
@@ -133,7 +135,8 @@ def _find_unanswered_denials(claim: Statement, quotes: Sequence[Statement]) -> I
 
 
 def _find_strictly_turned(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
-    """From a sentence that has little in common with the claim, only what plainly goes the other way: more for less, up for down."""
+    """Findings from the nearest sentence, if even that has little in common with the claim: only words of strict pairs count, such as
+    more and less."""
     nearest = max(quotes, key=lambda quote: (claim.told(quote), claim.shared(quote)))
     if len(claim.stems & nearest.stems) >= _FEWEST_SHARED:
         yield from _find_turned_words(claim, nearest, strictly=True)
@@ -171,7 +174,7 @@ def _compares_the_other_way(claim: Statement, quote: Statement) -> bool:
     (a, b), (c, d) = ([set(content_stems(side)) for side in sides] for sides in (ours, theirs))
     crossed, straight = len(a & d) + len(b & c), len(a & c) + len(b & d)
     if a & d and b & c and not b & d:
-        return True  # both sides have moved; the rest they share is what is compared
+        return True  # both sides have changed places; the words that both share are what is compared
     moved = {part for name in claim.names for part in name.parts}
     if moved:
         left, right = ({fold(word.text) for word in words(side)} & moved for side in ours)
@@ -182,7 +185,8 @@ def _compares_the_other_way(claim: Statement, quote: Statement) -> bool:
 
 
 def _find_swapped_names(claim: Statement, quote: Statement) -> Iterator[Finding]:
-    """Two names that act on each other in the opposite direction. "By" reverses a sentence itself, so those are left to the judge."""
+    """A finding if two names act on each other in the opposite direction. If only one of claim and quote has a "by", which reverses the
+    order by itself, we leave it to the judge."""
     if claim.shared(quote) < _SAME_SENTENCE or sides_of_comparison(claim.text) is not None:
         return
     order = {name.parts: name for name in claim.names}
@@ -200,7 +204,7 @@ def _find_swapped_names(claim: Statement, quote: Statement) -> Iterator[Finding]
 
 
 def _other_people(claim: Statement, name: Name, quotes: Sequence[Statement]) -> str | None:
-    """Where a sentence on the same subject says it comes from, if the claim says it comes from elsewhere."""
+    """The origin ("Danish") that a sentence on the same subject gives, for an origin in the claim; `None` if there is none."""
     if len(name.parts) != 1 or name.parts[0] not in PEOPLES:
         return None
     about = {part for other in claim.names if other is not name for part in other.parts}
@@ -259,7 +263,7 @@ def _crosses(ours: Sequence[str], theirs: Sequence[str], pivot: str) -> bool:
 
 
 def _words(statement: Statement) -> list[str]:
-    """Content words in order, without figures and dates, which move about freely."""
+    """Content words in order, without figures and dates, because those can stand anywhere in a sentence."""
     spans = [(figure.start, figure.end) for figure in statement.figures] + [(date.start, date.end) for date in statement.dates]
     return [
         stem(word.text)

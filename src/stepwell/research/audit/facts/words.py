@@ -50,7 +50,8 @@ def words(text: str) -> list[Word]:
 
 @lru_cache(maxsize=256)
 def _tokens(text: str) -> tuple[Word, ...]:
-    """Cached, because each rule asks for the words of the same few sentences. The caches contain only what follows from their keys."""
+    """The words of a text. Cached, because each rule asks for the words of the same few sentences. The function is pure, so the cache is
+    safe."""
     return tuple(Word(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text))
 
 
@@ -64,7 +65,8 @@ def fold(word: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """A word without its ending: `increased`, `increases` and `increase` are one. Deliberately crude, and the same on both sides."""
+    """A word without its ending: `increased`, `increases` and `increase` are one. Deliberately crude, but claims and quotes are treated
+    in the same way."""
     folded = fold(word)
     for ending in _ENDINGS:
         if folded.endswith(ending) and len(folded) - len(ending) >= 3 and not folded.endswith("ss"):
@@ -82,7 +84,7 @@ def is_function(word: str) -> bool:
 
 
 def content_stems(text: str) -> list[str]:
-    """The stems of the content words, in order; bare numbers belong to `figures`."""
+    """The stems of the content words, in order, without bare numbers, which `figures` handles."""
     return [stem(word.text) for word in words(text) if not is_function(word.text) and not word.text[0].isdigit()]
 
 
@@ -94,7 +96,7 @@ def language(text: str) -> str:
 
 
 def decimal_mark(text: str) -> str | None:
-    """Whether a text writes fractions with `.` or `,`: judged by a number that can be read only one way, else by its language."""
+    """The decimal mark of a text, `.` or `,`: judged by a number that can be read in only one way, else by the text's language."""
     point = re.search(r"\d,\d{3}\.\d|(?<![\d.,])\d+\.(?:\d{1,2}|\d{4,})(?![\d.,])", text) is not None
     comma = re.search(r"\d\.\d{3},\d|(?<![\d.,])\d+,(?:\d{1,2}|\d{4,})(?![\d.,])", text) is not None
     if point != comma:

@@ -3,7 +3,7 @@
 ```
 opened.py      the bundle, read as far as possible         contents.py    bytes, manifest, signature, members, quotes
 sentences.py   the report against its claims               judgements.py  claims against the checks and the judge
-exchanges.py   answers against requests, pages against answers, requests against approved plans
+exchanges.py   compares answers with requests, pages with answers, requests with approved plans
 plans.py       approvals against plans, plans against questions
 ```
 """

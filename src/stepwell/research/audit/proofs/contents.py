@@ -1,5 +1,5 @@
-"""Whether the bytes of a bundle are those that were sealed: hashes, manifest, signature, what is derived from the trail, and every quote
-at its place."""
+"""Checks whether the bytes of a bundle are those that were sealed: hashes, manifest, signature, members derived from the trail, and the
+place of every quote."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def check_bytes(opened: OpenedBundle) -> Iterator[Defect]:
         folder, _, named = name.partition("/")
         if folder in BODIES and digest != named:
             yield Defect(name, "its bytes do not have the hash in its name: it was changed")
-    # Other software uses these checksums; they must agree with the hashes.
+    # Other software relies on these checksums, so they must agree with the hashes.
     for name, member in opened.bundle.members.items():
         opened.patience.go_on()
         if zlib.crc32(opened.bundle.read(name)) != member.crc:

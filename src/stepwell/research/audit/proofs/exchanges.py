@@ -1,4 +1,4 @@
-"""Whether answers belong to requests, pages to answers, and requests to steps of an approved plan."""
+"""Checks whether answers belong to requests, pages to answers, and requests to steps of an approved plan."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def count_exchanges(trail: Trail) -> int:
 
 
 def lacks_requests(trail: Trail, evidence: Evidence) -> bool:
-    """Whether there are pages but no requests for them, as from a program that stores sources itself and asks no question."""
+    """Whether there are pages but no requests for them, as in the trail of a program that stores sources itself and asks no question."""
     has_pages = any(source.kind == "web" for source in evidence.sources.values())
     return has_pages and not trail.has_questions and not any(map(is_web_request, trail.entries))
 
 
 def _check_answers(trail: Trail) -> Iterator[Defect]:
-    """Each answer names a request that was recorded before it, and asked exactly this. Of several under one name, the newest counts. Only
-    a model on the same machine can answer without a recorded request."""
+    """Each answer names a request that was recorded before it and asked exactly what it answers. If several requests have that name, the
+    newest counts. Only a model on the same machine can answer without a recorded request."""
     newest: dict[str, Entry] = {}
     for entry in trail.of_kind("request", "response", "model_call"):
         name = entry.data["request"]
@@ -68,7 +68,7 @@ def _check_answers(trail: Trail) -> Iterator[Defect]:
 
 
 def _find_request_fault(entry: Entry) -> str:
-    """What a request says twice must agree; empty if it does."""
+    """Where a request's fields contradict each other, as a sentence; empty if they agree."""
     data, name = entry.data, entry.data["request"]
     resend = f":resend:{data['resend']}" if data["resend"] else ""
     if entry.key not in (name, f"{name}{resend}"):
@@ -99,7 +99,7 @@ def _fingerprint(request: Entry) -> str:
 
 
 def _check_steps(trail: Trail) -> Iterator[Defect]:
-    """Research sends web requests only for steps of plans that a user approved. Deep research has no plan."""
+    """Web requests of research must belong to steps of plans that a user approved. Deep research has no plan."""
     plans: dict[str, set[str]] = {}
     approved: dict[str, set[str]] = {}
     for entry in trail.of_kind("plan", "approval", "request"):
@@ -120,7 +120,7 @@ def _check_steps(trail: Trail) -> Iterator[Defect]:
 
 
 def _check_done(trail: Trail) -> Iterator[Defect]:
-    """If there is a report, each step of its plan has searched or fetched, or the trail says why not."""
+    """If there is a report, each step of its plan must have searched or fetched, or the trail must say why not."""
     report, made = trail.story.last("report"), trail.story.last("plan")
     if report is None or made is None:
         return
@@ -145,7 +145,8 @@ def _steps_of(plan: object) -> dict[str, set[str]]:
 
 
 def _check_pages(trail: Trail, evidence: Evidence) -> Iterator[Defect]:
-    """Each page is the body of an answer from its address; the search engine that found it, and its host's robots.txt, were asked."""
+    """Each page must be the body of an answer from its address, and there must be requests to the search engine that found it and for its
+    host's robots.txt."""
     asked = {entry.data["request"]: entry for entry in trail.of_kind("request")}
     came: dict[tuple[str, str, int | None], int] = {}
     for answer in trail.of_kind("response"):
@@ -155,7 +156,7 @@ def _check_pages(trail: Trail, evidence: Evidence) -> Iterator[Defect]:
             came.setdefault((request.data["url"], answer.data["body_sha256"], status), answer.seq)
     reasons = {request.data["why"] for request in asked.values()}
     robots = {_origin(request.data["url"]) for request in asked.values() if request.data["why"] == "robots"}
-    # An agent's robots.txt may have been read for another thread, and other programs have their own rules.
+    # An agent may have read a robots.txt in another thread, and other programs have their own rules.
     by_plan = any(question.data["mode"] != DEEP for question in trail.of_kind("question"))
     from_elsewhere = taken_over(trail)
     for entry in trail.of_kind("source"):
@@ -173,7 +174,7 @@ def _check_pages(trail: Trail, evidence: Evidence) -> Iterator[Defect]:
 
 
 def _check_devices(trail: Trail, evidence: Evidence) -> Iterator[Defect]:
-    """Every source said to be from the user's device came with a question, as an excerpt or as notes."""
+    """Every source that is said to be from the user's device must have come with a question, as an excerpt or as notes."""
     brought: set[str] = set()
     from_elsewhere = taken_over(trail)
     for entry in trail.of_kind("question", "source"):

@@ -1,15 +1,15 @@
-"""Computes every verdict again: the checks are pure, and the trail has what a judge was asked and said.
+"""Computes every verdict again, which is possible because the checks are pure, and the trail has what a judge was asked and said.
 
-| a claim that passed today's checks | must have exactly this verdict, with these reasons |
+| a claim that went through today's checks | must have exactly this verdict, with these reasons |
 |---|---|
-| and that they do not let through | what the checks give |
+| and that the checks rate lower than `partial` | what the checks give |
 | of a report that no model wrote | the lower of what the checks and its shared words give |
 | of one that a model wrote, with its judge's opinion | the lower of what the checks and the judge say |
-| of one that a model wrote, without an opinion | `partial`: that is what doubt gives |
-| in a trail without a question | nothing better than the checks allow: nobody says who judged it |
+| of one that a model wrote, without an opinion | `partial`, because the claim is in doubt |
+| in a trail without a question | any verdict up to what the checks allow, because nothing says who judged it |
 
-A claim that passed other checks is judged by today's. A different result is a problem, unless the bundle is signed by the expected
-key: then we believe that those checks were run, and list what today's would give.
+A claim that went through other checks is judged by today's. A different result is a problem, unless the bundle is signed by the expected
+key: then we trust that those other checks were run, and list what today's would give.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from stepwell.research.audit.verdicts import RANK, lower_of
 from stepwell.validation import extract_json
 
 MOST_COMPARED = 500_000_000
-"""The limit for characters of claims times those of their quotes, since each fact of one is looked up among those of the other. It is
-enough for some thousand claims."""
+"""The limit for the characters of claims times the characters of their quotes, because each fact of a claim is looked up among all facts
+of its quotes. It is enough for some thousand claims."""
 _MAX_ASKED = 200_000
 _MAX_LINES = 20
 _QUOTES = "The quotes:"
@@ -39,14 +39,14 @@ _QUOTES = "The quotes:"
 
 @dataclass
 class Judged:
-    """The result: problems, and claims that passed other checks and get another verdict today."""
+    """The result: problems, and claims that went through other checks and get another verdict today."""
 
     problems: list[Defect] = field(default_factory=list)
     marked_today: list[Defect] = field(default_factory=list)
 
 
 def judge_again(opened: OpenedBundle, trail: Trail, evidence: Evidence) -> Judged:
-    """Every claim of the trail against its quotes, whichever branch it belongs to."""
+    """Judges every claim of the trail by its quotes, whichever branch it belongs to."""
     judged = Judged()
     if len(evidence.claims) > MAX_CLAIMS:
         judged.problems.append(
@@ -103,7 +103,7 @@ _UNJUDGED = "it could not be judged ("
 
 
 def _is_reason(claim: Claim, reasons: tuple[str, ...]) -> bool:
-    """Whether a claim gives exactly these. Why a judge could not be heard may differ, in one word."""
+    """Whether a claim has exactly these reasons. If it could not be judged, the one word that says why may be any."""
     if reasons[-1:] != (_UNJUDGED,):
         return claim.reasons == reasons
     last = claim.reasons[-1:]
@@ -112,7 +112,7 @@ def _is_reason(claim: Claim, reasons: tuple[str, ...]) -> bool:
 
 
 def _allow(claim: Claim, cited: list[Quote], checked: Check, opinions: Opinions, mode: str) -> tuple[set[Outcome], str]:
-    """The verdicts that a claim may have, with their reasons, and the words for who says so."""
+    """The verdicts that a claim may have, with their reasons, and who says so, as the beginning of a sentence."""
     if checked.ceiling not in ("supported", "partial"):
         return {(checked.ceiling, checked.reasons)}, "the checks give"
     if mode == "extractive":
@@ -144,12 +144,12 @@ class _Report:
     mode: str = ""
 
     def select(self, claim: Claim, known: Mapping[str, Quote]) -> dict[str, Quote]:
-        """The report's quotes that the claim cites. A quote that the trail has from another question was unknown to this one."""
+        """The report's quotes that the claim cites. A quote that the trail has from another question was unknown to the claim's report."""
         return {each: known[each] for each in claim.evidence if each in known and (self.quotes is None or each in self.quotes)}
 
 
 def _list_reports(trail: Trail) -> dict[str, _Report]:
-    """Claim -> the report that lists it."""
+    """Maps the id of each claim to the report that lists it."""
     found: dict[str, _Report] = {}
     for report in trail.of_kind("report"):
         listing = _Report(frozenset(report.data["quotes"]), trail.modes[report.seq])
@@ -158,7 +158,7 @@ def _list_reports(trail: Trail) -> dict[str, _Report]:
 
 
 class Opinions:
-    """What judges said, by the sentence they judged."""
+    """What judges said, found by the sentence they judged."""
 
     def __init__(self) -> None:
         self._said: dict[str, list[tuple[frozenset[str], Judgement]]] = defaultdict(list)
@@ -197,7 +197,7 @@ def _read_opinion(body: bytes | None) -> Judgement | None:
 
 
 def _read_asked(body: bytes | None) -> Iterator[tuple[str, frozenset[str]]]:
-    """The lines before the quotes, one of which is the sentence; and the ids of the quotes."""
+    """Each line before the quotes, one of which is the judged sentence, together with the ids of the quotes."""
     try:
         messages = json.loads((body or b"")[:_MAX_ASKED])
         text = messages[-1]["content"] if len(messages) == 2 else messages[1]["content"]  # a retry repeats the first two

@@ -50,7 +50,7 @@ class OpenedBundle:
         return named if isinstance(named, str) else ""
 
     def check_form(self) -> Iterator[Defect]:
-        """Whether it has the one supported format. If not, nothing else can be said about it."""
+        """A problem if the bundle does not have the one supported format. Then nothing else can be said about it."""
         if "manifest.json" not in self.contents:
             yield Defect("manifest.json", "is missing, so the bundle was not judged")
         elif self.form != FORMAT:
@@ -67,7 +67,8 @@ class OpenedBundle:
             return None
 
     def read_trail(self) -> tuple[Trail | None, list[Defect]]:
-        """The trail, and what is wrong with it; no trail if it cannot be read, or an entry does not have its form."""
+        """The trail, and what is wrong with it; `None` instead of the trail if it cannot be read, or an entry does not have the form of
+        its kind."""
         if "trail.jsonl" not in self.contents:
             return None, [Defect("trail.jsonl", "is missing")]
         if (count := self.contents["trail.jsonl"].count(b"\n")) > MAX_ENTRIES:
@@ -94,14 +95,14 @@ class Trail:
     entries: Sequence[Entry]
     story: Story
     evidence: Evidence
-    """Of all branches."""
+    """The evidence of all branches."""
     told: Evidence
-    """Of the story: what the report rests on."""
+    """The evidence of the story: what the report rests on."""
 
     @cached_property
     def modes(self) -> dict[int, str]:
-        """Number of a report or claim in the trail -> what wrote it: `extractive`, `written` or `deep`. A claim that no report lists
-        belongs to the last question before it; in a trail without questions it has none."""
+        """Maps the number of each report and claim in the trail to what wrote it: `extractive`, `written` or `deep`. A claim gets the
+        mode of the last question before it, which matters only if no report lists it; in a trail without questions its mode is empty."""
         asked: dict[str, str] = {}
         found: dict[int, str] = {}
         newest = ""

@@ -1,5 +1,5 @@
-"""Whether sources copied from another bundle are really from it, which is stored whole inside this one; and who vouched for it. A bundle
-is worth no more than what it is built on, so its reader is told."""
+"""Checks whether sources copied from another bundle are really from that bundle, which is stored whole inside this one; and who vouched
+for it. A bundle is worth no more than what it is built on, so its reader is told what that is."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Checked(Protocol):
 
 @dataclass
 class Origins:
-    """The result: problems, what nobody vouched for, and what else a reader should know."""
+    """The result: problems, what could not be shown because nobody vouched for it, and what else a reader should know."""
 
     problems: list[Defect] = field(default_factory=list)
     lacks: list[str] = field(default_factory=list)
@@ -48,8 +48,8 @@ def taken_over(trail: Trail) -> set[str]:
 
 
 def check_origins(opened: OpenedBundle, trail: Trail, verify: Callable[[Path], Checked]) -> Origins:
-    """Whether each named bundle is there, verifies by itself, has the recorded head and signer, and contains the sources said to be from
-    it."""
+    """Checks that each named bundle is there, verifies by itself, has the recorded head and signer, and contains the sources said to be
+    from it."""
     found = Origins()
     for entry in trail.of_kind("origin"):
         content = opened.body(entry.data["body_sha256"])
@@ -95,7 +95,7 @@ def _find_differences(entry: Entry, trail: Trail, file: Path) -> Iterator[Defect
 
 
 def _describe(entry: Entry, checked: Checked, found: Origins) -> None:
-    """Tells the reader on whose word it is built."""
+    """Adds sentences that tell the reader who signed the bundle that this one is built on, and whether anyone vouches for it."""
     signer = checked.signed_by
     by = f"signed by {signer}" if signer else "that nobody has signed"
     many = len(entry.data["sources"])

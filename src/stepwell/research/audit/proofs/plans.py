@@ -1,4 +1,5 @@
-"""Whether plans are those that were made and approved: hashes, edits at the gate, models' answers, and the question they were asked.
+"""Checks whether plans are those that were made and approved: hashes, edits at the gate, models' answers, and the question that models
+were asked.
 
 `story.check_story` checks a branch's own order (question, plan, approval, report).
 """
@@ -56,7 +57,7 @@ def _check_plan(entry: Entry, edited: Mapping[str, Entry], answers: Mapping[str,
 
 
 def _read_answers(opened: OpenedBundle, trail: Trail) -> dict[str, set[Outline]]:
-    """Question and number of a plan -> the plans that models answered there."""
+    """Maps the question and number of a plan (`q1:2`) to the plans that models answered there."""
     found: dict[str, set[Outline]] = {}
     for answer in trail.of_kind("model_call"):
         if place := _place(answer, "thinker"):
@@ -79,14 +80,14 @@ def _read_plan(body: bytes | None) -> Mapping[str, Any]:
 
 
 def _outline(plan: Mapping[str, Any]) -> Outline:
-    """Its objective and what its steps search for. Ids and defaults are added later."""
+    """A plan's objective and what its steps search for. Leaves out ids and defaults, which are added after the model has answered."""
     steps = plan.get("steps")
     inputs = [text_at(step, "input").strip() for step in steps] if isinstance(steps, list | tuple) else []
     return text_at(plan, "objective").strip(), *inputs
 
 
 def _check_questions(opened: OpenedBundle, trail: Trail) -> Iterator[Defect]:
-    """Models that plan, audit and write are shown the question; what they were asked is stored."""
+    """Models that plan, audit and write must have been shown the question. We look for it in what they were asked, which is stored."""
     asked = {scope_of(entry): entry.data["query"] for entry in trail.of_kind("question") if entry.data["mode"] != DEEP}
     for call in trail.of_kind("model_call"):
         opened.patience.go_on()
@@ -100,7 +101,7 @@ def _check_questions(opened: OpenedBundle, trail: Trail) -> Iterator[Defect]:
 
 
 def _holds(body: bytes, query: str) -> bool:
-    """Whether the letters and digits of the question occur there; marks and spaces may differ in a prompt."""
+    """Whether a body contains the question, compared by letters and digits alone, because marks and spaces may differ in a prompt."""
     try:
         asked = " ".join(text_at(message, "content") for message in json.loads(body[:_MAX_ASKED]))
     except (ValueError, TypeError, RecursionError):

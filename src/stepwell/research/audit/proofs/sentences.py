@@ -1,4 +1,4 @@
-"""Whether a report says what its claims say: its sentences, its references, and the lists of what it rests on."""
+"""Checks whether a report says what its claims say: its sentences, its references, and the lists of what it rests on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LISTS = ("claims", "quotes", "sources")
 
 
 def check_report(opened: OpenedBundle, trail: Trail, evidence: Evidence, told: Evidence) -> Iterator[Defect]:
-    """The report of the story: each sentence is a claim, worded by its stated writer."""
+    """Checks the report of the story: each sentence must be a claim, worded by the writer that the report names."""
     entry = trail.story.last("report")
     if entry is None or REPORT not in opened.contents:
         return
@@ -47,7 +47,7 @@ def check_report(opened: OpenedBundle, trail: Trail, evidence: Evidence, told: E
 
 
 def _check_quoted(trail: Trail, report: Entry, claims: list[Claim], told: Evidence) -> Iterator[Defect]:
-    """Each sentence is word for word in the quote it cites, and no model wrote it."""
+    """In a report made of quotes, each sentence must be word for word in the quote it cites, and no model may have written it."""
     sentences: dict[str, set[tuple[str, tuple[str, ...]]]] = {}
     for claim in claims:
         quote = told.quotes.get(claim.evidence[0]) if claim.evidence else None
@@ -58,7 +58,7 @@ def _check_quoted(trail: Trail, report: Entry, claims: list[Claim], told: Eviden
                 "claims.json", f"claim {claim.claim_id} is no sentence of a quote, and the report is said to be made of quotes"
             )
     if trail.modes[report.seq] == "written":
-        # A model could have written but was not asked to, because a ceiling was reached; the trail says so.
+        # A model could have written the report but was not asked to, because a ceiling was reached. Then the trail must say so.
         noted = f"{scope_of(report)}:limit:write"
         if not any(limit.key == noted or limit.key.startswith(f"{noted}:") for limit in trail.of_kind("limit")):
             yield Defect(

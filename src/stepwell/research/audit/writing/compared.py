@@ -1,7 +1,5 @@
-"""Compares a finished report with its claims, sentence by sentence: finds again what `report.py` and `marked.py` have written, and allows
-nothing else.
-
-Headings are free as long as they state nothing.
+"""Compares a finished report with its claims, sentence by sentence: expects exactly what `report.py` and `marked.py` write, and allows
+nothing else. Headings may say anything that is not a statement.
 """
 
 from __future__ import annotations
@@ -36,10 +34,10 @@ def compare_numbered(
     *,
     of_quotes: bool,
 ) -> list[str]:
-    """What is wrong with a report with numbered sources, as sentences; `skipped` are the trail's lines for it. A report made of quotes
-    says so at the top, and no other report does.
+    """What is wrong with a report with numbered sources, as sentences. `skipped` are the lines about skipped things that the trail allows
+    in it. A report made of quotes says so at the top, and no other report does.
 
-    A caller of `write_report` may have had unsupported sentences marked instead of removed: both forms are valid.
+    A caller of `write_report` may choose to have unsupported sentences marked instead of removed, so both forms are valid.
     """
     if report.split("\n").count(QUOTES_NOTE) != (of_quotes and any(claim.verdict in KEPT for claim in claims)):
         return [
@@ -85,7 +83,7 @@ def _compare(
 
 
 def _cut(report: str) -> tuple[str, list[str], str]:
-    """The body, the lines about what was skipped, and the list of sources. No model can write either heading."""
+    """The body, the lines about what was skipped, and the list of sources. No model can write the headings of the last two."""
     main, heading, listed = report.rpartition(f"\n{SOURCES_HEADING}\n")
     main, listed = (main, listed) if heading else (report, "")
     main, _, left = main.partition(f"\n{SKIPPED_HEADING}\n")
@@ -93,7 +91,7 @@ def _cut(report: str) -> tuple[str, list[str], str]:
 
 
 def _follow(lines: Sequence[str], written: Sequence[tuple[Claim, str]]) -> Iterator[str]:
-    """Compares claim by claim along the text; yields the first difference."""
+    """Goes through the text claim by claim; yields the first difference."""
     at = 0
     for line in lines:
         place = 2 if line.startswith("- ") else 0
@@ -114,7 +112,7 @@ def _follow(lines: Sequence[str], written: Sequence[tuple[Claim, str]]) -> Itera
 
 
 def compare_marked(report: str, claims: Sequence[Claim]) -> list[str]:
-    """What is wrong with a report that marks its sentences, as sentences."""
+    """What is wrong with a report of deep research, which marks its sentences; each problem is a sentence."""
     bare = strip_marks(report)
     stated = sentences(bare)
     for sentence, claim in zip(stated, claims, strict=False):

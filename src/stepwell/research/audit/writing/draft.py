@@ -1,6 +1,6 @@
-"""A model's text, cut into headings and sentences with the evidence ids they cite. Its links are removed, its ids are not yet checked.
-
-Every sentence outside a heading is a claim. A heading that states something (a figure, a full stop, a long one) is a sentence.
+"""A model's text, cut into headings and sentences with the evidence ids they cite. Links are removed, ids are not yet checked. Every
+sentence outside a heading is a claim. A heading that states something, because it has a figure or a full stop or is long, counts as a
+sentence.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from stepwell.research.audit.sentences import passages
 from stepwell.research.audit.writing.links import strip_links
 
 MAX_HEADING = 80
-# Sections that only code writes: a model's own list of sources would look like the real one.
+# Sections that only code writes, because a model's own list of sources would look like the real one.
 _RESERVED_HEADINGS = "sources source references bibliography citations links quellen références fuentes"
 _RESERVED = frozenset(
     [*_RESERVED_HEADINGS.split(), "works cited", "what was skipped", "further reading", "insufficient evidence"]
@@ -24,12 +24,12 @@ _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
 _ITEM = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+(.*)")
 _RULE = re.compile(r"[-*_=|:\s`~]*$")
 _CITATION = re.compile(r"\[\s*(e\d{1,6}(?:\s*[,;]\s*e\d{1,6})*)\s*\]")
-_LOOSE_CITATION = re.compile(_CITATION.pattern + r"(?![(\[:])")  # others may be disguised as links
+_LOOSE_CITATION = re.compile(_CITATION.pattern + r"(?![(\[:])")  # other names may be disguised as links
 _AFTER_MARK = re.compile(r"([.!?…。！？][\"'”’»)]*)\s*((?:\[\s*e\d{1,6}(?:\s*[,;]\s*e\d{1,6})*\s*\][ \t]*)+)([.!?…]?)")
 _POINTS_NOWHERE = re.compile(
     r"(?:(?:see|cf|source|link|read|more|visit|via|at|here|also|details|for|and|or)s?\b|[\W_])*", re.IGNORECASE
 )
-"""What is left of "See also [here](address)" without the address; or nothing but punctuation."""
+"""What is left of "See also [here](address)" without the address; also matches mere punctuation."""
 _FALSE_CITATION = re.compile(r"\[\^?\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*\]|【[^】\n]{0,40}】")
 
 
@@ -43,7 +43,7 @@ class DraftSentence:
 
 @dataclass(frozen=True, slots=True)
 class DraftBlock:
-    """A heading (its words are the only sentence), a paragraph, or a list item."""
+    """A heading (whose text is its only sentence), a paragraph, or a list item."""
 
     kind: Literal["heading", "paragraph", "item"]
     sentences: tuple[DraftSentence, ...]
@@ -52,7 +52,7 @@ class DraftBlock:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A parsed draft. `removed_links` counts the addresses it tried to give."""
+    """A parsed draft. `removed_links` counts the links that the model had put into it."""
 
     blocks: tuple[DraftBlock, ...]
     removed_links: int = 0
@@ -98,13 +98,14 @@ def _heading(text: str, level: int) -> DraftBlock:
 
 
 def states_something(heading: str, unnumbered: str | None = None) -> bool:
-    """Whether a heading is more than a heading: a sentence, or one with a figure. `unnumbered` is the heading without its own number."""
+    """Whether a heading is more than a heading: a whole sentence, or a heading with a figure. `unnumbered` is the heading without its own
+    number."""
     bare = heading if unnumbered is None else unnumbered
     return len(heading) > MAX_HEADING or heading.endswith((".", "!")) or any(character.isdigit() for character in bare)
 
 
 def _sentences(text: str) -> tuple[DraftSentence, ...]:
-    """Citations after a full stop belong to the sentence before it."""
+    """The sentences of a block. A citation after a full stop belongs to the sentence before it."""
     moved = _AFTER_MARK.sub(lambda match: f" {match[2].strip()}{match[1]} ", text)
     read = (_sentence(passage.text) for passage in passages(moved))
     return tuple(sentence for sentence in read if not _POINTS_NOWHERE.fullmatch(sentence.text))

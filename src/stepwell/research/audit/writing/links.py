@@ -3,8 +3,8 @@
 Removed and counted: Markdown links and images (the label stays), reference definitions, HTML tags, bare addresses with a scheme,
 `www.`, or a host with a path. A bare domain name ("example.com") counts as a word: nothing turns it into a link.
 
-Rule to keep: each pattern starts at one place per run of characters, and there are only a few passes over the text, so that
-the time grows with its length.
+Rule to keep: each pattern starts at one place per run of characters, and there are only a few passes over the text, so that the time
+grows only linearly with its length.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Stripped:
 
 
 def strip_links(text: str) -> Stripped:
-    """Repeat until nothing is left: the remains of one link must not form another."""
+    """Remove links until none is left, because the remains of one link must not form another."""
     removed = 0
     for _ in range(_MAX_PASSES):
         before = text
@@ -53,7 +53,7 @@ def strip_links(text: str) -> Stripped:
             removed += count if form is not _TAG else 0  # the address in a tag is already counted
         if text == before:
             return Stripped(text.replace("](", "] ("), removed)
-    # Links inside links inside links: only someone who wants to hide one writes that. We remove all the characters that links are made of.
+    # Only someone who wants to hide a link nests links this deep, so we remove all the characters that links are made of.
     bare, count = ADDRESS.subn(" ", text.translate(_MATERIAL))
     return Stripped(bare, removed + count + 1)
 

@@ -1,7 +1,7 @@
-"""The sentences of a report that its agent keeps editing: found in the text, judged elsewhere, and marked if they do not hold.
+"""Finds the sentences of a report that its agent keeps editing, and marks those that do not hold. They are judged elsewhere.
 
 Deep research writes such reports, with `[s1](address)` after what a source says. Plain headings, code and the list of sources are not
-claims. Repeating it changes nothing. A check of a bundle finds the same sentences, and compares them with its claims.
+claims. Marking a report again changes nothing. A check of a bundle finds the same sentences, and compares them with the bundle's claims.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _of_text(body: str, start: int, end: int) -> Iterator[Sentence]:
 
 
 def _row(body: str, start: int, end: int) -> Iterator[Sentence]:
-    """The cells of a row, as one claim; its mark goes into the last cell."""
+    """The cells of a table row, as one claim, whose mark goes into the last cell."""
     row = body[start:end]
     inside = row.rstrip("|").rstrip()
     yield from _sentence(", ".join(cell.strip() for cell in inside.strip("| ").split("|")), start + len(inside))

@@ -1,4 +1,4 @@
-"""A quote in a report that no model wrote: each of its sentences is followed by its id, and has no links.
+"""A quote in a report that no model wrote: each sentence of the quote is followed by the quote's id, and has no links.
 
 A check of such a report parses its quotes in the same way, and finds each sentence of the report among them.
 """

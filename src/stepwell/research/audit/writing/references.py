@@ -45,7 +45,7 @@ def named_line(source: Source) -> str:
 
 
 def reference_section(sources: Sequence[Source], pages: Mapping[str, Sequence[int]] | None = None) -> str:
-    """The list of sources, numbered from 1. `pages`: the cited ones, by source."""
+    """The list of sources, numbered from 1. `pages` has the cited pages, by source id."""
     cited = pages or {}
     lines = (reference_line(number, source, cited.get(source.source_id, ())) for number, source in enumerate(sources, 1))
     return "\n".join([SOURCES_HEADING, "", *lines])
@@ -75,8 +75,8 @@ def address(source: Source) -> str | None:
 
 
 def check_references(report: str, sources: Mapping[str, Source], quotes: Mapping[str, Quote] | None = None) -> list[str]:
-    """What is wrong with the references of a report; empty if each leads to a stored source and, if `quotes` are given, to a quoted
-    page."""
+    """What is wrong with the references of a report; empty if each leads to a stored source and, if `quotes` are given, names only pages
+    that are quoted."""
     quoted = cited_pages(quotes.values(), sources) if quotes is not None else None
     body, heading, listed = report.rpartition(f"\n{SOURCES_HEADING}\n")
     body, listed = (body, listed) if heading else (report, "")
@@ -104,7 +104,7 @@ def _is_linked(match: re.Match[str], sources: Mapping[str, Source]) -> bool:
 
 
 def _is_listed(number: str, count: int) -> bool:
-    # Longer than any list, so not converted: Python refuses numbers of some thousand digits.
+    # A number this long is in no list. We do not convert it, because Python refuses numbers of some thousand digits.
     return len(number) <= len(str(count)) and 1 <= int(number) <= count
 
 
@@ -127,6 +127,6 @@ def _line_faults(number: int, line: str, stored: Mapping[str, str], quoted: Mapp
 
 
 def _plain(text: str) -> str:
-    """Words of a stranger, without anything that Markdown reads."""
+    """A stranger's words, without characters that mean something in Markdown."""
     words = re.sub(r"\s+", " ", strip_links(text).text)[:200].strip()
     return re.sub(r"([\\`*_\[\]()<>#|!~])", r"\\\1", words)

@@ -40,7 +40,7 @@ QUOTES_NOTE = (
     "nearness to your question. Sources can contradict one another, and a quote can say less, or more, outside its page. "
     "Configure a model (STEPWELL_MODEL) for a written report."
 )
-"""Goes above a report that no model wrote. A check of a bundle looks for it there, word for word."""
+"""The note above a report that no model wrote. A check of a bundle looks for it there, word for word."""
 KEPT: tuple[Verdict, ...] = ("supported", "partial")
 
 
@@ -93,7 +93,7 @@ def _quotes_shown(claims: Sequence[Claim], quotes: Mapping[str, Quote], unsuppor
 
 
 def insufficient_evidence(skipped: Sequence[str] = ()) -> str:
-    """Replaces a report when nothing was found that supports one."""
+    """The text that replaces a report when no evidence was found for one."""
     return "\n\n".join([INSUFFICIENT, NO_REPORT, *_list_skipped(skipped)]) + "\n"
 
 
@@ -106,7 +106,7 @@ def _check_judged(draft: Draft, claims: Sequence[Claim]) -> None:
 
 
 def write_sentence(claim: Claim, quotes: Mapping[str, Quote], sources: Mapping[str, Source], numbers: dict[str, int]) -> str:
-    """The sentence with its numbered references. `numbers` grows with each source that is first cited here."""
+    """The sentence with its numbered references. A source that is first cited here is added to `numbers`."""
     cited = [quotes[each].source_id for each in claim.evidence if each in quotes and quotes[each].source_id in sources]
     here = sorted({numbers.setdefault(source, len(numbers) + 1) for source in cited})
     references = f" [{', '.join(map(str, here))}]" if here else ""
@@ -116,9 +116,8 @@ def write_sentence(claim: Claim, quotes: Mapping[str, Quote], sources: Mapping[s
 
 
 def mark_of(claim: Claim) -> str:
-    """The mark after a sentence that is not supported: how far it holds, and in a few words what is missing.
-
-    Only what the checks have found: a model that judges words its own reasons, and those stay out of the report.
+    """The mark after a sentence that is not supported: how far it holds, and in a few words what is missing. It names only what the
+    checks have found, because a model that judges words its reasons freely, and those stay out of the report.
     """
     mark = MARKS[claim.verdict]
     found = next((reason for reason in claim.reasons if reason.startswith(_FOUND_BY_CHECKS)), "") if mark else ""
@@ -131,7 +130,7 @@ def mark_of(claim: Claim) -> str:
 
 
 def _body(pages: Sequence[tuple[DraftBlock, list[str]]]) -> list[str]:
-    """The blocks that still say something. Drops a heading with nothing under it; list items stay together."""
+    """The blocks that still have sentences. Drops a heading with nothing under it; list items stay together."""
     parts: list[str] = []
     waiting: list[DraftBlock] = []
     previous = ""

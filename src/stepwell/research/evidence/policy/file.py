@@ -12,7 +12,7 @@ again while it is carried out. Rules that need judgement are list items of the f
 | `sending.before_approval` | same | `false`: until a plan is approved we ask only a model on this machine; without one, rules plan |
 | `addresses.after_reading` | same | what deep research may fetch once it has read a page or a result: `shown` (default), `ask`, `any` |
 
-An invalid file is rejected with its line. No policy silently allows everything.
+An invalid file is rejected with an error that names the line. No file is silently treated as allowing everything.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def load_policy(path: Path | None) -> ResearchPolicy:
 
 
 def parse_policy(text: str, name: str) -> ResearchPolicy:
-    """Parse a policy, or reject it with the line that is wrong."""
+    """Parse a policy; if it is invalid, raise an error that names the line."""
     text = text.replace("\r\n", "\n")
     blocks = list(_BLOCK.finditer(text))
     if not blocks:
@@ -85,7 +85,7 @@ def _line_at(text: str, found: re.Match[str] | None) -> str:
 
 
 def _syntax_error(error: tomllib.TOMLDecodeError, block: str, first_line: int) -> tuple[str, int]:
-    """The parser's message without its own line number, and the line in the file."""
+    """The parser's message without the line number it gives, and the line number in the whole file."""
     match = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", str(error))
     last = block.rstrip().count("\n") + 1
     within = int(match[1]) if match and match[1] else last
@@ -174,7 +174,7 @@ class _Reader:
         return list(values)
 
     def _hosts(self, values: Any, key: str) -> tuple[str, ...]:
-        """Hosts as the transport writes them. We reject patterns and addresses, which would match nothing, and so forbid nothing."""
+        """Hosts as the transport writes them. We reject patterns and addresses, because they would match no host and so forbid nothing."""
         hosts = []
         for value in self._names(values, key):
             try:

@@ -60,7 +60,8 @@ class Limits:
 
 
 AfterReading = Literal["shown", "ask", "any"]
-"""What an agent may fetch once it has read foreign text: only addresses that were shown; new hosts with a query after asking; all."""
+"""What an agent may fetch once it has read foreign text: only what it was shown; all, but the user is asked about a new host with a
+query; or all."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,9 @@ class ResearchPolicy:
     outgoing: Mapping[str, TextPattern] = field(default_factory=dict)
     """Name -> pattern of text that must not leave the machine."""
     sends_before_approval: bool = True
-    """Whether a model on another machine may see question and notes to make and judge a plan."""
+    """Whether a model on another machine may see the question and notes in order to make and judge a plan."""
     after_reading: AfterReading = "shown"
-    """For deep research. In the graph `research`, the user has approved every address that no search found."""
+    """Only for deep research. In the graph `research`, the user has approved every address that did not come from a search."""
     judged: Mapping[str, str] = field(default_factory=dict)
     """Rule id -> sentence, for a model or the user to judge."""
 
@@ -95,7 +96,7 @@ class ResearchPolicy:
         return [*found, *checked]
 
     def check_address(self, url: str) -> list[Violation]:
-        """Every rule that an address breaks: by its host, and by what it carries."""
+        """Every rule that an address breaks, by its host or by the text it carries."""
         return [*self.check_url(url), *self.check_outgoing(url)]
 
     def check_hop(self, url: str) -> None:
@@ -104,7 +105,8 @@ class ResearchPolicy:
             raise FetchRefusedError(f"The policy forbids it ({broken[0]}).", "policy")
 
     def check_url(self, url: str) -> list[Violation]:
-        """Whether we may contact a host. Parses the host as the transport does; the transport checks what it resolves to."""
+        """The rules that forbid contacting an address's host. Parses the host as the transport does; the transport checks what the host
+        resolves to."""
         try:
             host = read_url(url.strip()).host
         except WebError as error:
@@ -116,8 +118,8 @@ class ResearchPolicy:
         return []
 
     def check_outgoing(self, text: str) -> list[Violation]:
-        """Whether a text may be sent, however it is spelled. The result does not repeat what was found, or it would be sent with the
-        message."""
+        """The rules that forbid sending a text, however it is spelled. The result does not repeat what was found, because it may itself
+        be sent."""
         if not self.outgoing:
             return []
         try:
@@ -132,7 +134,7 @@ class ResearchPolicy:
 
 
 def address_to_record(url: str, broken: Sequence[Violation]) -> str | None:
-    """The address of a refusal as it may be stored: not at all, if it was refused for what it carries."""
+    """The address of a refusal as it may be stored; `None` if it was refused for the text it carries."""
     return None if any(violation.rule.startswith("outgoing.") for violation in broken) else url
 
 

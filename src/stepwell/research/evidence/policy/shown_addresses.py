@@ -1,8 +1,9 @@
 """Which addresses an agent has been shown: by the user, a search, or a page it read. For agents that fetch freely.
 
-A page can tell a model to send what it knows to an address of the page's choosing, as part of that address. Such an address is new.
-So once a model has read foreign text, it may fetch what was shown; an address it makes up is refused, or the user is asked: the rule
-`addresses.after_reading` of the policy. The trail stores what was shown, so that it survives the process.
+A page can tell a model to send what it knows to an address of the page's choosing, as part of that address. Such an address is new. So
+once a model has read foreign text, it may fetch what it was shown; for an address that it makes up, the rule `addresses.after_reading` of
+the policy decides whether it is refused, allowed, or left to the user. What was shown is stored in the trail, so that it outlives the
+process.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class ShownAddresses:
         await append_beside(self._vault, NewEntry("shown", key, {"by": by, "addresses": len(found), "body_sha256": stored}))
 
     async def check(self, url: str, rule: AfterReading) -> Violation | None:
-        """How an address breaks the rule, if it does."""
+        """The violation if an address breaks the rule, else `None`."""
         await self._catch_up()
         asked = _plain(url)
         if rule == "any" or not self._strangers or asked is None or asked in self._known:
@@ -110,7 +111,7 @@ def _plain(url: str) -> str | None:
 
 
 def origin_of(url: str) -> str | None:
-    """The host of an address, without what the address carries: how a refused one is stored."""
+    """The scheme and host of an address, without what it carries. A refused address is stored in this form."""
     try:
         parts = urlsplit(url)
     except ValueError:

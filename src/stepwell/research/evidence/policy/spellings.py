@@ -1,4 +1,4 @@
-"""The ways to write one text in a query or an address: all of them must be checked by rules about outgoing text.
+"""The ways to write one text in a query or an address. Rules about outgoing text must check all of them.
 
 ```
 a%2540b  ─decode─>  a%40b  ─decode─>  a@b     percent signs, entities, escapes and plus signs, as many times as they were applied
@@ -6,7 +6,7 @@ a＠b     ─fold─────────────────────
 ```
 
 Not covered, and not coverable by patterns: text that was enciphered (base64, rot13, reversed), spelled out ("ann at mail dot
-example"), written in look-alike letters of another alphabet, or cut into pieces that leave one by one.
+example"), written in look-alike letters of another alphabet, or cut into pieces that are sent one by one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from urllib.parse import unquote
 from stepwell.errors import ToolUseError
 
 MOST_LAYERS = 32
-"""No honest query is encoded that often."""
+"""The most layers of encoding that we undo. No honest query has that many."""
 _ESCAPE = re.compile(r"%u([0-9A-Fa-f]{4})|\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})")
 
 
@@ -33,7 +33,7 @@ def spellings(text: str) -> list[str]:
 
 
 def _rounds(text: str, fold: Callable[[str], str], spaces: bool) -> Iterator[str]:
-    """The text as it is, and after each round of decoding until nothing changes: a rule may match any of them."""
+    """The text as it is, and after each round of decoding until nothing changes, because a rule may match any of these."""
     for _ in range(MOST_LAYERS):
         yield text
         decoded = fold(unquote(_ESCAPE.sub(_letter, html.unescape(text.replace("+", " ") if spaces else text))))

@@ -33,7 +33,7 @@ class RecordedModels:
     """`asking.ModelCalls` on a recorder."""
 
     def __init__(self, recorder: Recorder, scope: str, replay: Replay | None = None, thoughts: list[str] | None = None) -> None:
-        """`thoughts` collects the models' reasoning. It is for the view only: the trail stores answers."""
+        """`thoughts` collects the models' reasoning, which is only for the view: the trail stores answers."""
         self._recorder = recorder
         self._scope = scope
         self._replay = replay
@@ -41,8 +41,8 @@ class RecordedModels:
 
     async def call(self, key: str, role: str, messages: list[BaseMessage], model: BaseChatModel) -> str:
         body = canonical([{"type": message.type, "content": message.text} for message in messages])
-        # Keyed by role, because a replay has the answers and need not have the model; and by what is asked, because another branch of the
-        # thread may ask something else at the same place.
+        # The address names the role, because a replay has the answers but need not have the model. The key includes what is asked,
+        # because another branch of the thread may ask something else at the same place.
         address = f"model:{role}"
         asked = Outgoing("", "model", "ASK", address, body).fingerprint()[:12]
         outgoing = Outgoing(
@@ -56,7 +56,8 @@ class RecordedModels:
 
 
 def locate_model(model: Any) -> dict[str, Any]:
-    """A model's server and name, for the receipt. Only a model that is certainly on this machine counts as not sending anything out."""
+    """A model's server and name, for the receipt. Unless a model is certainly on this machine, calling it counts as sending something
+    out."""
     while not isinstance(model, BaseChatModel):
         inner = getattr(model, "first", None) or getattr(model, "bound", None)  # constrained to a schema
         if inner is None:
@@ -83,7 +84,7 @@ def _is_loopback(host: str) -> bool:
 
 async def _ask(model: Any, messages: list[BaseMessage], thoughts: list[str]) -> RecordedReply:
     meter = UsageMeter()
-    # Added to the callbacks of the surrounding run, which must see the call as well.
+    # We add our callback to those of the surrounding run, which must see the call as well.
     answer = await model.ainvoke(messages, merge_configs(ensure_config(), {"callbacks": [meter]}))
     tokens = sum((used.tokens for used in meter.sums().values()), TokenUse())
     used: dict[str, Any] = {"input_tokens": tokens.input, "output_tokens": tokens.output}
@@ -106,7 +107,7 @@ def _thoughts_of(answer: AIMessage) -> Iterator[str]:
 
 
 class TrailSpending:
-    """What was used since an entry of the trail. It reads each entry once, however often it is called."""
+    """What models have used since an entry of the trail. Each entry is read once, however often `catch_up` is called."""
 
     def __init__(self, vault: EvidenceVault, since: int, scope: str = "") -> None:
         """Counts entries after number `since` whose keys begin with `scope`."""
@@ -117,12 +118,12 @@ class TrailSpending:
         self.assumed_usd = 0.0
         """The assumed cost of calls to models elsewhere whose price is unknown."""
         self.assumed: set[str] = set()
-        """Those models."""
+        """The models whose cost is assumed."""
 
     async def catch_up(self) -> Self:
         """Count the new entries of the trail."""
         for entry in await self._vault.entries(self._read_to):
-            if entry.seq > self._read_to:  # a concurrent call may have counted it already
+            if entry.seq > self._read_to:  # a concurrent call may have counted this entry already
                 self._read_to = entry.seq
                 if entry.key.startswith(self._scope):
                     self._count(entry)

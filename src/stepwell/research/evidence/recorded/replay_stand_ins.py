@@ -28,7 +28,7 @@ class NoModel(BaseChatModel):
     """Stands for a model that wrote in the recorded run. Its answers come from the recording; it is never called."""
 
     base_url: str = ""
-    """The recorded model's server, as far as a policy needs it."""
+    """Tells a policy whether the recorded model's server was on this machine."""
 
     @property
     def _llm_type(self) -> str:
@@ -42,7 +42,7 @@ class ReplayVault(MemoryVault):
     """The vault of the replayed run, with access to the trail of the recorded one.
 
     A source gets the time at which it was fetched in the recorded run; a request that the recorded run did not make is refused before it
-    counts.
+    is counted.
     """
 
     def __init__(self, recorded: Sequence[Entry], body: Callable[[str], bytes]) -> None:
@@ -51,7 +51,7 @@ class ReplayVault(MemoryVault):
         self._body = body
         self._numbered = [entry for entry in recorded if entry.kind in ("question", "source", "quote")]
         self._requests = {entry.key for entry in recorded if entry.kind == "request"}
-        # Older trails: each step asked for itself; now one request serves all steps.
+        # In older trails each step requested robots.txt for itself; now one request serves all steps.
         self._robots = {
             entry.data.get("url") for entry in recorded if entry.kind == "request" and entry.data.get("why") == "robots"
         }
@@ -59,7 +59,8 @@ class ReplayVault(MemoryVault):
         self._limited = any(entry.kind == "limit" for entry in recorded)
 
     async def take_over_until(self, place: Entry) -> None:
-        """Copies what other branches had written before this entry and the replay has not, so that numbers continue after it."""
+        """Copies numbered entries that other branches had written before `place` and that the replay lacks, so that its numbers continue
+        after them."""
         for entry in self._numbered:
             if entry.seq < place.seq and await self.find(entry.key) is None:
                 await super().append(NewEntry(entry.kind, entry.key, entry.data))
@@ -84,7 +85,8 @@ class ReplayVault(MemoryVault):
 
 
 def recorded_search(entries: Iterable[Entry]) -> SearchSettings:
-    """The engines that were asked, in the order of their chain: each is asked only after those before it."""
+    """The engines that were asked. The order of their first requests is that of their chain, which asks an engine only after those before
+    it."""
     asked: dict[str, str] = {}
     for entry in entries:
         why = str(entry.data.get("why") or "")

@@ -1,4 +1,4 @@
-"""The web as research sees it: every exchange is recorded before it happens, counted, and never made twice for one step.
+"""The web as research sees it: every request is recorded before it is sent, counted, and never made twice for one step.
 
 A failure counts as an answer, so that a replay and a node that runs again get the same one.
 """
@@ -52,7 +52,8 @@ class RecordedWeb:
         return _read_response(answer)
 
     def _outgoing(self, request: WebRequest) -> Outgoing:
-        """Keyed by what it asks, and how often the step has asked it: pages are fetched concurrently, in no fixed order."""
+        """The key says what is asked, and how often the step has asked it. It contains no running number, because pages are fetched in no
+        fixed order."""
         bare = Outgoing("", "web", request.method, request.url, request.body, step=self._scope, why=request.purpose)
         fingerprint = bare.fingerprint()[:16]
         self._asked[fingerprint] += 1

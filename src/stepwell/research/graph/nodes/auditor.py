@@ -1,5 +1,5 @@
-"""Checks a plan against the policy before it is carried out. It fails closed: an answer we cannot read is a rejection. It also ends the
-research, because another plan would not help against an auditor that gives no usable answer.
+"""Checks a plan against the policy before it is carried out. It fails closed: an answer that we cannot read counts as a rejection. Such
+an answer also ends the research, because another plan would not help against an auditor that gives no usable answer.
 
 Code checks what a machine can check. The rest goes to a model that did not write the plan; if no model can judge, it is left to the
 user at the gate, rule by rule.
@@ -78,7 +78,7 @@ async def _judge(inquiry: Inquiry, question: str, plan: ResearchPlan, model: Bas
 
 
 def _fail_closed(judged: Judged) -> AuditResult:
-    """An approval that names broken rules, or a rejection that names none, is in doubt; and doubt means rejection."""
+    """The audit's result. An approval that names broken rules, or a rejection that names none, is in doubt, and doubt means rejection."""
     violations, suggestions = tuple(judged.violations), tuple(judged.suggestions)
     if judged.verdict == "approved" and not violations:
         return AuditResult(verdict="approved", suggestions=suggestions)

@@ -1,5 +1,5 @@
-"""Where a user decides about a plan. The interrupt says what has been sent before it, to a model that planned or audited; after
-it, only the approved plan is carried out.
+"""Where a user decides about a plan. The interrupt says what has been sent so far to models that planned or audited; after the interrupt,
+only the approved plan is carried out.
 
 | field of the interrupt | |
 |---|---|
@@ -42,7 +42,8 @@ async def hitl_gate(inquiry: Inquiry, state: ResearchState) -> Done:
 
 
 async def _write_down(inquiry: Inquiry, number: int, plan: ResearchPlan, approval: Approval) -> None:
-    """Stores the decision and its plan. An edited plan counts as a new plan, which is audited and decided in its turn."""
+    """Stores the decision and its plan. An edited plan counts as a new plan, which is audited and then shown to the user for another
+    decision."""
     said = {"decision": approval.decision, "reason": approval.reason, "stop": approval.stop, "plan_sha256": plan_sha256(plan)}
     edited = keep_plan(approval.plan) if approval.plan else None
     key = f"approval:{number}:{plan_sha256(plan)[:12]}"
@@ -66,7 +67,8 @@ def _ask(equipment: Equipment, state: ResearchState, plan: ResearchPlan, sent: d
 
 
 def estimate(equipment: Equipment, plan: ResearchPlan) -> Estimate:
-    """An upper limit, before anything is known: each page also asks for robots.txt, and ceilings apply."""
+    """An upper limit of what a plan will cost, before anything is known. Each page counts with a request for robots.txt, and ceilings
+    apply."""
     pages = sum(1 if step.tool == "fetch_page" else equipment.pages_per_step for step in plan.steps)
     searches = sum(step.tool == "web_search" for step in plan.steps)
     requests = min(searches + 2 * pages, equipment.policy.limits.requests)

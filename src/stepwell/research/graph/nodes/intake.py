@@ -1,4 +1,4 @@
-"""Accepts a question with its notes and addresses, and clears everything of an earlier question."""
+"""Accepts a question with its notes and addresses, and clears everything that belongs to an earlier question."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def intake(earlier: Inquiry, state: ResearchState) -> Done:
     query, asked_in = _query(state)
     if earlier.equipment.origin and not state.get("question_number"):
         await take_over(earlier.vault, earlier.equipment.origin)
-    # No question needs a key to be answered: anything that looks like one is removed before a model or the trail gets it.
+    # No question needs a key (a secret) to be answered, so anything that looks like one is removed before a model or the trail gets it.
     query, notes = hide_secrets(query), hide_secrets(state.get("knowledge_context") or "")
     snippets = [each.model_dump() for each in read_snippets(state.get("snippets"))]
     asked = {
@@ -71,7 +71,7 @@ async def intake(earlier: Inquiry, state: ResearchState) -> Done:
 def _query(state: ResearchState) -> tuple[str, str]:
     """The user's latest question, and the id of its message: a new message of the chat, or the query of this request.
 
-    A message stays the last of its thread if its research ended without a report. It is not asked a second time.
+    If a research ended without a report, its message stays the last of the thread; it is not taken for a new question.
     """
     messages = state.get("messages") or []
     said = messages[-1] if messages and isinstance(messages[-1], HumanMessage) else None
@@ -106,7 +106,7 @@ async def _admit(inquiry: Inquiry, urls: list[str]) -> tuple[list[str], list[str
 
 
 async def _refuse(inquiry: Inquiry, url: str) -> str | None:
-    """Why an address may not be fetched: it points inside the network, or the policy forbids it. `None` if it may.
+    """Why an address may not be fetched: it points inside the network, or the policy forbids it. `None` if it may be fetched.
 
     A host name that points inside the network is caught when the transport resolves it.
     """

@@ -1,7 +1,7 @@
 """Asks whether to retry when a plan found nothing because nobody could be reached: no connection, or engines that refuse to serve us.
 
-That differs from an engine that searched and found nothing. The answer looks like the gate's: `approve` retries the same steps,
-`reject` ends the research. There is no automatic retry.
+An engine that searched and found nothing is another case, and leads to no question. The answer looks like the gate's: `approve` retries
+the same steps, `reject` ends the research. There is no automatic retry.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ async def search_retry(inquiry: Inquiry, state: ResearchState) -> Done:
 
 
 def outage(unreached: dict[str, Unreached], plan: ResearchPlan | None) -> tuple[str, Cause]:
-    """What happened, as a sentence, and its cause. One engine that blocks us says more than others that are silent."""
+    """What happened, as a sentence, and its cause. If one engine blocks us and others are silent, the cause is the block."""
     causes = {each["cause"] for each in unreached.values()}
     cause: Cause = "blocked" if "blocked" in causes else "offline" if "offline" in causes else "failed"
     searches = plan is None or any(step.tool == "web_search" for step in plan.steps if step.id in unreached)

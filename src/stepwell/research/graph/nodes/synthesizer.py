@@ -73,7 +73,7 @@ async def _draft(
 
 
 async def _list_admitted(inquiry: Inquiry, state: ResearchState) -> dict[str, Source]:
-    """The sources that count: those this branch has read, and the user's own excerpts and notes."""
+    """The sources that may be quoted: those this branch has read, and the user's own excerpts and notes, except denied ones."""
     named = read_sources(state, await inquiry.evidence())
     book = SourceBook(inquiry.vault, inquiry.equipment.clock)
     if notes := (state.get("knowledge_context") or "").strip():
@@ -127,13 +127,14 @@ async def _keep(
     stored = await inquiry.vault.put(report.text.encode())
     mode = "written" if inquiry.equipment.writes else "extractive"
     facts = {"sha256": stored, "sufficient": report.is_sufficient, "mode": mode, "removed_links": report.removed_links}
-    # The key includes the turn: a branch that reaches the same report again stores it again, or the trail would end with another branch's.
+    # The key includes the turn, so that a branch that reaches the same report again stores it again, as the trail's last report.
     return await inquiry.tell("report", "report", {**facts, **rests_on, "turn": inquiry.turn})
 
 
 def _claim_prefixes(scope: str) -> Iterator[str]:
-    """Claim ids belong to the thread, so that a second question's claims do not hide the first's. If the same question was answered
-    before, in another branch or by a run that did not end, those claims keep their ids and the new ones get others."""
+    """The prefixes to try for claim ids, which are unique in the thread, so that a second question's claims do not hide the first's. If
+    the same question was answered before, in another branch or by a run that did not end, those claims keep their ids and the new ones
+    get others."""
     yield "" if scope == "q1" else f"{scope}."
     yield from (f"{scope}.{number}." for number in count(2))
 

@@ -1,4 +1,5 @@
-"""Makes a plan: with a model, or by rules if none can write. If a plan is rejected, makes another that takes the reason into account."""
+"""Makes a plan, with a model, or by rules if no model can write. If a plan is rejected, makes another that takes the reason into
+account."""
 
 from __future__ import annotations
 
@@ -88,8 +89,8 @@ def _material(state: ResearchState) -> str:
 
 
 def with_ids(plan: ResearchPlan, scope: str) -> ResearchPlan:
-    """Gives steps our own ids: the same whenever this plan is made, and different for another plan in its place, as two branches may
-    have. References between steps are updated."""
+    """Gives steps our own ids. The same plan always gets the same ids; another plan in its place, as in another branch, gets different
+    ones. References between steps are updated."""
     kept = keep_plan(plan)  # the form that a replay sees
     content = [[step["tool"], step["input"], step["rationale"]] for step in kept["steps"]]
     mark = f"{scope}:{json.dumps([kept['objective'], content])}"
@@ -108,7 +109,7 @@ def plan_by_rules(
     query: str, urls: Sequence[str] = (), *, max_steps: int = MAX_STEPS, policy: ResearchPolicy | None = None
 ) -> ResearchPlan:
     """A plan from the question alone, of at most `max_steps` steps; the same question gives the same plan with the same ids.
-    `ToolUseError` if it gives nothing to search for.
+    Raises `ToolUseError` if the question gives nothing to search for.
 
     Addresses that the user gave are fetched first; then come the searches of `evidence.queries`, with the one for counter-evidence if
     there is room for two. Steps that the policy forbids are not even proposed; the rest is audited like any other plan.
@@ -131,7 +132,7 @@ def plan_by_rules(
 
 
 def _leave_room_for_last(searches: Sequence[ResearchStep], room: int) -> list[ResearchStep]:
-    """The first ones, and always the last, which searches for counter-evidence."""
+    """The first searches and, if there is room for two, always the last, which searches for counter-evidence."""
     if len(searches) <= room:
         return list(searches)
     return [*searches[: room - 1], searches[-1]] if room > 1 else list(searches[:room])

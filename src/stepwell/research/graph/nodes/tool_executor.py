@@ -44,7 +44,8 @@ async def tool_executor(inquiry: Inquiry, state: ResearchState) -> Done:
 
 
 async def _keep(inquiry: Inquiry, gathered: Sequence[Gathered], read: set[str]) -> list[str]:
-    """Turns pages into sources, numbered in the order of the plan, and returns their ids. Skips addresses that the branch has read."""
+    """Turns pages into sources, numbered in the order of the plan, and returns their ids. Skips addresses that the branch has already
+    read."""
     book = SourceBook(inquiry.vault, inquiry.equipment.clock)
     return [name for one in gathered for name in await book.keep_pages(one.pages, engine=one.engine, read=read)]
 
