@@ -97,7 +97,7 @@ test("state commands: read, list, branch off", async () => {
     assert.equal(forked.thread_id, thread.threadId);
     await client.runs.join(thread.threadId, forked.run_id);
     assert.equal((await client.runs.get(thread.threadId, forked.run_id)).status, "success");
-    assert.match((await rejected(thread.agent.getTree())).message, /not_supported|not offered/);
+    assert.match((await rejected(thread.agent.getTree())).message, /not_supported|not supported/);
   });
 });
 
