@@ -66,4 +66,5 @@ def test_a_slow_pattern_would_be_found(pattern: str):
     import re
 
     found = Found("here", re.compile(pattern, re.DOTALL), frozenset({"search"}))
-    assert any(is_slow(found, *text) for text in hard_texts(found.pattern, 200))
+    # Several times: other processes may slow down the shorter text.
+    assert any(is_slow(found, *text) for _ in range(5) for text in hard_texts(found.pattern, 200))
