@@ -6,7 +6,7 @@ Rules to keep:
   value, and giving both is refused. An update replaces them and the rest of `config`, and merges `metadata`.
 - A default assistant stays when its graph is no longer served, because threads still refer to it; `resolve`, which is for running,
   then reports that the graph is not served.
-- The repository's queries decide who may see and change what, not this module.
+- The repository's queries, not this module, decide who may see and change what.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def _without_places(text: str, error: BaseException) -> str:
 
 
 def _places_in(error: BaseException) -> Iterator[str]:
-    """Paths with folders that system errors name, in this error, its causes and the errors it groups."""
+    """Paths that contain a folder and are mentioned by system errors: this error, its causes and the errors it groups."""
     waiting, seen = [error], set[int]()
     while waiting:
         one = waiting.pop()

@@ -149,7 +149,7 @@ class Recipe(NamedTuple):
         return subagent_model(spec["name"], self.model, self.settings)
 
     def _files_of(self, runtime: Any) -> BackendProtocol:
-        """The files of a run, for mentions and previews, which read outside a tool call."""
+        """The files of a run, for mentions and previews: they read files outside a tool call."""
         return self.place.at(open_for_run(runtime.state, runtime.config, self.grants.of))
 
     def _approvals_of(self, wanted: Mapping[str, Any]) -> PreviewedApprovals:

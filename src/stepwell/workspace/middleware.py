@@ -1,4 +1,4 @@
-"""Whose files an agent works on: the workspace root, from the request to each tool.
+"""Carries the workspace root, which decides whose files an agent works on, from the request to each tool.
 
 ```
 config.configurable.gcs_root_path ── ConfigToStateMiddleware, once, at the start of a run ──▶ state["gcs_root_path"]

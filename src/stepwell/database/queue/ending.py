@@ -48,7 +48,7 @@ def finish(connection: Connection, lease: Lease, outcome: RunOutcome, now: float
 
 
 def end_pending(connection: Connection, run_id: str, action: CancelAction, reason: str | None, now: float) -> list[RunEvent]:
-    """End a run that nobody drives, because it was cancelled before it began, or before it was recovered."""
+    """End a run that has no driver because it was cancelled before it began, or before it was recovered."""
     run = _run(connection, run_id)
     keeps_steps = action != "rollback" or effect_journal.stands_behind(connection, run)
     if run.attempt == 0:

@@ -1,4 +1,4 @@
-"""Finds, lists and deletes runs as records. The queue admits, drives and ends them."""
+"""Finds, lists and deletes the stored records of runs. The queue admits, drives and ends them."""
 
 from __future__ import annotations
 

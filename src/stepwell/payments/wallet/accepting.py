@@ -3,7 +3,7 @@
 ```
 a mint on the list? -> sats? -> a keyset it has? -> not locked to a key? -> signed by the mint? -> not spent? -> worth its fee?
 ```
-The payer can still spend a token that passes until we redeem it. Only the swap, before the first call, is final.
+Even if a token passes, the payer can still spend it until we redeem it. Only the swap, before the first call, is final.
 """
 
 from __future__ import annotations

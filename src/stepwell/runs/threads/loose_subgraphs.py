@@ -1,7 +1,8 @@
 """The state of a subgraph that LangGraph itself cannot find because a tool called it; usually it is a subagent.
 
-LangGraph finds subgraphs that are nodes, or that a node's function names. A subgraph inside a tool still has checkpoints under the tool's
-namespace, so we read those as they are stored: values, interrupts and errors, but no `next` and no task names, which only the graph knows.
+LangGraph finds subgraphs that are nodes, or that are referred to in a node's function. A subgraph inside a tool still has checkpoints
+under the tool's namespace, so we read those as they are stored: values, interrupts and errors, but no `next` and no task names, which
+only the graph knows.
 
 Incremental channels must be rebuilt from their writes, and only the graph knows how. As in retention (`stepwell.state.compact`),
 the channels `messages`, `files` and `summary` are assumed to be those of a deep agent. Other incremental channels are listed in the

@@ -59,7 +59,7 @@ def check_address(url: str) -> str:
 
 @dataclass(frozen=True)
 class ServerLine:
-    """The connection to a server that all sessions with one assistant share."""
+    """The server connection that all sessions with one assistant share."""
 
     client: LangGraphClient
     url: str

@@ -71,7 +71,7 @@ def passages(rows: Sequence[SearchMatch] | str, args: Mapping[str, Any]) -> Rend
 
 
 def text(result: str, args: Mapping[str, Any]) -> Rendered:
-    """Numbered lines from `read`, cut at the end of a line if they are too long."""
+    """Numbered lines from `read`. Output that is too long is cut at the end of a line."""
     if isinstance(result, ErrorText):
         return Rendered(result, is_error=True)
     if len(result) <= MAX_CHARS:

@@ -42,7 +42,7 @@ class Workspace:
         return self.shares.room(tenant, partial(self._measure, tenant))
 
     async def size_of(self, opened: OpenedRoot, path: str) -> int:
-        """The bytes of a file; 0 if there is none."""
+        """A file's size in bytes; 0 if the file does not exist."""
         file = await self.files.look(opened.root, path)
         return file.size if file else 0
 

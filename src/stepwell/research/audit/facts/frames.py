@@ -40,7 +40,7 @@ def frame(text: str, start: int, end: int, own: Sequence[Word] | None = None) ->
 
 
 def find_replaced(text: str, word: Word, quotes: Sequence[str]) -> str:
-    """The word that a quote has in the same frame as this word of the claim; empty if no quote has that frame.
+    """The word that stands in a quote where this word stands in the claim (the same frame); empty if no quote has that frame.
 
     Many clauses begin and end alike, so if one side is the edge of a clause, two words must agree on the other.
     """

@@ -39,7 +39,7 @@ _QUOTES = "The quotes:"
 
 @dataclass
 class Judged:
-    """The result: problems, and claims that went through other checks and get another verdict today."""
+    """The result: problems, and claims that were checked differently at the time and would get a different verdict today."""
 
     problems: list[Defect] = field(default_factory=list)
     marked_today: list[Defect] = field(default_factory=list)
