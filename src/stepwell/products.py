@@ -76,7 +76,7 @@ class Product:
     tables: str | None = None
     """The place of its `ProductTables`."""
     service: str | None = None
-    """The place of a function that opens its `ProductService`."""
+    """The place of a function that gets the settings and returns an `OpenProduct`, which opens the `ProductService`."""
     routes: str | None = None
     """The place of its routers."""
     commands: str | None = None
@@ -116,7 +116,7 @@ def installed_products() -> tuple[Product, ...]:
     found = sorted(entry_points(group=GROUP), key=lambda entry: (not entry.value.startswith(_OURS), entry.name))
     if not found or not found[0].value.startswith(_OURS):
         raise ConfigurationError(
-            "Stepwell's own products are not installed: its package was installed by an older version, or not at all. Install it again, "
+            "Stepwell's own products are not installed: this environment has an older version of its package, or none. Install it again, "
             "for instance with `pip install -e .` in its folder."
         )
     return check_products(tuple(sorted((_load(entry) for entry in found), key=lambda product: product.last)))
@@ -132,7 +132,7 @@ def check_products(products: tuple[Product, ...]) -> tuple[Product, ...]:
     known: dict[str, str] = {}
     for product in products:
         graphs = (f"graph '{graph}'" for graph in (*product.graphs, *product.demos))
-        for what in (product.name, *graphs, *(f"chat '{chat}'" for chat in product.chats)):
+        for what in (f"the name '{product.name}'", *graphs, *(f"chat '{chat}'" for chat in product.chats)):
             if what in known:
                 raise ConfigurationError(
                     f"The products '{known[what]}' and '{product.name}' both bring {what}. Uninstall one of them."

@@ -16,7 +16,7 @@ from stepwell.cli import arguments as serving
 from stepwell.cli.chat import arguments as chat
 from stepwell.cli.operator import arguments as operator
 from stepwell.errors import ConfigurationError, StepwellError
-from stepwell.products import Product, installed_products, load_place
+from stepwell.products import Product, installed_products, load_part
 from stepwell.terminal.commands import Commands, UsageError
 from stepwell.terminal.parsing import Parser
 
@@ -60,20 +60,21 @@ def make_parser(products: Iterable[Product]) -> argparse.ArgumentParser:
     chat.add_commands(ours)
     for product in sorted(products, key=lambda product: not product.graphs):  # in the help, agents come first
         if product.commands:
-            _add_commands(product.name, product.commands, _Commands(subparsers, f"the product '{product.name}'", owners))
+            _add_commands(product, _Commands(subparsers, f"the product '{product.name}'", owners))
     serving.add_commands(ours)
     operator.add_commands(ours)
     return parser
 
 
-def _add_commands(product: str, place: str, commands: Commands) -> None:
+def _add_commands(product: Product, commands: Commands) -> None:
+    add = load_part(product, "commands")
     try:
-        load_place(place)(commands)
+        add(commands)
     except ConfigurationError:
         raise
     except Exception as error:
         raise ConfigurationError(
-            f"The commands of the product '{product}' cannot be loaded: {type(error).__name__}: {error}. "
+            f"The commands of the product '{product.name}' cannot be added: {type(error).__name__}: {error}. "
             "Repair or uninstall its package."
         ) from error
 

@@ -1,6 +1,7 @@
 """The composition root of the server: settings -> graphs, database, products, services -> application.
 
-It knows no product: it collects what installed ones bring (`stepwell.products`). Importing it imports LangGraph and the web framework, so
+It collects what installed products bring (`stepwell.products`) and knows none of them, except research's policy: the page's knowledge is
+fetched under it. Importing this module imports LangGraph and the web framework, so
 commands import it as late as possible.
 """
 

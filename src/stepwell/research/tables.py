@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from stepwell.clock import SystemClock
 from stepwell.database.database import SqlDatabase
 from stepwell.database.tables import Kept, ProductTables
 from stepwell.errors import EvidenceDamagedError, EvidenceMissingError
@@ -19,7 +18,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 async def export_evidence(database: SqlDatabase, thread_id: str) -> AsyncIterator[Mapping[str, Any]]:
     """A `trail` line for each entry, and an `evidence` line for everything the entries refer to, its bytes in base64."""
-    vault = SqlVault(database, thread_id, None, SystemClock())
+    vault = SqlVault(database, thread_id)
     entries = await vault.entries()
     for entry in entries:
         yield {"kind": "trail", "thread_id": thread_id, "entry": asdict(entry)}

@@ -39,10 +39,16 @@ from stepwell.database.types import (
     RunStatus,
     ThreadStatus,
 )
-from stepwell.errors import InterruptAnsweredError, InvalidRequestError, StorageUnavailableError, find_infrastructure
+from stepwell.errors import (
+    InfrastructureError,
+    InterruptAnsweredError,
+    InvalidRequestError,
+    StorageUnavailableError,
+    find_infrastructure,
+)
 from stepwell.runs.driving import checkpoint_asked_for, keep_open_answers, make_config, make_input
 from stepwell.runs.failures import describe_failure
-from stepwell.runs.gates import Gate
+from stepwell.runs.gates import Attendance, Gate
 from stepwell.runs.graphs.inputs import input_fault, input_fields
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.interrupts import has_breakpoints, pending_interrupts
@@ -110,8 +116,9 @@ class Attempt:
         self._steps = StepRecorder(clock or SystemClock())
         self._meter = RunMeter(self._steps)
         self._callbacks = [self._meter, self._steps, *callbacks]
-        attending = (gate.attend(claim.run, claim.lease, self._said_until_stopped) for gate in gates)
-        self.attending = tuple(attendance for attendance in attending if attendance)
+        self._gates = tuple(gates)
+        self.attending: list[Attendance] = []
+        """The parts that products have in this attempt."""
         self._stop: asyncio.Future[CancelAction] = asyncio.get_running_loop().create_future()
         self._timed_out = False
         self._documents: DocumentBook | None = None
@@ -148,6 +155,9 @@ class Attempt:
             return outcome
 
     async def _drive(self) -> RunOutcome:
+        for gate in self._gates:
+            if attendance := gate.attend(self._run, self._lease, self._said_until_stopped):
+                self.attending.append(attendance)
         async with AsyncExitStack() as opened:
             graph = await self._open_graph(opened)
             if graph is None:
@@ -184,7 +194,14 @@ class Attempt:
         # If the run was stopped or its time was up, the caller has still got its output up to that moment.
         delivered = outcome.status == "success" or self._broken_off
         for attendance in self.attending:
-            await attendance.before_end(delivered=delivered)
+            try:
+                await attendance.before_end(delivered=delivered)
+            except InfrastructureError:
+                raise
+            except Exception:
+                logger.exception(
+                    "a product failed at the end of a run, which ends all the same", extra={"run_id": self._run.run_id}
+                )
 
     async def _open_graph(self, opened: AsyncExitStack) -> Graph | None:
         """The graph, or `None` if the run was stopped while the graph was being built."""

@@ -342,7 +342,10 @@ class Engine:
                 watcher.ended(run, outcome)
         if outcome is not None:
             for attendance in attempt.attending:
-                await attendance.after_end(outcome.status)
+                try:
+                    await attendance.after_end(outcome.status)
+                except Exception:  # the run has ended, and nobody waits for this
+                    logger.exception("a product failed after the end of a run", extra={"run_id": run.run_id})
 
     async def _attempt(self, claim: ClaimedRun, attempt: Attempt) -> RunOutcome | None:
         queue, lease = self._persistence.queue, claim.lease

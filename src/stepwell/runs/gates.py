@@ -6,6 +6,7 @@ claim ─> Gate.attend ─> Attendance.given ─> the graph's config
                         Attendance.before_end ─> the run is ended ─> Attendance.after_end
 ```
 The engine knows nothing about products: no money, no bucket, no evidence. Each gate sees the order as the gates before it have changed it.
+If `attend` raises, the run fails with that error; if `before_end` or `after_end` raises, the error is logged and the run ends all the same.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Arrival:
     """A run that asks to be admitted."""
 
     caller: str | None
-    """Who asks; None for an operator."""
+    """Who asks; None if the server starts the run itself."""
     owner: str
     """Whom the run will belong to."""
     thread_id: str

@@ -125,7 +125,8 @@ def _check_routes(app: FastAPI) -> None:
         for method in route.methods or ():
             if (name := f"{method} {route.path}") in known:
                 raise ConfigurationError(
-                    f"Two products bring the route '{name}'. Uninstall one of them; routes of a product belong below /api/NAME."
+                    f"The route '{name}' exists twice: a product brings a route that Stepwell or another product has too. Uninstall the "
+                    "product. Its author should keep routes below /api/NAME."
                 )
             known.add(name)
 

@@ -50,7 +50,12 @@ class Doorkeeper(Gate):
 
     async def admit(self, arrival: Arrival) -> Arrival:
         grants = arrival.grants if isinstance(arrival.grants, Grants) else None
-        return replace(arrival, place=await self._place(arrival.caller, arrival.order, arrival.assistant, grants))
+        place = await self._place(arrival.caller, arrival.order, arrival.assistant, grants)
+        before = arrival.place
+        # What other gates have pinned stays.
+        return replace(
+            arrival, place=replace(place, pinned={**before.pinned, **place.pinned}, tenant=place.tenant or before.tenant)
+        )
 
     async def _place(self, owner: str | None, order: RunOrder, assistant: Assistant, grants: Grants | None) -> Place:
         asked, needed = _root_asked_for(order, assistant), assistant.graph_id in self.workspaces

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -91,3 +92,39 @@ async def _has_thread(persistence: Any, thread_id: str) -> bool:
     return await persistence.database.read(
         lambda connection: connection.execute("SELECT 1 FROM threads WHERE thread_id = ?", (thread_id,)).fetchone() is not None
     )
+
+
+class Failing(Gate):
+    """Breaks where it is told to."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def attend(self, run: Run, lease: Lease, said_until_stopped: SaidUntilStopped) -> Attendance:
+        if self._where == "attend":
+            raise ValueError("a product is broken")
+        return FailingAttendance(self._where)
+
+
+@dataclass(frozen=True)
+class FailingAttendance(Attendance):
+    where: str
+
+    async def before_end(self, *, delivered: bool) -> None:
+        if self.where == "before_end":
+            raise ValueError("a product is broken")
+
+    async def after_end(self, status: RunStatus) -> None:
+        if self.where == "after_end":
+            raise ValueError("a product is broken")
+
+
+@pytest.mark.parametrize(("where", "status"), [("attend", "error"), ("before_end", "success"), ("after_end", "success")])
+async def test_a_run_ends_even_if_a_product_is_broken(open_runs: OpenRuns, thread_id: str, where: str, status: str):
+    async with open_runs(gates=[Failing(where)]) as runs, asyncio.timeout(60):
+        run = await runs.start("two", thread_id, input={"words": []})
+        await runs.result(run)
+        assert (await runs.run(run)).status == status
+        again = await runs.start("two", thread_id, input={"words": []})
+        await runs.result(again)
+        assert (await runs.run(again)).status == status, "the engine goes on"

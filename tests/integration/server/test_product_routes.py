@@ -32,7 +32,7 @@ _ASKS = 'principal: Annotated[Principal, Depends(policy("threads:read"))]'
     ("path", "argument", "told"),
     [
         ("/api/open", "", r"The route 'GET /api/open' has no policy, so anybody could use it"),
-        ("/threads/{thread_id}", _ASKS, r"Two products bring the route 'GET /threads/\{thread_id\}'"),
+        ("/threads/{thread_id}", _ASKS, r"The route 'GET /threads/\{thread_id\}' exists twice"),
     ],
 )
 async def test_a_route_that_is_open_or_hidden_is_refused(tmp_path: Path, path: str, argument: str, told: str):

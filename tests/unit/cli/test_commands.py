@@ -72,7 +72,7 @@ def test_a_name_that_is_taken_is_refused_with_both_owners(other: Product, said: 
 )
 def test_commands_that_cannot_be_loaded_are_refused_with_the_product(place: str, why: str):
     with pytest.raises(
-        ConfigurationError, match=rf"The commands of the product 'broken' cannot be loaded: {why}: .* uninstall"
+        ConfigurationError, match=rf"The commands of the product 'broken' cannot be (loaded|added): {why}: .* uninstall"
     ):
         make_parser([Product("broken", commands=place)])
 
