@@ -19,7 +19,7 @@ SENTENCE = "The bridge over the {} is {} metres long and was opened in spring, a
 
 def measure(_contestant: ModuleType, *, tries: int) -> dict[str, Any]:
     """Milliseconds of each page, by where it was read."""
-    from stepwell.tools.web.reader_pool import ReaderPool
+    from stepwell.tools.documents.reader_pool import ReaderPool
 
     readers = ReaderPool(size=1)
     try:
@@ -29,7 +29,7 @@ def measure(_contestant: ModuleType, *, tries: int) -> dict[str, Any]:
 
 
 async def _measure(readers: Any, tries: int) -> dict[str, Any]:
-    from stepwell.tools.web.documents.page import read_page, warm_up
+    from stepwell.tools.documents.page import read_page, warm_up
 
     warm_up()
     await readers.read_page(b"a few words", "text/plain")

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 from pathlib import Path
 
-from stepwell.tools.web.reader_pool import ReaderPool
+from stepwell.tools.documents.reader_pool import ReaderPool
 
 
 async def main() -> None:

@@ -19,8 +19,8 @@ from tests.support.growth import unit_s
 from stepwell.demo.web import ScriptedWeb, answer
 from stepwell.demo.web.rendering import html
 from stepwell.errors import FetchFailedError, WebError
+from stepwell.tools.documents.reader_pool import ReaderPool
 from stepwell.tools.web.fetch import PageFetcher
-from stepwell.tools.web.reader_pool import ReaderPool
 
 LONGEST_STALL = 200
 """How many times as long as a small piece of work (`unit_s`) the loop may stand still. Reading one of the documents takes thousands."""

@@ -125,7 +125,7 @@ async def choose(passages: Sequence[Passage], question: str, embedder: Embedder,
 
 
 async def _read(file: Path) -> list[Passage]:
-    from stepwell.tools.web.reader_pool import usual_readers
+    from stepwell.tools.documents.reader_pool import usual_readers
 
     content = _content(file)
     kind = "text/plain" if file.suffix.lower() in (".md", ".markdown", ".rst") else mimetypes.guess_type(file.name)[0]
@@ -135,7 +135,7 @@ async def _read(file: Path) -> list[Passage]:
         said = str(error).replace("The page", "it")
         raise InvalidRequestError(f"The file '{file.name}' of --context cannot be read: {said}") from error
     document_id = hashlib.sha256(content).hexdigest()[:32]
-    return list(_cut(file.name, document_id, page.text, page.pages))
+    return list(_cut(file.name, document_id, page.text, tuple(part.start for part in page.parts)))
 
 
 def _content(file: Path) -> bytes:

@@ -4,8 +4,6 @@
 tools        web_search, fetch_page          for agents
 search/      several engines in order, within their rate limits; how to query each and read its results
 fetch        a page: robots, redirects, type, text
-documents/   parsers for foreign documents: pages, PDFs, pages of results
-reader_pool  the processes that read pages, PDFs and robots.txt; they run `reader_child`
 transport    `Web.send`: the only way out; `public_web` is the real one
 addresses    where a request may go
 ```

@@ -14,7 +14,7 @@ import re
 import secrets
 from collections.abc import Callable
 
-from stepwell.tools.web.documents.visible import one_line, visible
+from stepwell.tools.documents.visible import one_line, visible
 
 _CONTROL_WORDS = re.compile(
     r"<(?=\|)|(?<=\|)>"

@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 
 from stepwell.clock import Clock, SystemClock, timestamp
 from stepwell.errors import FetchFailedError, FetchRefusedError
+from stepwell.tools.documents.parts import Part
+from stepwell.tools.documents.reader_pool import READ_TIMEOUT_S, ReaderPool, usual_readers
 from stepwell.tools.web.addresses import AddressRules, Url, check_url, read_hop, read_url
-from stepwell.tools.web.reader_pool import READ_TIMEOUT_S, ReaderPool, usual_readers
 from stepwell.tools.web.robots import RobotsBook, RobotsVerdict
 from stepwell.tools.web.transport import DEFAULT_MAX_BYTES, DEFAULT_TIMEOUT_S, Web, WebRequest, WebResponse
 
@@ -47,8 +48,8 @@ class FetchedPage:
     fetched_at: str
     note: str = ""
     """What was left out, in one sentence."""
-    pages: tuple[int, ...] = ()
-    """Where each page of a PDF begins in the text."""
+    parts: tuple[Part, ...] = ()
+    """See `PageText.parts`."""
 
 
 class Turns:
@@ -126,7 +127,7 @@ class PageFetcher:
         )
         return FetchedPage(
             str(first), str(current), response.status, page.media_type, response.content, page.text,
-            page.title or current.host, robots, tuple(redirects), timestamp(self._clock), page.note, page.pages,
+            page.title or current.host, robots, tuple(redirects), timestamp(self._clock), page.note, page.parts,
         )  # fmt: skip
 
     def _request(self, url: Url) -> WebRequest:

@@ -21,9 +21,9 @@ from typing import Literal
 
 from stepwell.clock import Clock
 from stepwell.errors import FetchFailedError, FetchRefusedError
+from stepwell.tools.documents.reader_pool import ReaderPool, usual_readers
+from stepwell.tools.documents.robots_rules import Rules
 from stepwell.tools.web.addresses import AddressRules, Url, check_url, read_hop, read_url
-from stepwell.tools.web.reader_pool import ReaderPool, usual_readers
-from stepwell.tools.web.robots_rules import Rules
 from stepwell.tools.web.transport import Web, WebRequest
 
 RobotsVerdict = Literal["allowed", "disallowed", "none", "unreachable", "n/a"]

@@ -19,7 +19,7 @@ from stepwell.research.audit.memory_vault import MemoryVault
 from stepwell.research.audit.quoting import make_quote
 from stepwell.research.audit.verify import verify_bundle
 from stepwell.research.audit.writing.references import check_references
-from stepwell.tools.web.documents.page import join_pages, read_page
+from stepwell.tools.documents.page import join_pages, read_page
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 LEAVES = ["Wells of the north.", "   ", "The Kessel well has 12 steps.", "It was dug in 1890 by hand."]
@@ -32,17 +32,17 @@ class Still:
 
 def test_every_page_of_a_pdf_begins_where_its_words_do():
     page = read_page(make_pdf(*LEAVES), "application/pdf", 10)
-    assert [page.text[begin:].split("\n")[0] for begin in page.pages] == [LEAVES[0], LEAVES[2], LEAVES[2], LEAVES[3]]
+    assert [page.text[begin:].split("\n")[0] for begin, *_ in page.parts] == [LEAVES[0], LEAVES[2], LEAVES[2], LEAVES[3]]
 
 
 def test_a_text_without_pages_has_none():
-    assert read_page(b"Some plain words.", "text/plain", 10).pages == ()
+    assert read_page(b"Some plain words.", "text/plain", 10).parts == ()
 
 
 def test_a_page_that_is_cut_off_has_no_beginning(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("stepwell.tools.web.documents.page.MOST_CHARACTERS", 25)
-    text, begins = join_pages(LEAVES)
-    assert (text, begins) == ("Wells of the north.\n\nThe", (0, 21, 21))
+    monkeypatch.setattr("stepwell.tools.documents.page.MOST_CHARACTERS", 25)
+    text, parts = join_pages(LEAVES)
+    assert (text, [part.start for part in parts]) == ("Wells of the north.\n\nThe", [0, 21, 21])
 
 
 def make_source(stored: str, text: str, begins: tuple[int, ...]) -> Source:
@@ -74,8 +74,8 @@ async def make_bundle(file: Path) -> str:
     await ask(vault, [url])
     document = make_pdf(*LEAVES)
     await fetch(vault, 1, url, document)
-    text, begins = join_pages(LEAVES)
-    source = make_source(await vault.put(document), await vault.put(text.encode()), begins)
+    text, parts = join_pages(LEAVES)
+    source = make_source(await vault.put(document), await vault.put(text.encode()), tuple(part.start for part in parts))
     await record_source(vault, source)
     quotes = {}
     for number, leaf in enumerate((LEAVES[2], LEAVES[3]), 1):

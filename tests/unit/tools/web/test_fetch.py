@@ -14,7 +14,7 @@ from tests.support.growth import assert_linear
 from stepwell.demo.web import ScriptedWeb, answer
 from stepwell.demo.web.rendering import html, pdf
 from stepwell.errors import FetchFailedError, FetchRefusedError, WebError
-from stepwell.tools.web.documents.visible import normalise
+from stepwell.tools.documents.visible import normalise
 from stepwell.tools.web.fetch import PageFetcher
 
 PAGE = "https://a.example/page"

@@ -9,9 +9,9 @@ from tests.support.growth import assert_linear
 
 from stepwell.demo.web import ScriptedWeb, answer
 from stepwell.errors import FetchFailedError
+from stepwell.tools.documents.robots_rules import parse
 from stepwell.tools.web.addresses import read_url
 from stepwell.tools.web.robots import RobotsBook
-from stepwell.tools.web.robots_rules import parse
 
 ROBOTS = "https://a.example/robots.txt"
 

@@ -17,7 +17,7 @@ from stepwell.demo.web.search_pages import Mode, bot_check, engine_reply
 from stepwell.demo.web.serving import Received
 from stepwell.errors import FetchFailedError, ToolUseError
 from stepwell.settings import Secret
-from stepwell.tools.web.reader_pool import ReaderPool
+from stepwell.tools.documents.reader_pool import ReaderPool
 from stepwell.tools.web.search.engines import brave, duckduckgo, google_cse, tavily
 from stepwell.tools.web.search.engines.asking import retry_after_s, usable_results
 from stepwell.tools.web.search.engines.brave import Brave

@@ -9,9 +9,9 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from stepwell.errors import FetchRefusedError, WebError
+from stepwell.tools.documents.plain_html import without_tags
+from stepwell.tools.documents.visible import one_line
 from stepwell.tools.web.addresses import read_url
-from stepwell.tools.web.documents.plain_html import without_tags
-from stepwell.tools.web.documents.visible import one_line
 from stepwell.tools.web.search.outcomes import Blocked, Empty, Failed, Found, SearchResult
 from stepwell.tools.web.transport import Web, WebRequest, WebResponse
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from urllib.parse import parse_qs, quote_plus, urlsplit
 
 from stepwell.errors import FetchFailedError
-from stepwell.tools.web.documents.result_page import ResultPage
-from stepwell.tools.web.reader_pool import ReaderPool, usual_readers
+from stepwell.tools.documents.reader_pool import ReaderPool, usual_readers
+from stepwell.tools.documents.result_page import ResultPage
 from stepwell.tools.web.search.engines.asking import ask, search_request, usable_results
 from stepwell.tools.web.search.outcomes import (
     DEFAULT_RESULTS,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
+from stepwell.tools.documents.visible import one_line
 from stepwell.tools.web.addresses import read_url
-from stepwell.tools.web.documents.visible import one_line
 from stepwell.tools.web.search.engines.asking import ask, read_json, results_from, search_request
 from stepwell.tools.web.search.outcomes import DEFAULT_RESULTS, Blocked, Empty, Failed, SearchOutcome, check_query, clamp_limit
 from stepwell.tools.web.transport import Web

@@ -1,4 +1,4 @@
-"""The process that reads foreign documents: `python -m stepwell.tools.web.reader_child <maximum bytes of memory>`.
+"""The process that reads foreign documents: `python -m stepwell.tools.documents.reader_child <maximum bytes of memory>`.
 
 It reads one document after the other from its input and answers on its output, until its input ends. A document that exceeds the limits
 ends the process, and `reader_pool`, on the other side, starts another. Everything that parsers need is loaded before the first
@@ -22,9 +22,9 @@ from contextlib import suppress
 from typing import Any
 
 from stepwell.errors import ConfigurationError, FetchFailedError, MissingExtraError, WebError
-from stepwell.tools.web.documents.page import read_page, warm_up
-from stepwell.tools.web.documents.result_page import read_result_page
-from stepwell.tools.web.robots_rules import Rules, parse
+from stepwell.tools.documents.page import read_page, warm_up
+from stepwell.tools.documents.result_page import read_result_page
+from stepwell.tools.documents.robots_rules import Rules, parse
 
 Message = tuple[dict[str, Any], bytes]
 
@@ -178,7 +178,7 @@ def _do(head: dict[str, Any], body: bytes) -> Message:
 
 def _read_page_job(head: dict[str, Any], body: bytes) -> Message:
     page = read_page(body, head["content_type"], head["timeout_s"])
-    return {"media_type": page.media_type, "title": page.title, "note": page.note, "pages": page.pages}, page.text.encode()
+    return {"media_type": page.media_type, "title": page.title, "note": page.note, "parts": page.parts}, page.text.encode()
 
 
 def _read_robots_job(_head: dict[str, Any], body: bytes) -> Message:

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from stepwell.errors import FetchFailedError, needs_extra
-from stepwell.tools.web.documents.content import ContentKind, decode_text, kind_of
-from stepwell.tools.web.documents.plain_html import is_hidden, title_of, words_of
-from stepwell.tools.web.documents.visible import normalise, one_line
+from stepwell.tools.documents.content import ContentKind, decode_text, kind_of
+from stepwell.tools.documents.parts import Part
+from stepwell.tools.documents.plain_html import is_hidden, title_of, words_of
+from stepwell.tools.documents.visible import normalise, one_line
 
 MOST_PDF_PAGES = 300
 MOST_CHARACTERS = 4_000_000
@@ -34,28 +35,28 @@ class PageText:
     text: str
     note: str = ""
     """What was left out, in one sentence."""
-    pages: tuple[int, ...] = ()
-    """Where each page of a PDF begins in the text. Empty for other documents."""
+    parts: tuple[Part, ...] = ()
+    """Pages of a PDF, slides, rows of sheets, messages; empty for a text without parts."""
 
 
 def read_page(content: bytes, content_type: str | None, timeout_s: float) -> PageText:
     """The text. Raises `FetchRefusedError` for a type that we do not read, `FetchFailedError` if the page has no text."""
     deadline = time.monotonic() + _SHARE_FOR_PDF * timeout_s
     kind, media_type = kind_of(content, content_type)
-    pages: tuple[int, ...] = ()
+    parts: tuple[Part, ...] = ()
     note = ""
     if kind == "pdf":
         title, leaves, note = _read_pdf(content, deadline)
-        text, pages = join_pages(leaves)
+        text, parts = join_pages(leaves)
     else:
         title, text = _read_markup(kind, content, content_type)
         text = normalise(text[:MOST_CHARACTERS])
     if len(re.findall(r"\w", text[:1000])) < _FEWEST_LETTERS:
         raise FetchFailedError("The page was received, but there is no text in it (it may need a browser).", "empty")
-    return PageText(media_type, one_line(title), text, note, pages)
+    return PageText(media_type, one_line(title), text, note, parts)
 
 
-def join_pages(leaves: Sequence[str]) -> tuple[str, tuple[int, ...]]:
+def join_pages(leaves: Sequence[str]) -> tuple[str, tuple[Part, ...]]:
     """One normalised text, and where each page begins in it. A page without words begins where the next one does."""
     parts, begins, length = [], [], 0
     for leaf in map(normalise, leaves):
@@ -64,7 +65,7 @@ def join_pages(leaves: Sequence[str]) -> tuple[str, tuple[int, ...]]:
             parts.append(leaf)
             length += len(leaf) + 2
     text = "\n\n".join(parts)[:MOST_CHARACTERS].rstrip()
-    return text, tuple(begin for begin in begins if begin <= len(text))
+    return text, tuple(Part(begin, f"page {number}") for number, begin in enumerate(begins, 1) if begin <= len(text))
 
 
 def warm_up() -> None:

@@ -29,11 +29,12 @@ from typing import IO, Any, cast
 
 from stepwell.errors import ConfigurationError, FetchFailedError, FetchRefusedError, MissingExtraError, StepwellError
 from stepwell.settings import bare_environment
-from stepwell.tools.web import reader_child
-from stepwell.tools.web.documents.page import PageText
-from stepwell.tools.web.documents.result_page import ResultPage
-from stepwell.tools.web.reader_child import Message, receive, send
-from stepwell.tools.web.robots_rules import Rules
+from stepwell.tools.documents import reader_child
+from stepwell.tools.documents.page import PageText
+from stepwell.tools.documents.parts import Part
+from stepwell.tools.documents.reader_child import Message, receive, send
+from stepwell.tools.documents.result_page import ResultPage
+from stepwell.tools.documents.robots_rules import Rules
 
 READ_TIMEOUT_S = 12.0
 """An honest page of the maximum size takes about five seconds on a slow core."""
@@ -77,8 +78,8 @@ class ReaderPool:
     async def read_page(self, content: bytes, content_type: str | None, timeout_s: float | None = None) -> PageText:
         """The text of a page. Raises `FetchRefusedError` for a type we do not read, `FetchFailedError` if it cannot be read."""
         head, body = await self._ask("The page", {"job": "page", "content_type": content_type}, content, timeout_s)
-        pages = tuple(int(begin) for begin in head["pages"])
-        return PageText(str(head["media_type"]), str(head["title"]), body.decode("utf-8", "replace"), str(head["note"]), pages)
+        parts = tuple(Part(int(start), str(name), str(cells)) for start, name, cells in head["parts"])
+        return PageText(str(head["media_type"]), str(head["title"]), body.decode("utf-8", "replace"), str(head["note"]), parts)
 
     async def read_robots(self, content: bytes) -> Rules:
         """The rules of a robots.txt; raises `FetchFailedError` if it cannot be read."""
