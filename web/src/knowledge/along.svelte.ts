@@ -14,9 +14,9 @@ import { plural } from "../lib/words";
 import { accompany, holdBack, type Along, type Asking } from "../state/companions";
 import { nameOf } from "../state/server.svelte";
 import { announcer } from "../ui/announcer.svelte";
-import { labelOf, library, type Kept } from "./library.svelte";
+import { library, placeOf, type Kept } from "./library.svelte";
 import { searchKnowledge } from "./search";
-import { summary, takesExcerpts, type Excerpt, type Went } from "./summary.svelte";
+import { nameWithPlace, summary, takesExcerpts, type Excerpt, type Went } from "./summary.svelte";
 
 export interface Candidate extends Excerpt {
   /** Of an address whose page is not here: the address goes along, and no text. */
@@ -143,14 +143,14 @@ function describe(document: Kept | undefined, chunk: { id: string; document_id: 
   if (!document) return [];
   const { id, document_id, start, end, text } = chunk;
   const address = document.kind === "url" && !document.fetched_at ? { url: document.url } : {};
-  return [{ id, document_id, start, end, text, label: labelOf(document, start), by, ...address }];
+  return [{ id, document_id, start, end, text, label: document.label, place: placeOf(document, start), by, ...address }];
 }
 
 /** Everything is recorded on the device before it leaves. */
 async function goAlong(asking: Asking): Promise<Along | null> {
   if (!takesExcerpts(asking.graphId)) return null;
   const taken = along.take(asking);
-  const excerpts = taken.filter((each) => !each.url).map(({ id, document_id, label, text, start, end }) => ({ id, document_id, label, text, start, end }));
+  const excerpts = taken.filter((each) => !each.url).map(({ id, document_id, label, place, text, start, end }) => ({ id, document_id, label, place, text, start, end }));
   const addresses = taken.flatMap(({ document_id, label, url }) => (url ? [{ document_id, label, url }] : []));
   if (taken.length) await record(asking, { question: asking.text.trim(), at: new Date().toISOString(), excerpts, addresses });
   // Also when there are none: a thread keeps what an earlier question brought.
@@ -160,7 +160,7 @@ async function goAlong(asking: Asking): Promise<Along | null> {
 const keyOf = (threadId: string) => `knowledge.went.${threadId}`;
 
 async function record(asking: Asking, went: Went): Promise<void> {
-  const leaving = [...went.excerpts, ...went.addresses.map(({ label, url }) => ({ label, text: url }))];
+  const leaving = [...went.excerpts.map((each) => ({ label: nameWithPlace(each), text: each.text })), ...went.addresses.map(({ label, url }) => ({ label, text: url }))];
   const device = await openDevice();
   await device.write(["departures", "settings"], async (stores) => {
     for (const { label, text } of leaving) await recordDeparture({ kind: "snippet", thread_id: asking.threadId, to: nameOf(asking.graphId), label, text }, stores);

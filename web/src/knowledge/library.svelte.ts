@@ -10,7 +10,7 @@ import { bytes, plural } from "../lib/words";
 import { MAX_FILE_BYTES } from "./extraction";
 import { fetchPage } from "./fetching";
 import type { FromReader, Read, ToReader } from "./reading.worker";
-import { summary } from "./summary.svelte";
+import { nameWithPlace, summary } from "./summary.svelte";
 
 
 export interface Kept extends KnowledgeDocument {
@@ -279,10 +279,15 @@ function chunksOf(document_id: string, read: Read): Chunk[] {
   return read.passages.map((passage, n) => ({ id: `${document_id}:${n}`, document_id, n, ...passage }));
 }
 
+/** "page 12"; empty if the document has no pages, or only one. */
+export function placeOf(document: Pick<Kept, "pages">, start: number): string {
+  const page = document.pages ? document.pages.findLastIndex((begins) => begins <= start) + 1 : 0;
+  return page > 0 && document.pages!.length > 1 ? `page ${page}` : "";
+}
+
 /** "report.pdf, page 12". */
 export function labelOf(document: Pick<Kept, "label" | "pages">, start: number): string {
-  const page = document.pages ? document.pages.findLastIndex((begins) => begins <= start) + 1 : 0;
-  return page > 0 && document.pages!.length > 1 ? `${document.label}, page ${page}` : document.label;
+  return nameWithPlace({ label: document.label, place: placeOf(document, start) });
 }
 
 const firstWords = (text: string): string => text.trim().split(/\s+/).slice(0, 8).join(" ").slice(0, 80) || "Note";

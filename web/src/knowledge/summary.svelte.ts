@@ -12,9 +12,15 @@ export interface Place {
 
 export interface Excerpt extends Place {
   readonly id: string;
+  /** The document's name. */
   readonly label: string;
+  /** Where in it: "page 12"; empty if it has no pages. */
+  readonly place: string;
   readonly text: string;
 }
+
+/** "report.pdf, page 12". */
+export const nameWithPlace = ({ label, place }: Pick<Excerpt, "label" | "place">): string => [label, place].filter(Boolean).join(", ");
 
 /** What left with a question. */
 export interface Went {
