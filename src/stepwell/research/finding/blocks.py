@@ -1,7 +1,8 @@
 """Cuts documents into blocks: some paragraphs of one section, some rows of one table, a slide, a message.
 
-A block stays within its section and its part of the document (page, slide, sheet, message), and is cut only between paragraphs, rows or
-sentences. It carries the title of its document and the headings above it, because a paragraph often does not repeat what it is about.
+A block stays within its section and its part of the document (page, slide, sheet, message), unless that is very short, and is cut only
+between paragraphs, rows or sentences. It carries the title of its document and the headings above it, because a paragraph often does not
+repeat what it is about.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from stepwell.tools.documents.parts import Part
 MAX_CHARACTERS = 1_000
 """About as much as an embedder reads: it would compare only the beginning of a longer block."""
 _FEWEST = 250
-"""A smaller block takes in the following section too, if there is room."""
+"""A smaller block takes in what follows too, if there is room: the next section, slide or message."""
 _HEADING = re.compile(r"(#{1,6}) +(\S.*)")
 _PARAGRAPH = re.compile(r"\S(?:[^\n]|\n(?![ \t]*(?:\n|$|#{1,6} )))*")
 _SHORT_LINE = 80
@@ -137,6 +138,13 @@ def _pack(pieces: Iterable[_Piece], most: int) -> Iterator[list[_Piece]]:
 
 def _fits(packed: Sequence[_Piece], piece: _Piece, most: int) -> bool:
     first, last = packed[0], packed[-1]
-    if piece.part != first.part or piece.end - first.start > most:
+    if piece.end - first.start > most:
         return False
-    return piece.section == last.section or last.end - first.start < _FEWEST
+    if piece.part == first.part and piece.section == last.section:
+        return True
+    return _kind(piece.part) == _kind(first.part) and last.end - first.start < _FEWEST
+
+
+def _kind(part: str) -> str:
+    """`message` for `message 4 (Ann Lee)`."""
+    return part.partition(" ")[0]

@@ -25,7 +25,13 @@ from stepwell.research.finding.terms import Terms, WordScores, terms_of
 
 MOST_EMBEDDED = 600
 """How many blocks are compared by meaning, because embedding is slow: those with the most telling words of the question."""
+_MOST_COMPARED = 300
+"""How many of them are compared with each other, because that takes quadratic time."""
 _WORDS = 0.5
+_OWN = 0.8
+"""The weight of a block's own score; the rest is that of the best blocks of its document, because a document on the subject lends
+weight."""
+_BEST_OF_DOCUMENT = 3
 _STEP = 0.9
 """The weight of a further query; the question itself has 1."""
 _UNCOVERED = 0.3
@@ -72,7 +78,10 @@ async def choose_blocks(queries: Sequence[str], blocks: Sequence[Block], embedde
 
     def choose() -> list[Found]:
         scores = _combine([[one[at] for at in near] for one in by_words], wanted, held)
-        pile = _Pile(asked[0], [blocks[at] for at in near], [terms[at] for at in near], words, scores)
+        scores = _lend([blocks[at].source_id for at in near], scores)
+        best = sorted(sorted(range(len(near)), key=lambda each: -scores[each])[:_MOST_COMPARED])
+        here = [near[each] for each in best]
+        pile = _Pile(asked[0], [blocks[at] for at in here], [terms[at] for at in here], words, [scores[each] for each in best])
         return pile.choose(limits)
 
     return await asyncio.to_thread(choose)
@@ -95,6 +104,16 @@ def _combine(
         weight = _STEP if number else 1.0
         rows.append([weight * (_WORDS * word + (1 - _WORDS) * one / best) for word, one in zip(words, near, strict=True)])
     return [round(max(each), 6) for each in zip(*rows, strict=True)]
+
+
+def _lend(documents: Sequence[str], scores: Sequence[float]) -> list[float]:
+    """The scores of blocks, each moved a little towards the average of the best ones of its document."""
+    own: dict[str, list[float]] = {}
+    for document, score in zip(documents, scores, strict=True):
+        own.setdefault(document, []).append(score)
+    best = {document: sorted(each)[-_BEST_OF_DOCUMENT:] for document, each in own.items()}
+    lent = {document: sum(each) / len(each) for document, each in best.items()}
+    return [_OWN * score + (1 - _OWN) * lent[document] for document, score in zip(documents, scores, strict=True)]
 
 
 @dataclass
