@@ -22,7 +22,6 @@ rare names in common with a chosen one."""
 _ENOUGH_SHARED = 3.0
 _JOINER = r"(?:of|the|and|de|del|der|des|du|la|le|for|in|von|van|zu|&)"
 _NAME = re.compile(rf"\b[^\W\d_a-z][\w'’.-]*(?: +(?:{_JOINER} +){{0,2}}[A-Z0-9\u00c0-\u00de][\w'’.-]*){{0,6}}")
-_NOTE = re.compile(r"\s*\([^()]*\)\s*$")
 _WORD = re.compile(r"\w+")
 _LONGEST_TITLE = 8
 
@@ -46,7 +45,8 @@ def holds(text: str, name: str) -> bool:
 
 def subject_of(title: str) -> str:
     """A title as other texts would name it, bare: without a note in brackets. Empty if it is too long to be a name."""
-    subject = bare(_NOTE.sub("", title))
+    before, bracket, _ = title.rstrip().rpartition("(")
+    subject = bare(before if bracket and title.rstrip().endswith(")") else title)
     return subject if len(subject) > 2 and len(subject.split()) <= _LONGEST_TITLE else ""
 
 
