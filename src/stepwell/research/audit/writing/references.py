@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
-from stepwell.research.audit.evidence import Quote, Source
+from stepwell.research.audit.evidence import MAX_PART_NAME, Quote, Source
 from stepwell.research.audit.writing.links import ADDRESS, strip_links
 from stepwell.tools.documents.parts import parts_between, place_of
 
@@ -23,6 +23,8 @@ _ID_LINK = re.compile(r"\[(s\d{1,6})\]\([^()\s]*\)")
 _WITH_PLACES = re.compile(r"(?P<named>(?:\\.|[^\\)])*+\)), (?P<places>.*)(?P<fetched>, fetched .*)")
 _COUNTABLE = ("page", "slide", "message", "line", "row")
 _COUNTED = re.compile(rf"({'|'.join(_COUNTABLE)}) (\d{{1,9}})\b")
+_SLACK = 200
+"""How much longer a list of places may be than the right one before we stop looking at each place."""
 _CITED = re.compile(r"\[(\d+(?:, \d+)*)\](?!\()")
 
 
@@ -169,26 +171,28 @@ def _line_faults(
     if named is None or quoted is None:
         return []
     known = quoted.get(source_id, ())
-    return [
-        f"names {place[:80]} of source {number}, of which nothing is quoted"
-        for group in named["places"].split("; ")
-        for place in _unknown_in(group, known)
-    ]
+    if len(named["places"]) > len(list_places(known)) + _SLACK:
+        return [f"names more places of source {number} than are quoted"]
+    details: dict[str, set[str]] = {}
+    for place in known:
+        details.setdefault(place.name, set()).add(place.detail)
+    unknown = (each for group in named["places"].split("; ") for each in _unknown_in(group, details))
+    return [f"names {place[:80]} of source {number}, of which nothing is quoted" for place in unknown]
 
 
-def _unknown_in(group: str, known: Sequence[CitedPlace]) -> list[str]:
-    """The places of a group, as `list_places` writes it, that are not among the known ones."""
-    if CitedPlace(group) in known:
+def _unknown_in(group: str, known: Mapping[str, set[str]]) -> list[str]:
+    """The places of a group, as `list_places` writes it, that are not known. `known` has details by name."""
+    if "" in known.get(group, ()):
         return []
-    name, _, numbers = group.partition(" ")
-    if (counted := name.removesuffix("s")) in _COUNTABLE:
-        details = {place.detail for place in known if place.name == counted}
-        return [f"{counted} {each}" for each in numbers.split(", ") if each not in details]
-    sheet = max((place.name for place in known if group.startswith(f"{place.name}, ")), key=len, default="")
-    cells = {place.detail for place in known if place.name == sheet}
-    return (
-        [f"{sheet}, {each}" for each in group.removeprefix(f"{sheet}, ").split(", ") if each not in cells] if sheet else [group]
-    )
+    counted, _, numbers = group.partition(" ")
+    if (name := counted.removesuffix("s")) in _COUNTABLE:
+        return [f"{name} {each}" for each in numbers.split(", ") if each not in known.get(name, ())]
+    # No name is longer, so a hostile line costs no more.
+    ends = [match.start() for match in re.finditer(", ", group[: 2 * MAX_PART_NAME + 2])]
+    sheet = next((group[:end] for end in reversed(ends) if group[:end] in known), None)
+    if sheet is None:
+        return [group]
+    return [f"{sheet}, {each}" for each in group.removeprefix(f"{sheet}, ").split(", ") if each not in known[sheet]]
 
 
 def _plain(text: str) -> str:
