@@ -18,7 +18,7 @@ from stepwell.research.audit.facts.words import content_stems, fold, is_function
 from stepwell.research.audit.writing.draft import Draft, read_draft
 from stepwell.research.audit.writing.quoted import quote_blocks
 from stepwell.research.audit.writing.report import QUOTES_NOTE
-from stepwell.research.evidence.selecting import dot
+from stepwell.research.finding.choosing import dot
 
 TITLE = "# Quotes from the sources: no model wrote this"
 BRIEF = 3
