@@ -160,7 +160,8 @@ def test_the_names_of_parts_are_cut_and_hold_no_key():
         (SHEETS, [(0, 150)], "sheet Sales, A2:F3"),
         (SHEETS, [(10, 20), (210, 220), (310, 320)], "sheet Sales, A2:F2, A9:F9; sheet Costs, B2:C2"),
         ((Part(0, "chapter Tides; a story"), Part(9, "chapter [Wells](x)")), [(0, 5), (10, 12)], None),
-        ((Part(0, "page 3"), Part(9, "pages 3 to 4")), [(0, 5), (10, 12)], "page 3; pages 3 to 4"),
+        ((Part(0, "page 3"), Part(9, "pages 3 to 4")), [(0, 5), (10, 12)], "pages 3, 3 to 4"),
+        ((Part(0, "pages 3 to 4"),), [(0, 5)], "pages 3 to 4"),
     ],
 )
 def test_the_list_of_sources_names_cited_places(parts: tuple[Part, ...], quoted: list[tuple[int, int]], listed: str | None):

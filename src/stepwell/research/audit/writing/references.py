@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 
 from stepwell.research.audit.evidence import MAX_PART_NAME, Quote, Source
 from stepwell.research.audit.writing.links import ADDRESS, strip_links
-from stepwell.tools.documents.parts import parts_between, place_of
+from stepwell.tools.documents.parts import merge_parts, parts_between
 
 SOURCES_HEADING = "## Sources"
 _LINE = re.compile(r"\d+\. .*sha256 [0-9a-f]{12}$")
@@ -22,14 +22,14 @@ _ID_LINK = re.compile(r"\[(s\d{1,6})\]\([^()\s]*\)")
 # Title and address end with the first bracket that is not escaped; places follow, as far as the last ", fetched ".
 _WITH_PLACES = re.compile(r"(?P<named>(?:\\.|[^\\)])*+\)), (?P<places>.*)(?P<fetched>, fetched .*)")
 _COUNTABLE = ("page", "slide", "message", "line", "row")
-_COUNTED = re.compile(rf"({'|'.join(_COUNTABLE)}) (\d{{1,9}})\b")
+_COUNTED = re.compile(rf"({'|'.join(_COUNTABLE)})s? (\d{{1,9}}(?: to \d{{1,9}})?)\b")
 _SLACK = 200
 """How much longer a list of places may be than the right one before we stop looking at each place."""
 _CITED = re.compile(r"\[(\d+(?:, \d+)*)\](?!\()")
 
 
 class CitedPlace(NamedTuple):
-    """A place of a document that a report quotes: `page`, `4`, or `sheet Sales`, `A5:F9`. Other parts have only a name."""
+    """A place of a document that a report quotes: `page` with `4` or `4 to 5`, `sheet Sales` with `A5:F9`; others only have a name."""
 
     name: str
     detail: str = ""
@@ -90,9 +90,8 @@ def _touched(source: Source, quote: Quote) -> Iterator[tuple[int, CitedPlace]]:
         if counted := _COUNTED.match(name):
             yield first.start, CitedPlace(counted[1], counted[2])
             continue
-        cells = place_of(rows, first.start, rows[-1].start + 1).removeprefix(f"{name}, ") if first.cells else ""
         # A semicolon stands between places.
-        yield first.start, CitedPlace(_plain(name).replace(";", ",") or "part", _plain(cells))
+        yield first.start, CitedPlace(_plain(name).replace(";", ",") or "part", _plain(merge_parts(first, rows[-1]).cells))
 
 
 def list_places(places: Iterable[CitedPlace]) -> str:
@@ -106,7 +105,7 @@ def list_places(places: Iterable[CitedPlace]) -> str:
 def _list_group(name: str, places: Sequence[CitedPlace]) -> str:
     details = ", ".join(place.detail for place in places if place.detail)
     if places[0].is_counted:
-        return f"{name}{'s' if len(places) > 1 else ''} {details}"
+        return f"{name}{'' if details.isdecimal() else 's'} {details}"
     return f"{name}, {details}" if details else name
 
 
