@@ -58,13 +58,16 @@ async def search_own(query: str, own: Sequence[OwnText], embedder: Embedder) -> 
 
 
 def describe_found(found: Sequence[OwnText], own: Sequence[OwnText]) -> str:
-    what = f"Found {_count(found)} of yours" if found else "Nothing in your documents matches"
-    return f"{what}; searched {_count(own)}."
+    if not found:
+        return f"Matched none of {len(own)} passages of {_count_documents(own)} of yours."
+    return (
+        f"Matched {len(found)} of {len(own)} passages, in {len({each.document for each in found})} of {_count_documents(own)}."
+    )
 
 
-def _count(texts: Sequence[OwnText]) -> str:
-    passages, documents = len(texts), len({each.document for each in texts})
-    return f"{passages} passage{'s' * (passages != 1)} of {documents} document{'s' * (documents != 1)}"
+def _count_documents(texts: Sequence[OwnText]) -> str:
+    many = len({each.document for each in texts})
+    return f"{many} document{'s' * (many != 1)}"
 
 
 def has_route() -> bool:

@@ -67,7 +67,7 @@ async def test_names_on_pages_are_followed_and_the_trail_says_why(bench: MakeBen
     made = Round(bench(pages, found(*pages)), plan_of(most=1))
     await made.run(tool_executor)
     line = await made.run(follow_up)
-    assert line.startswith("Follow-up 1 of at most 1: Kessel Works ('Kessel Works' stands in ")
+    assert line.startswith("Follow-up 1 of at most 1: Kessel Works (named in ")
     (told,) = await made.entries("follow_up")
     (done,) = made.state["followed"]
     assert told.key == "q1:follow_up:1"
@@ -110,7 +110,7 @@ async def test_the_users_documents_are_followed_in_these_and_never_on_the_web(be
         made = Round(bench(), plan_of(tool), snippets=[SNIPPET])
         await made.run(tool_executor)
         line = await made.run(follow_up)
-        assert "'Kessel Works' stands in bridge.md" in line
+        assert "(named in bridge.md)" in line
         assert made.state["followed"][0].tool == "search_documents"
         assert not any("Kessel" in url for url in made.bench.web.urls)
         assert [each.data["query"] for each in await made.entries("document_search")][-1] == "Kessel Works"

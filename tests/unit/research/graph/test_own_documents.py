@@ -41,7 +41,7 @@ async def open_question(made: Bench, **changes: Any) -> Inquiry:
 async def test_a_local_step_says_what_matched_and_records_it(bench: MakeBench) -> None:
     made = bench()
     got = await gather(await open_question(made), LOCAL, frozenset())
-    assert got.output == "Found 2 passages of 1 document of yours; searched 4 passages of 3 documents."
+    assert got.output == "Matched 2 of 4 passages, in 1 of 3 documents."
     (entry,) = [entry for entry in await made.vault.entries() if entry.kind == "document_search"]
     assert entry.key == "q1:document_search:one"
     assert entry.data == {"step": "one", "query": "Zorkmid pier repaired", "found": ["a:0", "a:60"], "searched": 4}
@@ -51,14 +51,14 @@ async def test_a_local_step_says_what_matched_and_records_it(bench: MakeBench) -
 async def test_a_local_step_that_finds_nothing_says_so(bench: MakeBench) -> None:
     step = LOCAL.model_copy(update={"input": "quantum chromodynamics"})
     got = await gather(await open_question(bench()), step, frozenset())
-    assert got.output == "Nothing in your documents matches; searched 4 passages of 3 documents."
+    assert got.output == "Matched none of 4 passages of 3 documents of yours."
     assert (got.skipped, got.unreached) == ((), None)
 
 
 async def test_a_local_step_may_look_for_what_must_not_leave(bench: MakeBench) -> None:
     step = LOCAL.model_copy(update={"input": "letters of ann@mail.example about the pier"})
     got = await gather(await open_question(bench()), step, frozenset())
-    assert "searched 4 passages" in got.output
+    assert "of 4 passages" in got.output
 
 
 async def test_a_step_on_the_web_is_not_done_if_only_documents_are_to_be_searched(bench: MakeBench) -> None:

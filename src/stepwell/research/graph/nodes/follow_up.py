@@ -73,11 +73,12 @@ async def _choose(inquiry: Inquiry, state: ResearchState, plan: ResearchPlan, pa
 
 def _make_step(mark: str, tool: StepTool, found: FollowUp, names: Mapping[str, str]) -> Followed:
     query, because = (hide_secrets(" ".join(text.split()))[:MAX_INPUT_CHARS].strip() for text in (found.query, found.because))
+    how = "named" if because == query else f"from '{because}'"
     return Followed(
         id=str(uuid.uuid5(uuid.NAMESPACE_OID, f"{mark}:{tool}:{query}")),
         tool=tool,
         input=query,
-        rationale=f"'{because}' stands in {names.get(found.source_id) or found.source_id}",
+        rationale=f"{how} in {names.get(found.source_id) or found.source_id}",
         source=found.source_id,
         because=because,
     )

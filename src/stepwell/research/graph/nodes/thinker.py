@@ -178,7 +178,7 @@ def plan_by_rules(
     question = remove_private(whole)
     most = max(1, min(max_steps, MAX_STEPS))
     queries = list(make_queries(question))
-    local = [_step(query, DOCUMENTS, whole[:MAX_INPUT_CHARS], "Your documents come first.")] if documents != "none" else []
+    local = [_step(query, DOCUMENTS, whole[:MAX_INPUT_CHARS], "What your documents say.")] if documents != "none" else []
     fetches = [_step(query, "fetch_page", url, "The page was given with the question.") for url in choose_addresses(urls)]
     searches = [_step(query, "web_search", text, why) for text, why in queries]
     if documents == "only":
