@@ -139,6 +139,7 @@ async def _read_all(files: Sequence[Path]) -> list[_Read]:
 
 
 async def _read(file: Path) -> _Read:
+    from stepwell.research.finding.blocks import readable_name
     from stepwell.research.finding.passages import Document
     from stepwell.tools.documents.reader_pool import usual_readers
 
@@ -150,12 +151,7 @@ async def _read(file: Path) -> _Read:
     except WebError as error:
         return _Read(file, problem=f"The file '{file.name}' of --context cannot be read. {error}")
     name = hashlib.sha256(content).hexdigest()[:32]
-    return _Read(file, Document(name, page.text, page.title or _title(file), page.parts), note=page.note)
-
-
-def _title(file: Path) -> str:
-    """A file's name as a title: `sales_plan-2026.docx` becomes `sales plan 2026`."""
-    return " ".join(file.stem.replace("_", " ").replace("-", " ").split())
+    return _Read(file, Document(name, page.text, page.title or readable_name(file.stem), page.parts), note=page.note)
 
 
 def _content(file: Path) -> bytes:

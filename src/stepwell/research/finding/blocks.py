@@ -25,6 +25,11 @@ _SHORT_LINE = 80
 _CLOSED = re.compile(r"[.!?…:;,。！？\-–][\"'”’»)\]]*$")
 
 
+def readable_name(name: str) -> str:
+    """A file's name, without its extension, as words: `sales_plan-2026` becomes `sales plan 2026`. A title stays as it is."""
+    return name if " " in name else " ".join(name.replace("_", " ").replace("-", " ").split())
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """Part of a document's text: `text == whole[start:end]`."""
