@@ -57,19 +57,22 @@ def read_page(content: bytes, content_type: str | None, timeout_s: float, name: 
     kind, media_type = kind_of(content, content_type, name)
     if kind in ("html", "text"):
         title, text = _read_markup(kind, content, content_type)
-        return _checked(PageText(media_type, one_line(title), normalise(text[:MOST_CHARACTERS])))
+        return _checked(PageText(media_type, one_line(title), normalise(text[:MOST_CHARACTERS])), "it may need a browser")
     document = _READERS[kind](content, content_type)
     composed = compose(document.pieces, deadline, MOST_CHARACTERS)
     notes = list(document.notes)
     if not composed.is_whole:
         where = f" The last part is {composed.parts[-1].name}." if composed.parts else ""
         notes.insert(0, f"Only the beginning was read, because it is very long.{where}")
-    return _checked(PageText(media_type, one_line(document.title), composed.text, " ".join(notes), composed.parts))
+    return _checked(
+        PageText(media_type, one_line(document.title), composed.text, " ".join(notes), composed.parts),
+        "it may consist of pictures",
+    )
 
 
-def _checked(page: PageText) -> PageText:
+def _checked(page: PageText, why: str) -> PageText:
     if len(re.findall(r"\w", page.text[:1000])) < _FEWEST_LETTERS:
-        raise FetchFailedError("The page was received, but there is no text in it (it may need a browser).", "empty")
+        raise FetchFailedError(f"The page was received, but there is no text in it ({why}).", "empty")
     return page
 
 

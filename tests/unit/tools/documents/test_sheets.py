@@ -87,10 +87,13 @@ def test_cells_show_what_a_person_sees():
 @pytest.mark.parametrize(
     ("value", "code", "shown"),
     [
-        (0.3, "0%", "30%"), (1234567.891, "#,##0.00", "1,234,567.89"), (45780, "dd/mm/yyyy", "03/05/2025"), (45780.5, "h:mm AM/PM", "12:00 PM"),
-        (1.5, "[h]:mm", "36:00"), (12300, "0.00E+00", "1.23E+04"), (5, "000", "005"), (1500000, '0.0,,"M"', "1.5M"), (-3.25, "0.00", "-3.25"),
+        (0.3, "0%", "30%"), (1234567.891, "#,##0.00", "1,234,567.89"), (45780, "dd/mm/yyyy", "03/05/2025"),
+        (45780.5, "h:mm AM/PM", "12:00 PM"),
+        (1.5, "[h]:mm", "36:00"), (12300, "0.00E+00", "1.23E+04"), (5, "000", "005"), (1500000, '0.0,,"M"', "1.5M"),
+        (-3.25, "0.00", "-3.25"),
         (12, "[$€-407] #,##0", "€ 12"), (12.5, '#,##0.00 "EUR"', "12.50 EUR"), (0, '0;-0;"none"', "none"), (45780, "mmm-yy", "May-25"),
-        (2.5, "General", "2.5"), (0.1 + 0.2, "General", "0.3"), (1e300, "yyyy", "1e+300"), (7, "x" * 300, "7"), (45780, "ddd d mmm", "Sat 3 May"),
+        (2.5, "General", "2.5"), (0.1 + 0.2, "General", "0.3"), (1e300, "yyyy", "1e+300"), (7, "x" * 300, "7"),
+        (45780, "ddd d mmm", "Sat 3 May"),
         (0.5, "# ?/?", "0.5"), (12, "#.##", "12"), (0.75, "mm:ss", "00:00"), (1, '"', "1"), (1, ";;;", "1"),
     ],
 )  # fmt: skip
@@ -125,11 +128,7 @@ def test_many_rows_share_parts_and_still_know_their_cells():
     page = read(sheet([("Number", "Square"), *((n, n * n) for n in range(1, 12_001))]), "a.xlsx")
     assert len(page.parts) <= 5_000
     begin = page.text.index("Number: 12000;")
-    assert place_of(page.parts, begin, begin + 5) in (
-        "sheet Sales, A12001:B12001",
-        "sheet Sales, A12000:B12001",
-        "sheet Sales, A11999:B12001",
-    )
+    assert place_of(page.parts, begin, begin + 5) in [f"sheet Sales, A{first}:B12001" for first in (12_001, 12_000, 11_999)]
 
 
 def test_dates_from_1904_are_counted_from_there():

@@ -140,10 +140,14 @@ def test_the_messages_of_a_mailbox_are_counted():
 
 
 CHAPTER = "<?xml version='1.0' encoding='utf-8'?><html xmlns='http://www.w3.org/1999/xhtml'><head><title>x</title></head><body>{}</body></html>"
-CONTAINER = "<container xmlns='urn:oasis:names:tc:opendocument:xmlns:container'><rootfiles><rootfile full-path='OEBPS/book.opf'/></rootfiles></container>"
+CONTAINER = (
+    "<container xmlns='urn:oasis:names:tc:opendocument:xmlns:container'>"
+    "<rootfiles><rootfile full-path='OEBPS/book.opf'/></rootfiles></container>"
+)
 PACKAGE = (
     "<package xmlns='http://www.idpf.org/2007/opf' xmlns:dc='http://purl.org/dc/elements/1.1/'><metadata><dc:title>Wells</dc:title></metadata>"
-    "<manifest><item id='b' href='b.xhtml' media-type='application/xhtml+xml'/><item id='a' href='a%20a.xhtml' media-type='application/xhtml+xml'/>"
+    "<manifest><item id='b' href='b.xhtml' media-type='application/xhtml+xml'/>"
+    "<item id='a' href='a%20a.xhtml' media-type='application/xhtml+xml'/>"
     "</manifest><spine><itemref idref='a'/><itemref idref='b'/><itemref idref='missing'/></spine></package>"
 )
 
@@ -167,7 +171,8 @@ def test_an_e_book_is_read_chapter_by_chapter():
 
 
 def test_markdown_keeps_its_form_but_for_tables_and_underlined_headings():
-    text = "Wells\n=====\n\nSome *words*.\nMore.\n\n| Well | Depth |\n|---|--:|\n| Aue | 9 |\n| Kessel \\| Tal | 12 |\n\n```\n| not | a table |\n|---|---|\n```\n"
+    text = "Wells\n=====\n\nSome *words*.\nMore.\n\n| Well | Depth |\n|---|--:|\n| Aue | 9 |\n| Kessel \\| Tal | 12 |\n\n"
+    text += "```\n| not | a table |\n|---|---|\n```\n"
     assert paragraphs(text, "a.md") == [
         "# Wells",
         "Some *words*.\nMore.",
@@ -240,7 +245,8 @@ def test_an_empty_file_is_a_failure():
 @pytest.mark.parametrize(
     ("said", "name", "kind"),
     [
-        ("text/csv; charset=utf-8", "", "csv"), ("text/plain", "a.csv", "csv"), ("text/plain", "a.html", "text"), (None, "a.md", "markdown"),
+        ("text/csv; charset=utf-8", "", "csv"), ("text/plain", "a.csv", "csv"), ("text/plain", "a.html", "text"),
+        (None, "a.md", "markdown"),
         ("application/json", "a.csv", "json"), ("message/rfc822", "", "mail"), ("text/x-python", "a.py", "text"), ("", "x.HTML", "html"),
         ("application/octet-stream", "b.jsonl", "jsonl"), ("text/html", "a.csv", "html"), ("image/svg+xml", "", "text"),
     ],
