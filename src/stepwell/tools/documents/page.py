@@ -19,7 +19,7 @@ from stepwell.tools.documents.formats.delimited import read_delimited
 from stepwell.tools.documents.formats.epub import read_epub
 from stepwell.tools.documents.formats.mail import read_mail, read_mailbox
 from stepwell.tools.documents.formats.markdown import read_markdown
-from stepwell.tools.documents.formats.markup import parse_html
+from stepwell.tools.documents.formats.markup import mark_structure, parse_html
 from stepwell.tools.documents.formats.pdf import read_pdf
 from stepwell.tools.documents.formats.records import read_json, read_json_lines
 from stepwell.tools.documents.formats.sheets import read_workbook
@@ -33,6 +33,7 @@ from stepwell.tools.documents.visible import normalise, one_line
 
 MOST_CHARACTERS = 4_000_000
 _FEWEST_LETTERS = 2
+_HEADING = re.compile(r"#{1,6} ")
 _SHARE = 0.7
 """The share of the time limit after which we stop reading a long document and return what was read, before the reader is killed."""
 
@@ -117,8 +118,10 @@ def _article(html: str) -> str:
     if tree is None:
         return ""  # `words_of` still finds its words
     _drop_hidden(tree)
+    rows = mark_structure(tree)
     # Recall before precision: a sentence that is left out cannot be quoted. We keep repeated text, or repeated numbers would be lost.
-    return extract(tree, include_comments=False, include_tables=True, favor_recall=True, deduplicate=False) or ""
+    found = extract(tree, include_comments=False, include_tables=True, favor_recall=True, deduplicate=False) or ""
+    return "\n".join(f"\n{line}\n" if line in rows or _HEADING.match(line) else line for line in found.split("\n"))
 
 
 def _drop_hidden(tree: Any) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from email.message import EmailMessage
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from tests.unit.tools.documents.making import packed, read
 
 from stepwell.errors import FetchFailedError, FetchRefusedError
 from stepwell.tools.documents.content import kind_of
-from stepwell.tools.documents.kinds import EXTENSIONS, KINDS
+from stepwell.tools.documents.kinds import EXTENSIONS, KINDS, OLD_EXTENSIONS
 from stepwell.tools.documents.parts import Part, place_of
 
 
@@ -269,3 +271,28 @@ def test_places_of_parts_that_share_several_lines():
         "lines 1 to 6",
         "lines 4 to 7",
     ]
+
+
+def test_a_web_page_has_headings_and_rows_of_tables():
+    text = "The wells of the north are deep and old, as everybody here knows very well and tells everybody. "
+    html = (
+        f"<html><head><title>Wells</title></head><body><article><h1>Wells <b>of</b> the north</h1><p>{text * 3}</p>"
+        f"<h2>Depth</h2><p>{text * 2}</p>"
+        "<table><tr><th>Well</th><th>Depth</th></tr><tr><td>Kessel</td><td>12 m</td></tr><tr><td>Aue</td><td>9 m</td></tr></table>"
+        f"<p>{text}</p></article></body></html>"
+    )
+    assert paragraphs(html, "a.html") == [
+        "# Wells of the north",
+        (text * 3).strip(),
+        "## Depth",
+        (text * 2).strip(),
+        "Well: Kessel; Depth: 12 m",
+        "Well: Aue; Depth: 9 m",
+        text.strip(),
+    ]
+
+
+def test_the_page_about_formats_lists_every_extension():
+    page = (Path(__file__).parents[4] / "docs" / "reference" / "documents.md").read_text()
+    listed = re.findall(r"`(\.\w+)`", page)
+    assert set(listed) == {*EXTENSIONS, *OLD_EXTENSIONS} - {".pages", ".numbers", ".key"}
