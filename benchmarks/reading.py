@@ -1,7 +1,7 @@
-"""Claim: that pages are read in a process apart costs an honest page next to nothing.
+"""Claim: that documents are read in a process apart costs an honest page next to nothing.
 
-The same pages, PDFs and Office documents, read in turn by a warm reader and by a call in the same process, which is how it was done before there were
-readers. Best wall time of some tries each, so that a busy moment of the machine does not count. Nobody else takes part.
+The same pages, PDFs and Office documents, read in turn by a warm reader and by a call in the same process, which is how it was done before
+there were readers. Best wall time of some tries each, so that a busy moment of the machine does not count. Nobody else takes part.
 """
 
 from __future__ import annotations
