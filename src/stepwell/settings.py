@@ -163,6 +163,8 @@ class SearchSettings:
 
     engines: str | None = None
     """`STEPWELL_SEARCH_ENGINES` as written: names separated by commas, in order of preference."""
+    paper_engines: str | None = None
+    """`STEPWELL_PAPER_ENGINES` as written, for queries that ask for papers."""
     searxng_url: str | None = field(default=None, repr=False)
     google_cse_key: Secret | None = None
     google_cse_cx: str | None = None
@@ -374,6 +376,7 @@ def _find_server(layers: Sequence[_Layer]) -> dict[str, str]:
 def _find_search(layers: Sequence[_Layer]) -> SearchSettings:
     return SearchSettings(
         engines=_find(layers, "STEPWELL_SEARCH_ENGINES"),
+        paper_engines=_find(layers, "STEPWELL_PAPER_ENGINES"),
         searxng_url=_find(layers, "STEPWELL_SEARXNG_URL"),
         google_cse_key=_secret(_find(layers, "GOOGLE_CSE_API_KEY")),
         google_cse_cx=_find(layers, "GOOGLE_CSE_CX"),

@@ -45,7 +45,7 @@ _MAX_OPEN = 256
 _MAX_WAIT_S = 30.0
 _SEARCH = (
     "Search the web. Gives titles, addresses and short excerpts, not pages: read a page with fetch_page before you rely on it. "
-    "A search result is no source."
+    "A search result is no source. A query that begins with 'papers:' searches scholarly papers."
 )
 _FETCH = "Fetch one public web page or PDF by its address and read its text. It gets a source id, such as s1: cite it as [s1]."
 

@@ -101,6 +101,11 @@ def find_names(text: str, language: str) -> list[str]:
     return [" ".join(named) for named, _ in _name_runs(text, language)]
 
 
+def find_things(text: str, language: str) -> list[str]:
+    """The names in a text, each with the nouns behind it: `Vardal bridge`."""
+    return [" ".join([*named, *after]) for named, after in _name_runs(text, language)]
+
+
 def find_subject(text: str, language: str) -> str:
     """What a text is about: its longest name with the nouns behind it, else its first noun as far as rules can tell."""
     runs = list(_name_runs(text, language))

@@ -135,6 +135,11 @@ SAME = _any(r"\b(?:same|both|older|younger|earlier|later|first|more|larger|bigge
 CONTEXT = _any(r"\s(?:for|in|on|as|with|when|if|over|für|bei|pour|dans|para|en)\s(?=\S)")
 NESTED = _any(r"\bof\s(?:the\s|an?\s)?((?:[\w'’-]+\s){1,3}(?:of|in|from)\s.+)")
 RELATIVE = _any(r"\b(?:the|an?)\s((?:[\w'’-]+\s){0,2}?[\w'’-]+)\s(?:who|that|which|where|whose|whom)\s(.+)")
+STUDIES = _any(
+    r"\b(?:stud(?:y|ies) (?:say|show|find|suggest|on|of|about)|studies|papers|(?:clinical|randomi[sz]ed|controlled) trials?"
+    r"|meta-analys[ei]s|systematic reviews?|peer[- ]reviewed|preprints?|scientific (?:evidence|literature)|studien|études|estudios)\b"
+)
+"""A question that asks for papers."""
 
 YEAR = re.compile(r"\b(?:1[0-9]|20|21)\d\d\b")
 ABBREVIATED = re.compile(r"(?:\b[A-Za-z]\.)+$")

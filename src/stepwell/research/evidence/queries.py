@@ -4,22 +4,24 @@
 each part of the question        -> what a person would type: "who designed the Vardal bridge"
 "A vs B", "A or B", "A and B"    -> both together, then each alone
 "the wife of the director of X"  -> also "director of X", which must be known first
+"studies", "trials", "papers"    -> one search at an engine for papers: "papers: ..."
 a claim or a judgement           -> one search for counter-evidence, last
 ```
 
 `asked.py` takes the question apart. Nothing that looks like personal data or a secret goes into a query or an address, whatever the
-question contains. The parts also serve as sub-questions for searching the user's own documents.
+question contains.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from stepwell.research.audit.facts.words import stem
-from stepwell.research.evidence.asked import Asked, content_words, find_names, find_subject, strip_talk, take_apart
+from stepwell.research.evidence.asked import Asked, content_words, find_names, find_subject, find_things, strip_talk, take_apart
 from stepwell.research.evidence.asking_words import (
     AGAINST,
     ARTICLE,
@@ -40,12 +42,14 @@ from stepwell.research.evidence.asking_words import (
     RELATIVE,
     SAME,
     SHOULD,
+    STUDIES,
     VERSUS,
     WHAT_DOES,
     WHAT_IS,
     YES_NO,
 )  # fmt: skip
 from stepwell.secrets.text import without_keys
+from stepwell.tools.web.search.chain import PAPERS
 
 LONGEST_INPUT = 500
 """The most characters of a query or an address."""
@@ -65,26 +69,52 @@ _CALLED_FROM, _CALLED_ABROAD_FROM = 9, 7
 
 
 def make_queries(question: str) -> Iterator[tuple[str, str]]:
-    """Queries with reasons, without duplicates; one for counter-evidence, if any, comes last."""
+    """Queries with reasons, without duplicates: the parts of the question, then one for papers if it asks for studies, then one for
+    counter-evidence if it repeats a claim or asks for a judgement."""
+    asked = _ask(question)
+    if asked is None:
+        return
+    rows = _rows(asked)
+    added = [*_find_papers(question, rows[0][0]), *([] if _find_compared(asked) else _counter(asked))]
+    yield from _once([*rows[: MOST_QUERIES - len(added)], *added])
+
+
+def sub_questions(question: str) -> list[str]:
+    """The parts of a question for a search of the user's own documents, where neither counter-evidence nor engines for papers help."""
+    asked = _ask(question)
+    return [text for text, _ in _once(_rows(asked)[:MOST_QUERIES])] if asked else []
+
+
+def _ask(question: str) -> Asked | None:
+    """The question, taken apart; `None` if there is nothing to look for."""
     question = remove_private(question)
     if not any(character.isalnum() for character in question):
-        return
+        return None
     asked = take_apart(question)
-    pair = _find_compared(asked) if asked.parts else None
-    if pair:
-        rows = list(_compare(pair))
-    else:
-        rows = [(as_typed(part, asked.language), "Sub-question") for part in asked.parts]
-        if len(rows) == 1:
-            rows = [(rows[0][0], "Main query from your question"), *_find_first_hop(asked.parts[0], asked.language)]
-    rows = rows or [(_cut(question.strip(PUNCTUATION)), "Main query from your question")]
-    against = [] if pair else _counter(asked)
+    return asked if asked.parts else replace(asked, parts=(_cut(question.strip(PUNCTUATION)),))
+
+
+def _rows(asked: Asked) -> list[tuple[str, str]]:
+    if pair := _find_compared(asked):
+        return list(_compare(pair))
+    rows = [(as_typed(part, asked.language), "Sub-question") for part in asked.parts]
+    if len(rows) == 1:
+        return [(rows[0][0], "Main query from your question"), *_find_first_hop(asked.parts[0], asked.language)]
+    return rows
+
+
+def _once(rows: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     seen: set[frozenset[str]] = set()
-    for text, why in [*rows[: MOST_QUERIES - len(against)], *against]:
+    for text, why in rows:
         key = frozenset(text.casefold().split())
         if key and key not in seen:
             seen.add(key)
             yield text, why
+
+
+def _find_papers(question: str, query: str) -> Iterator[tuple[str, str]]:
+    if STUDIES.search(question):
+        yield f"{PAPERS} {query}", "A search engine for papers"
 
 
 def as_typed(part: str, language: str = "en") -> str:
@@ -168,16 +198,17 @@ def _tidy_pair(one: str, other: str, language: str) -> _Pair | None:
 
 
 def _find_named_pair(text: str, language: str) -> _Pair | None:
-    """`Were A and B of the same nationality`, `Which was first, A or B`: two names, and what is asked about both."""
-    if not SAME.search(text):
-        return None
+    """`Were A and B of the same nationality`, `Which was first, A or B`: two names, and what is asked about both. Names of one word need
+    such a word as `same`: "Procter and Gamble" are one."""
     for joint in PAIR.finditer(text):
-        left, right = text[: joint.start()], text[joint.end() :]
-        before, after = find_names(left, language), find_names(f"- {right}", language)
-        if before and after and left.endswith(before[-1]) and right.startswith(after[0]):
-            about = f"{left.removesuffix(before[-1])} {right.removeprefix(after[0])}"
-            words = [word for word in content_words(about) if not SAME.fullmatch(word)]
-            return _Pair(before[-1], after[0], " ".join(words[:4]), " ")
+        left, right = text[: joint.start()], _without(ARTICLE, text[joint.end() :])
+        before, after = find_things(left, language), find_things(f"- {right}", language)
+        if not before or not after or not left.endswith(before[-1]) or not right.startswith(after[0]):
+            continue
+        one, other = before[-1], after[0]
+        if SAME.search(text) or (" " in one and " " in other):
+            about = content_words(f"{left.removesuffix(one)} {right.removeprefix(other)}")
+            return _Pair(one, other, " ".join(word for word in about[:4] if not SAME.fullmatch(word)), joint.group())
     return None
 
 
@@ -207,8 +238,6 @@ def _find_first_hop(part: str, language: str) -> Iterator[tuple[str, str]]:
 
 def _counter(asked: Asked) -> list[tuple[str, str]]:
     """A search for what speaks against a claim or a judgement; none for a question of fact."""
-    if not asked.parts:
-        return []
     part, language = asked.parts[0], asked.language
     words = {word.casefold() for word in content_words(part)}
     core = as_typed(_without(YES_NO, part), language)

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stepwell.research.audit.facts.words import stem, words
-from stepwell.research.evidence.queries import MOST_QUERIES, make_queries, remove_private
+from stepwell.research.evidence.queries import MOST_QUERIES, make_queries, remove_private, sub_questions
 
 QUESTIONS: dict[str, list[str]] = {
     # a claim: the talk goes, one search looks for the other side
@@ -47,7 +47,8 @@ QUESTIONS: dict[str, list[str]] = {
         "history of the Suez Canal between 1956 and 1975"
     ],
     "What do studies say about intermittent fasting and weight loss in adults over 60?": [
-        "intermittent fasting and weight loss in adults over 60"
+        "intermittent fasting and weight loss in adults over 60",
+        "papers: intermittent fasting and weight loss in adults over 60",
     ],
     "Did the U.S. Supreme Court overturn Roe v. Wade in 2022, and what happened next?": [
         "U.S. Supreme Court overturn Roe v. Wade 2022"
@@ -111,13 +112,18 @@ QUESTIONS: dict[str, list[str]] = {
         "SQLite application one server thousand users",
         "PostgreSQL application one server thousand users",
     ],
+    "What are the Vardal bridge and the Lorholm bridge?": [
+        "Vardal bridge and Lorholm bridge",
+        "Vardal bridge",
+        "Lorholm bridge",
+    ],
     "Were Scott Derrickson and Ed Wood of the same nationality?": [
-        "Scott Derrickson Ed Wood nationality",
+        "Scott Derrickson and Ed Wood nationality",
         "Scott Derrickson nationality",
         "Ed Wood nationality",
     ],
     "Which magazine was started first, Arthur's Magazine or First for Women?": [
-        "Arthur's Magazine First for Women started",
+        "Arthur's Magazine or First for Women started",
         "Arthur's Magazine started",
         "First for Women magazine started",
     ],
@@ -151,6 +157,14 @@ QUESTIONS: dict[str, list[str]] = {
         "puente de Brooklyn cuánto mide",
     ],
 }
+
+
+def test_the_users_documents_are_searched_for_the_parts_alone():
+    assert sub_questions("What do studies say about honey? Is it safe for babies?") == ["honey", "is honey safe for babies"]
+    assert sub_questions("Is it true that honey never spoils?") == ["honey never spoils"]
+    assert sub_questions("???") == []
+
+
 PRIVATE = ("jo.doe@private.example", "+49 170 1234567", "4111 1111 1111 1111", "sk-abcdefghijklmnop1234", "078-05-1120")
 
 
