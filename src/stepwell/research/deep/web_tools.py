@@ -30,6 +30,7 @@ from stepwell.research.audit.trail import Entry, EntryKind, NewEntry
 from stepwell.research.audit.vault import VAULT, EvidenceVault, append_beside
 from stepwell.research.evidence.equipment import Equipment
 from stepwell.research.evidence.inquiry import Inquiry
+from stepwell.research.evidence.mcp_sources import ask_sources
 from stepwell.research.evidence.policy.rules import Violation
 from stepwell.research.evidence.policy.shown_addresses import ShownAddresses, find_addresses, find_links, origin_of
 from stepwell.research.evidence.sources import SourceBook
@@ -95,10 +96,14 @@ class DeepWeb:
         _forbid(await at_work.inquiry.check_text(_call(runtime), query))
 
         async def search() -> str:
+            own, silent = await ask_sources(at_work.inquiry, _WAY_OUT.get(), query)
             searched = await self._search.search(query, max_results)
-            if isinstance(searched.outcome, Found):
-                await self._show(runtime, [result.url for result in searched.outcome.results], "search")
-            return word_outcome(searched)
+            results = searched.outcome.results if isinstance(searched.outcome, Found) else ()
+            if results or own:
+                addresses = [*(result.url for result in results), *(url for page in own for url in find_addresses(page.text))]
+                await self._show(runtime, addresses, "search")
+            answers = [word_page(page, name) for page, name in zip(own, await at_work.book.keep_pages(own), strict=True)]
+            return "\n\n".join([*answers, word_outcome(searched), *silent])
 
         return await self._within(runtime, search)
 

@@ -64,7 +64,7 @@ class SourceBook:
             ("web", without_secrets(page.final_url), text),  # the form in the trail
             lambda name: Source(
                 name, "web", page.url, page.final_url, page.title, page.media_type, page.status,
-                page.fetched_at, content, text, engine, page.robots, tuple(part.start for part in page.parts),
+                page.fetched_at, content, text, page.found_by or engine, page.robots, tuple(part.start for part in page.parts),
             ),
         )  # fmt: skip
 

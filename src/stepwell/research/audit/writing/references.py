@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote, urlsplit
 
-from stepwell.research.audit.evidence import Quote, Source
+from stepwell.research.audit.evidence import ADDRESSES, Quote, Source
 from stepwell.research.audit.writing.links import ADDRESS, strip_links
 
 SOURCES_HEADING = "## Sources"
@@ -69,7 +69,7 @@ def without_pages(line: str) -> str:
 def address(source: Source) -> str | None:
     """The source's address, in a form that cannot break out of a link's brackets."""
     url = source.final_url or source.url
-    if url is None or not url.lower().startswith(("http://", "https://")):
+    if url is None or not url.lower().startswith(ADDRESSES):
         return None
     return quote(url, safe="%/:?#@!$&*+,;=~-._")
 

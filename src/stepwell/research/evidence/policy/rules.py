@@ -117,6 +117,15 @@ class ResearchPolicy:
             return [Violation(rule="domains.allowed", reason=f"'{host}' is not among the allowed ones")]
         return []
 
+    def check_source(self, server: str, host: str = "") -> list[Violation]:
+        """The rules that forbid asking an MCP server. It counts by its name, and by its host if it runs on another machine."""
+        names = [name for name in (server, host) if name]
+        if any(_within(name, self.denied_domains) for name in names):
+            return [Violation(rule="domains.denied", reason=f"the MCP server '{server}' is denied")]
+        if self.allowed_domains and not any(_within(name, self.allowed_domains) for name in names):
+            return [Violation(rule="domains.allowed", reason=f"the MCP server '{server}' is not among the allowed ones")]
+        return []
+
     def check_outgoing(self, text: str) -> list[Violation]:
         """The rules that forbid sending a text, however it is spelled. The result does not repeat what was found, because it may itself
         be sent."""
