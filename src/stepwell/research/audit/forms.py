@@ -259,7 +259,7 @@ class RefusalForm(_Form):
 
 
 class ShownForm(_Form):
-    by: Literal["question", "search", "page"]
+    by: Literal["question", "search", "page", "device", "agent"]
     addresses: Count
     body_sha256: Sha256
 

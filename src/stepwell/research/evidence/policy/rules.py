@@ -64,6 +64,11 @@ AfterReading = Literal["shown", "ask", "any"]
 query; or all."""
 
 
+AfterPrivate = Literal["question", "ask", "any"]
+"""What an agent may search for once it has read the user's own material: words of the question; all, but the user is asked about other
+words; or all."""
+
+
 @dataclass(frozen=True)
 class ResearchPolicy:
     text: str
@@ -77,6 +82,8 @@ class ResearchPolicy:
     """Whether a model on another machine may see the question and notes in order to make and judge a plan."""
     after_reading: AfterReading = "shown"
     """Only for deep research. In the graph `research`, the user has approved every address that did not come from a search."""
+    after_private: AfterPrivate = "question"
+    """Only for deep research. In the graph `research`, the user has approved every query."""
     judged: Mapping[str, str] = field(default_factory=dict)
     """Rule id -> sentence, for a model or the user to judge."""
 
