@@ -18,6 +18,8 @@ Verdict = Literal["supported", "partial", "unsupported", "contradicted"]
 SourceKind = Literal["web", "device"]
 Robots = Literal["allowed", "disallowed", "none", "unreachable", "n/a"]
 
+ADDRESSES = ("http://", "https://", "mcp://")
+"""How the address of a source begins that is not from the device. `mcp://<server>/<tool>?query=...` is an answer of an MCP server."""
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 MOST_PARTS = 10_000
 MAX_PART_NAME = 200

@@ -31,6 +31,7 @@ from stepwell.errors import ConfigurationError, FetchFailedError, FetchRefusedEr
 from stepwell.settings import bare_environment
 from stepwell.tools.documents import reader_child
 from stepwell.tools.documents.page import PageText
+from stepwell.tools.documents.papers import PaperList
 from stepwell.tools.documents.parts import Part
 from stepwell.tools.documents.reader_child import Message, receive, send
 from stepwell.tools.documents.result_page import ResultPage
@@ -111,6 +112,12 @@ class ReaderPool:
         head, body = await self._ask("The page of results", {"job": "results"}, content)
         rows = tuple((str(title), str(link), str(snippet)) for title, link, snippet in json.loads(body))
         return ResultPage(rows, bool(head["says_none"]), bool(head["has_bot_check"]))
+
+    async def read_papers(self, content: bytes) -> PaperList:
+        """The papers in a list; raises `FetchFailedError` if it cannot be read."""
+        head, body = await self._ask("The list of papers", {"job": "papers"}, content)
+        rows = tuple((str(title), str(link), str(excerpt)) for title, link, excerpt in json.loads(body))
+        return PaperList(str(head["form"]), rows, str(head["total"]))
 
     def close(self) -> None:
         """End all processes once they have answered. Later calls start new ones."""

@@ -59,6 +59,8 @@ class FetchedPage:
     """What was left out, in one sentence."""
     parts: tuple[Part, ...] = ()
     """See `PageText.parts`."""
+    found_by: str = ""
+    """What gave it, if not the search engine of the step: `mcp:<server>`."""
 
 
 class Turns:

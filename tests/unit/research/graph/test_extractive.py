@@ -31,32 +31,9 @@ def searches(question: str) -> list[str]:
     return [step.input for step in plan_by_rules(question).steps if step.tool == "web_search"]
 
 
-def test_filler_words_are_not_searched_for():
-    assert searches("Could you please tell me what a stepwell is?")[0] == "stepwell"
-
-
-def test_the_last_search_looks_for_the_other_side():
+def test_a_claim_is_searched_for_from_both_sides():
     """J4 of the policy: evidence for and against."""
-    assert searches("Are heat pumps efficient?")[-1] == "heat pumps efficient criticism limitations"
-    assert searches("Wie effizient ist eine Wärmepumpe und was kostet die Anlage?")[-1].endswith("Kritik Grenzen")
-
-
-@pytest.mark.parametrize(
-    ("question", "wanted"),
-    [
-        ("sodium vs lithium batteries", ["sodium lithium batteries comparison", "sodium batteries", "lithium batteries"]),
-        ("What is the difference between HTTP/2 and HTTP/3?", ["HTTP/2 HTTP/3 comparison", "HTTP/2", "HTTP/3"]),
-        ("Is nuclear power better than solar power?", ["nuclear power solar power comparison", "nuclear power", "solar power"]),
-    ],
-)
-def test_a_comparison_asks_for_each_and_for_both(question: str, wanted: list[str]):
-    assert searches(question)[:3] == wanted
-
-
-def test_parts_that_stand_alone_are_searched_alone():
-    found = searches("causes of the French Revolution and effects of the Continental System")
-    assert found[1:3] == ["causes French Revolution", "effects Continental System"]
-    assert searches("Who designed the Vardal bridge and how long is it?")[1:2] != ["long"]
+    assert searches("Is it true that honey never spoils?") == ["honey never spoils", "honey never spoils myth"]
 
 
 def test_given_pages_are_fetched_first_and_a_search_stays():

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
-from stepwell.research.audit.evidence import MAX_PART_NAME, Quote, Source
+from stepwell.research.audit.evidence import ADDRESSES, MAX_PART_NAME, Quote, Source
 from stepwell.research.audit.writing.links import ADDRESS, strip_links
 from stepwell.tools.documents.parts import merge_parts, parts_between
 
@@ -118,7 +118,7 @@ def without_places(line: str) -> str:
 def address(source: Source) -> str | None:
     """The source's address, in a form that cannot break out of a link's brackets."""
     url = source.final_url or source.url
-    if url is None or not url.lower().startswith(("http://", "https://")):
+    if url is None or not url.lower().startswith(ADDRESSES):
         return None
     return quote(url, safe="%/:?#@!$&*+,;=~-._")
 
