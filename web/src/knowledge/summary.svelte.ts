@@ -12,9 +12,14 @@ export interface Place {
 
 export interface Excerpt extends Place {
   readonly id: string;
+  /** The document's name. */
   readonly label: string;
+  /** Where in it: "page 3", "sheet Sales, A5:F9". What went before places were kept has it in its label. */
+  readonly place?: string;
   readonly text: string;
 }
+
+export const labelOfExcerpt = ({ label, place }: Pick<Excerpt, "label" | "place">): string => (place ? `${label}, ${place}` : label);
 
 /** What left with a question. */
 export interface Went {
@@ -22,6 +27,8 @@ export interface Went {
   readonly at: string;
   readonly excerpts: readonly Excerpt[];
   readonly addresses: readonly { readonly document_id: string; readonly label: string; readonly url: string }[];
+  /** The answer was to come from the documents alone. */
+  readonly only?: boolean;
 }
 
 /** Files, folders and words that somebody dropped or chose. */
