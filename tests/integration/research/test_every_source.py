@@ -87,5 +87,5 @@ def _check_cited(bundle: Path, kind: str) -> None:
         assert any(source.kind == "device" for source in sources)
         assert "(from your device)" in report
     if kind in ("pdf", "all"):
-        assert any(source.pages for source in sources)
+        assert any(source.parts for source in sources)
         assert ", page 1, fetched " in report

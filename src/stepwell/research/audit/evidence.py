@@ -6,21 +6,27 @@ short because models copy them: `s1`, `e1`, `c1`.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, get_args
+
+from stepwell.secrets.text import hide_secrets
+from stepwell.tools.documents.parts import Part, place_of
 
 Verdict = Literal["supported", "partial", "unsupported", "contradicted"]
 SourceKind = Literal["web", "device"]
 Robots = Literal["allowed", "disallowed", "none", "unreachable", "n/a"]
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+MOST_PARTS = 10_000
+MAX_PART_NAME = 200
+MAX_CELLS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A page that was read, or a snippet from the user's device."""
+    """A page that was read, or what came along of a document on the user's device."""
 
     source_id: str
     kind: SourceKind
@@ -34,12 +40,12 @@ class Source:
     text_sha256: str
     engine: str | None = None
     robots: Robots = "n/a"
-    pages: tuple[int, ...] = ()
-    """Where each page of a document begins in its text; empty if it has no pages."""
+    parts: tuple[Part, ...] = ()
+    """The pages, slides, rows of sheets, messages or chapters of a document; empty if it has none."""
 
-    def page_at(self, offset: int) -> int | None:
-        """The number of the page at this offset of the text, counted from 1."""
-        return bisect_right(self.pages, offset) or None
+    def place_at(self, start: int, end: int) -> str:
+        """The place of a passage, as a reader would call it: `page 3`; empty if the document has no parts."""
+        return place_of(self.parts, start, end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +75,52 @@ class Claim:
 def to_data(item: Source | Quote | Claim) -> dict[str, Any]:
     """An item in the form that a trail stores."""
     data = {name: getattr(item, name) for name in item.__slots__}
+    if isinstance(item, Source):
+        return {**data, "parts": [list(part) for part in item.parts]}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in data.items()}
+
+
+def fit_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Parts as a trail may store them: without keys, with names of limited length, and no more than `MOST_PARTS`. Of a long sheet,
+    several rows become one part, and of other documents several neighbours."""
+    plain = [Part(start, hide_secrets(name)[:MAX_PART_NAME] or "part", cells[:MAX_CELLS]) for start, name, cells in parts]
+    together = -(-len(plain) // MOST_PARTS)
+    return tuple(plain if together <= 1 else (_join(plain[at : at + together]) for at in range(0, len(plain), together)))
+
+
+def _join(parts: Sequence[Part]) -> Part:
+    """`A5:F5` to `A9:F9` of a sheet become `A5:F9`."""
+    start, name, _ = parts[0]
+    place = place_of(parts, start, parts[-1].start + 1)
+    is_one = all(part.name == name for part in parts)
+    return Part(start, name, place.removeprefix(f"{name}, ")[:MAX_CELLS]) if is_one else Part(start, place[:MAX_PART_NAME])
+
+
+def parts_from(data: object) -> tuple[Part, ...]:
+    """Reads parts from a trail; `ValueError` if they do not have the form `[[start, name, cells], ...]`."""
+    if not isinstance(data, list) or len(data) > MOST_PARTS:
+        raise ValueError(f"parts are a list of at most {MOST_PARTS:,}")
+    if not all(isinstance(each, list) and len(each) == 3 and _is_part(*each) for each in data):
+        raise ValueError(
+            f"a part is [start, name, cells], of at most {MAX_PART_NAME} and {MAX_CELLS} characters, and its name is not empty"
+        )
+    parts = tuple(Part(*each) for each in data)
+    if any(one.start > other.start for one, other in pairwise(parts)):
+        raise ValueError("parts begin at offsets that grow")
+    return parts
+
+
+def _is_part(start: object, name: object, cells: object) -> bool:
+    if type(start) is not int or not isinstance(name, str) or not isinstance(cells, str):
+        return False
+    return start >= 0 and 0 < len(name) <= MAX_PART_NAME and len(cells) <= MAX_CELLS
 
 
 def source_from(data: Mapping[str, Any]) -> Source:
     """Raises `TypeError` or `ValueError` if the data are not those of a source; so do the next two functions for quotes and claims."""
-    source = Source(**{**data, "pages": tuple(data["pages"])})
+    source = Source(**{**data, "parts": parts_from(data["parts"])})
     texts = (source.source_id, source.kind, source.title, source.media_type, source.fetched_at, source.robots)
     _check_texts(*texts, source.url or "", source.final_url or "", source.engine or "", source.bytes_sha256, source.text_sha256)
-    if not all(type(begin) is int for begin in source.pages) or list(source.pages) != sorted(source.pages):
-        raise ValueError("pages begin at offsets that grow")
     return source
 
 

@@ -22,8 +22,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from stepwell.research.audit.evidence import parts_from
+from stepwell.research.audit.excerpts import MAX_EXCERPT_CHARS, MAX_LABEL_CHARS, MAX_PLACE_CHARS, MOST_EXCERPTS
 from stepwell.research.audit.trail import Defect, Entry
 from stepwell.validation import describe_first_fault
 
@@ -31,6 +33,14 @@ Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Named = Annotated[str, StringConstraints(min_length=1)]
 Count = Annotated[int, Field(ge=0)]
 Ids = list[str]
+
+
+def _check_parts(parts: list[Any]) -> list[Any]:
+    parts_from(parts)
+    return parts
+
+
+Parts = Annotated[list[Any], AfterValidator(_check_parts)]
 DEEP = "deep"
 _MAX_NAMED = 20
 """How many problems of form are listed one by one."""
@@ -43,8 +53,9 @@ class _Form(BaseModel):
 class SnippetForm(_Form):
     id: Named
     document_id: Named
-    label: Named
-    text: Named
+    label: Annotated[str, StringConstraints(min_length=1, max_length=MAX_LABEL_CHARS)]
+    place: Annotated[str, StringConstraints(max_length=MAX_PLACE_CHARS)]
+    text: Annotated[str, StringConstraints(min_length=1, max_length=MAX_EXCERPT_CHARS)]
     start: Count
     end: Count
 
@@ -52,7 +63,7 @@ class SnippetForm(_Form):
 class QuestionForm(_Form):
     query: Named
     knowledge_context: str
-    snippets: list[SnippetForm]
+    snippets: Annotated[list[SnippetForm], Field(max_length=MOST_EXCERPTS)]
     context_urls: list[str]
     mode: Literal["written", "extractive"]
     embedder: str
@@ -219,7 +230,7 @@ class SourceForm(_Form):
     text_sha256: Sha256
     engine: str | None
     robots: Literal["allowed", "disallowed", "none", "unreachable", "n/a"]
-    pages: list[Count]
+    parts: Parts
 
 
 class QuoteForm(_Form):

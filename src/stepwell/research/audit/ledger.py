@@ -20,7 +20,7 @@ from typing import Any
 
 from stepwell.errors import EntryConflictError, EvidenceDamagedError, EvidenceError
 from stepwell.research.audit.canonical import canonical
-from stepwell.research.audit.evidence import Claim, Quote, Source, claim_from, quote_from, source_from, to_data
+from stepwell.research.audit.evidence import Claim, Quote, Source, claim_from, fit_parts, quote_from, source_from, to_data
 from stepwell.research.audit.exchanges.redaction import without_secrets
 from stepwell.research.audit.trail import Entry, NewEntry
 from stepwell.research.audit.vault import EvidenceVault
@@ -54,10 +54,14 @@ class Evidence:
 async def record_source(vault: EvidenceVault, source: Source) -> Entry:
     """Store a source. Of a title from the device only the last part is stored, and keys are removed from an address."""
     _check_address(source)
-    title = re.split(r"[\\/]", source.title.rstrip("\\/"))[-1] if _PATH.match(source.title) else source.title
     url, final_url = (each and without_secrets(each) for each in (source.url, source.final_url))
-    kept = replace(source, title=hide_secrets(title), url=url, final_url=final_url)
+    kept = replace(source, title=plain_title(source.title), url=url, final_url=final_url, parts=fit_parts(source.parts))
     return await vault.append(NewEntry("source", f"source:{source.source_id}", to_data(kept)))
+
+
+def plain_title(title: str) -> str:
+    """A title without a key and, if it is a path, without its folders."""
+    return hide_secrets(re.split(r"[\\/]", title.rstrip("\\/"))[-1] if _PATH.match(title) else title)
 
 
 def _check_address(source: Source) -> None:

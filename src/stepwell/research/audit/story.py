@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from stepwell.research.audit.canonical import canonical, sha256
+from stepwell.research.audit.excerpts import Excerpt
 from stepwell.research.audit.forms import DEEP, scope_of
 from stepwell.research.audit.ledger import Evidence, read_evidence
 from stepwell.research.audit.trail import Defect, Entry
@@ -59,8 +60,15 @@ def story_of(entries: Iterable[Entry]) -> Story:
     """The story of the last report, or of the last entry if there is none."""
     told = [entry for entry in entries if entry.kind in KINDS]
     end = next((entry for entry in reversed(told) if entry.kind == "report"), told[-1] if told else None)
-    own = set(_way_back(end, {entry.key: entry for entry in told}))
+    own = _keys_before(end, told)
     return Story(tuple(entry for entry in told if entry.key in own), tuple(entry for entry in told if entry.key not in own))
+
+
+def excerpts_before(entries: Iterable[Entry], key: str) -> list[Excerpt]:
+    """The excerpts of a device that came with the questions of a branch, up to the entry with this key."""
+    told = [entry for entry in entries if entry.kind in KINDS]
+    own = _keys_before(next((entry for entry in told if entry.key == key), None), told)
+    return [each for entry in told if entry.key in own and entry.kind == "question" for each in entry.data.get("snippets", ())]
 
 
 def evidence_of(entries: Sequence[Entry], story: Story) -> Evidence:
@@ -125,12 +133,16 @@ def _check_approved(report: Entry, own: Sequence[Entry]) -> Iterator[Defect]:
         yield Defect("trail.jsonl", f"entry {report.seq} (report) follows entries of another question")
 
 
-def _way_back(end: Entry | None, by_key: dict[str, Entry]) -> Iterator[str]:
+def _keys_before(end: Entry | None, told: Sequence[Entry]) -> set[str]:
+    """The keys of an entry and of those before it in its branch."""
+    by_key = {entry.key: entry for entry in told}
+    keys = set()
     while end is not None:
-        yield end.key
+        keys.add(end.key)
         before = by_key.get(str(end.data.get("after") or ""))
         # We follow links only backwards, because a trail written by a stranger could lead in a circle.
         end = before if before is not None and before.seq < end.seq else None
+    return keys
 
 
 def _select_listed(found: dict[str, T], names: object) -> dict[str, T]:

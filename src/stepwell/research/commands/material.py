@@ -3,8 +3,8 @@
 ```
 files ─> text, by pages where there are pages ─> passages of at most 1,200 characters ─> those nearest to the question
 ```
-Only the chosen passages go to the research, as sources with the file's name and page. Separate processes with limits read the files,
-because a PDF from an unknown source may attack its reader.
+Only the chosen passages go to the research, each with the file's name and its place there. Separate processes with limits read the
+files, because a PDF from an unknown source may attack its reader.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stepwell.errors import InvalidRequestError, WebError
+from stepwell.tools.documents.parts import Part, place_of
 
 if TYPE_CHECKING:
     from stepwell.models.embedding.embedder import Embedder
@@ -40,20 +41,16 @@ class Passage:
 
     file: str
     document_id: str
-    page: int | None
+    place: str
     start: int
     text: str
-
-    @property
-    def label(self) -> str:
-        return f"{self.file}, page {self.page}" if self.page else self.file
 
 
 async def read_material(
     places: Sequence[Path], question: str, embedder: Embedder, tell: Callable[[str], None]
 ) -> list[dict[str, Any]]:
     """The passages to send, as `snippets` for the graph. `tell` reports how many were chosen."""
-    from stepwell.research.graph.snippets import MOST_SNIPPETS
+    from stepwell.research.audit.excerpts import MAX_ALL_CHARS, MOST_EXCERPTS
 
     passages, unread = await _read_all(list_files(places))
     for said in unread:
@@ -64,14 +61,15 @@ async def read_material(
         )
     if len(passages) > MANY:
         tell(f"Searching {len(passages):,} passages of your files ...")
-    chosen = await choose(passages, question, embedder, MOST_SNIPPETS)
+    chosen = await choose(passages, question, embedder, min(MOST_EXCERPTS, MAX_ALL_CHARS // PASSAGE_CHARS))
     if len(chosen) < len(passages):
         tell(f"Using the {len(chosen)} passages of your files that are closest to the question, of {len(passages):,}.")
     return [
         {
             "id": f"{passage.document_id}:{passage.start}",
             "document_id": passage.document_id,
-            "label": passage.label[-200:],
+            "label": passage.file[-200:],
+            "place": passage.place[:200],
             "text": passage.text,
             "start": passage.start,
             "end": passage.start + len(passage.text),
@@ -135,7 +133,7 @@ async def _read(file: Path) -> list[Passage]:
         said = str(error).replace("The page", "it")
         raise InvalidRequestError(f"The file '{file.name}' of --context cannot be read: {said}") from error
     document_id = hashlib.sha256(content).hexdigest()[:32]
-    return list(_cut(file.name, document_id, page.text, tuple(part.start for part in page.parts)))
+    return list(_cut(file.name, document_id, page.text, page.parts))
 
 
 def _content(file: Path) -> bytes:
@@ -147,10 +145,10 @@ def _content(file: Path) -> bytes:
         raise InvalidRequestError(f"The file '{file.name}' of --context cannot be read ({error.strerror}).") from error
 
 
-def _cut(name: str, document_id: str, text: str, pages: Sequence[int]) -> Iterator[Passage]:
-    """Cuts a text into passages that stay within one page and the length limit, at the end of a line or sentence if possible."""
-    begins = list(pages) or [0]
-    for number, (begin, end) in enumerate(zip(begins, [*begins[1:], len(text)], strict=True), 1):
+def _cut(name: str, document_id: str, text: str, parts: Sequence[Part]) -> Iterator[Passage]:
+    """Cuts a text into passages that stay within one part and the length limit, at the end of a line or sentence if possible."""
+    begins = [part.start for part in parts] or [0]
+    for begin, end in zip(begins, [*begins[1:], len(text)], strict=True):
         place = begin
         while text[place:end].strip():
             stop = min(end, place + PASSAGE_CHARS)
@@ -165,7 +163,8 @@ def _cut(name: str, document_id: str, text: str, pages: Sequence[int]) -> Iterat
             passage = text[place:stop]
             lead = len(passage) - len(passage.lstrip())
             if passage.strip():
-                yield Passage(name, document_id, number if pages else None, place + lead, passage.strip())
+                start, words = place + lead, passage.strip()
+                yield Passage(name, document_id, place_of(parts, start, start + len(words)), start, words)
             if stop >= end:
                 break
             place = max(stop - _OVERLAP, place + 1)

@@ -10,15 +10,17 @@ from collections.abc import Callable, Iterable
 
 from stepwell.clock import Clock, timestamp
 from stepwell.errors import EntryConflictError
-from stepwell.research.audit.evidence import Source
+from stepwell.research.audit.evidence import Source, fit_parts, parts_from
+from stepwell.research.audit.excerpts import DeviceDocument
 from stepwell.research.audit.exchanges.redaction import without_secrets
 from stepwell.research.audit.ledger import record_source
 from stepwell.research.audit.vault import EvidenceVault
 from stepwell.secrets.text import hide_secrets
+from stepwell.tools.documents.parts import Part
 from stepwell.tools.web.fetch import FetchedPage
 
-Place = tuple[object, object, object]
-"""Identifies a source: its kind, its address (or its title, if it has none), and the hash of its text."""
+Place = tuple[object, object, object, tuple[Part, ...]]
+"""Identifies a source: its kind, its address (or its title, if it has none), the hash of its text, and its parts."""
 
 
 class SourceBook:
@@ -51,20 +53,28 @@ class SourceBook:
 
     async def keep_notes(self, text: str, *, title: str) -> str:
         """Store the user's notes; returns their source id. The same notes under the same title are the same source."""
-        stored = await self._vault.put(hide_secrets(text).encode())
+        return await self._keep_own(hide_secrets(text), title, ())
+
+    async def keep_document(self, document: DeviceDocument) -> str:
+        """Store what came along of a document on the user's device; returns its source id."""
+        return await self._keep_own(document.text, document.title, document.parts)
+
+    async def _keep_own(self, text: str, title: str, parts: tuple[Part, ...]) -> str:
+        stored = await self._vault.put(text.encode())
         at = timestamp(self._clock)
         return await self._keep(
-            ("device", title, stored),
-            lambda name: Source(name, "device", None, None, title, "text/plain", None, at, stored, stored),
+            ("device", title, stored, parts),
+            lambda name: Source(name, "device", None, None, title, "text/plain", None, at, stored, stored, parts=parts),
         )
 
     async def _keep_page(self, page: FetchedPage, engine: str | None) -> str:
+        parts = fit_parts(page.parts)
         content, text = await self._vault.put(page.content), await self._vault.put(page.text.encode())
         return await self._keep(
-            ("web", without_secrets(page.final_url), text),  # the form in the trail
+            ("web", without_secrets(page.final_url), text, parts),  # the form in the trail
             lambda name: Source(
                 name, "web", page.url, page.final_url, page.title, page.media_type, page.status,
-                page.fetched_at, content, text, engine, page.robots, tuple(part.start for part in page.parts),
+                page.fetched_at, content, text, engine, page.robots, parts,
             ),
         )  # fmt: skip
 
@@ -87,5 +97,5 @@ class SourceBook:
                 if entry.kind == "source":
                     self._count += 1
                     where = entry.data.get("final_url") or entry.data.get("title")
-                    place = entry.data.get("kind"), where, entry.data.get("text_sha256")
+                    place = entry.data.get("kind"), where, entry.data.get("text_sha256"), parts_from(entry.data["parts"])
                     self._ids.setdefault(place, str(entry.data["source_id"]))

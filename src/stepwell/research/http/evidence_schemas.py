@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from stepwell.research.audit.canonical import sha256
 from stepwell.research.audit.evidence import Claim, Quote, Robots, Source, SourceKind, Verdict, to_data
+from stepwell.research.audit.excerpts import DeviceDocument, documents_of
 from stepwell.research.audit.exchanges.receipt import egress_receipt
 from stepwell.research.audit.ledger import Evidence
 from stepwell.research.audit.story import Story
 from stepwell.research.audit.trail import Entry, head
 from stepwell.research.audit.verify import Part, Verification
-from stepwell.research.audit.writing.references import SOURCES_HEADING, named_line, reference_line, without_pages
+from stepwell.research.audit.writing.references import SOURCES_HEADING, named_line, reference_line, without_places
 from stepwell.server.schemas.fields import JsonObject
 
 ExportFormat = Literal["md", "html", "pdf", "docx", "bib", "json", "zip"]
@@ -56,22 +59,25 @@ class ClaimResponse(BaseModel):
     in_report: bool
 
 
+class DevicePassage(BaseModel):
+    """Where the words of a quote are on the device that sent them, in offsets as that device counts them."""
+
+    snippet_id: str
+    document_id: str
+    start: int
+    end: int
+
+
 class QuoteResponse(BaseModel):
     quote_id: str
     source_id: str
     start: int = Field(description="Position in the stored text, in characters (code points)")
     end: int
     text: str
-    page: int | None = Field(description="The page of the document, counted from 1")
-
-
-class DevicePassage(BaseModel):
-    """Where the text of a source is on the device that sent it, as that device reported it."""
-
-    snippet_id: str
-    document_id: str
-    start: int
-    end: int
+    place: str | None = Field(
+        description="Where in the document it is: `page 3`, `slide 2`, `sheet Sales, A5:F9`; null if the document has no parts"
+    )
+    passage: DevicePassage | None = Field(description="For a quote from a document on a device: where it is there")
 
 
 class SourceResponse(BaseModel):
@@ -87,8 +93,6 @@ class SourceResponse(BaseModel):
     text_sha256: str
     engine: str | None
     robots: Robots
-    pages: list[int] = Field(description="Where each page of the document begins in its text; empty if it has no pages")
-    passage: DevicePassage | None = Field(description="For an excerpt from a device: where it is there")
 
 
 class ApprovalResponse(BaseModel):
@@ -172,7 +176,7 @@ def report_wire(entries: list[Entry], story: Story, evidence: Evidence, report: 
     """The report of a story, with its evidence."""
     asked = story.last("question")
     told = evidence.plan or {}
-    passages = _find_passages(story)
+    documents = _find_documents(story)
     question = asked.data["query"] if asked else ""
     return {
         "question": question,
@@ -189,25 +193,29 @@ def report_wire(entries: list[Entry], story: Story, evidence: Evidence, report: 
         ],
         "elsewhere": len(story.elsewhere),
         "claims": [{**to_data(claim), "in_report": _stands_in(claim, report)} for claim in evidence.claims.values()],
-        "quotes": [{**to_data(quote), "page": _page(quote, evidence)} for quote in evidence.quotes.values()],
-        "sources": [_source_wire(source, passages) for source in evidence.sources.values()],
+        "quotes": [_quote_wire(quote, evidence.sources.get(quote.source_id), documents) for quote in evidence.quotes.values()],
+        "sources": [_source_wire(source) for source in evidence.sources.values()],
         "egress": egress_receipt(entries),
     }
 
 
-def _find_passages(story: Story) -> dict[str, dict[str, Any]]:
-    """The excerpts from a device that came with the story's questions, by the hash of their text, which is also the source's."""
-    found = {}
-    for question in (entry for entry in story.entries if entry.kind == "question"):
-        for each in question.data.get("snippets") or ():
-            place = {name: each[name] for name in ("document_id", "start", "end")}
-            found[hashlib.sha256(each["text"].encode()).hexdigest()] = {"snippet_id": each["id"], **place}
-    return found
+def _find_documents(story: Story) -> dict[str, DeviceDocument]:
+    """The documents on a device that came with the story's questions, by the hash of their text, which is also the source's."""
+    asked = [entry for entry in story.entries if entry.kind == "question"]
+    found = [document for entry in asked for document in documents_of(entry.data.get("snippets") or ())]
+    return {sha256(document.text.encode()): document for document in found}
 
 
-def _source_wire(source: Source, passages: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    passage = passages.get(source.text_sha256) if source.kind == "device" else None
-    return {"pages": [], **to_data(source), "passage": passage}
+def _quote_wire(quote: Quote, source: Source | None, documents: Mapping[str, DeviceDocument]) -> dict[str, Any]:
+    document = documents.get(source.text_sha256) if source and source.kind == "device" else None
+    passage = document.passage_at(quote.start, quote.end) if document else None
+    place = source.place_at(quote.start, quote.end) if source else ""
+    return {**to_data(quote), "place": place or None, "passage": asdict(passage) if passage else None}
+
+
+def _source_wire(source: Source) -> dict[str, Any]:
+    """Without its parts, of which a spreadsheet has thousands: each quote says its place."""
+    return {name: value for name, value in to_data(source).items() if name != "parts"}
 
 
 def verification_wire(checked: Verification) -> dict[str, Any]:
@@ -239,17 +247,12 @@ def verification_wire(checked: Verification) -> dict[str, Any]:
     }
 
 
-def _page(quote: Quote, evidence: Evidence) -> int | None:
-    source = evidence.sources.get(quote.source_id)
-    return source.page_at(quote.start) if source else None
-
-
 def _references(report: str, evidence: Evidence) -> list[str]:
     """The ids of the sources listed at the report's end, in either of its two formats."""
     listed = report.rpartition(f"\n{SOURCES_HEADING}\n")[2].splitlines() if SOURCES_HEADING in report else []
     known = {reference_line(1, source).removeprefix("1. "): source.source_id for source in evidence.sources.values()}
     known |= {named_line(source): source.source_id for source in evidence.sources.values()}
-    lines = [without_pages(line) for line in listed if line]
+    lines = [without_places(line) for line in listed if line]
     found = (known.get(line) or known.get(line.partition(". ")[2]) for line in lines)
     return [source_id for source_id in found if source_id]
 

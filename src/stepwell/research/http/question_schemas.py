@@ -14,8 +14,9 @@ from stepwell.server.schemas.fields import Body, JsonObject, Uuid, Whole
 
 MAX_QUERY_CHARS = 4000
 MAX_CONTEXT_CHARS = 200_000
-MOST_SNIPPETS = 16
+MOST_SNIPPETS = 40
 MAX_SNIPPET_CHARS = 4000
+MAX_SNIPPETS_CHARS = 48_000
 MAX_URLS = 50
 MAX_URL_CHARS = 2048
 MAX_REASON_CHARS = 4000
@@ -60,9 +61,19 @@ class Snippet(_Camel):
     id: Annotated[str, Field(min_length=1, max_length=100)]
     document_id: Annotated[str, Field(min_length=1, max_length=100)]
     label: Annotated[str, Field(min_length=1, max_length=200)]
+    place: Annotated[str, Field(max_length=200, description="Where in the document it is, such as `page 3`")] | None = None
     text: Annotated[str, Field(min_length=1, max_length=MAX_SNIPPET_CHARS)]
     start: Annotated[int, Field(ge=0), Whole]
     end: Annotated[int, Field(ge=1), Whole]
+
+    def fields(self) -> dict[str, Any]:
+        return {**super().fields(), "place": self.place or ""}
+
+
+def _check_length(snippets: list[Snippet]) -> list[Snippet]:
+    if (sent := sum(len(each.text) for each in snippets)) > MAX_SNIPPETS_CHARS:
+        raise ValueError(f"have {sent:,} characters; the limit is {MAX_SNIPPETS_CHARS:,} together. Send fewer")
+    return snippets
 
 
 class ResearchQuestion(_Camel):
@@ -70,7 +81,7 @@ class ResearchQuestion(_Camel):
 
     query: Question
     retrieved_context: Annotated[str, Field(max_length=MAX_CONTEXT_CHARS)] | None = None
-    snippets: Annotated[list[Snippet], Field(max_length=MOST_SNIPPETS)] | None = None
+    snippets: Annotated[list[Snippet], Field(max_length=MOST_SNIPPETS), AfterValidator(_check_length)] | None = None
     context_urls: Annotated[list[Address], Field(max_length=MAX_URLS)] | None = None
     thread_id: Uuid | None = None
     max_plan_revisions: Annotated[int, Field(ge=1, le=20), Whole] | None = None

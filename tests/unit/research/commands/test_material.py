@@ -29,7 +29,8 @@ async def test_a_folder_is_read_file_by_file_and_page_by_page(tmp_path: Path):
     (tmp_path / ".hidden.md").write_text("nobody reads this")
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n")
     found, said = await read(tmp_path)
-    assert [each["label"] for each in found] == ["notes.md", "page.html", "paper.pdf, page 1", "paper.pdf, page 2"]
+    assert [each["label"] for each in found] == ["notes.md", "page.html", "paper.pdf", "paper.pdf"]
+    assert [each["place"] for each in found] == ["", "", "page 1", "page 2"]
     assert found[-1]["text"] == "The Kessel well has 12 steps."
     assert said == []
 
@@ -38,10 +39,10 @@ async def test_of_much_only_what_is_near_to_the_question_goes_along(tmp_path: Pa
     (tmp_path / "long.txt").write_text("\n".join(f"Paragraph {n} is about goats and grass." for n in range(4_000)))
     (tmp_path / "short.txt").write_text("The Kessel well has 12 steps.")
     found, said = await read(tmp_path)
-    assert len(found) == 16
+    assert len(found) == 40
     assert "short.txt" in [each["label"] for each in found]
     (sentence,) = said
-    assert sentence.startswith("Using the 16 passages of your files that are closest to the question, of ")
+    assert sentence.startswith("Using the 40 passages of your files that are closest to the question, of ")
 
 
 async def test_a_passage_stands_where_it_says(tmp_path: Path):

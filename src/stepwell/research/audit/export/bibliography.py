@@ -1,6 +1,6 @@
 """The sources of a report for reference managers: BibTeX, and CSL-JSON, which Zotero, Pandoc and others read.
 
-An entry contains only what is stored: title, address, the day the source was fetched, the cited pages, the hash of the bytes. Authors and
+An entry contains only what is stored: title, address, the day the source was fetched, the cited places, the hash of the bytes. Authors and
 dates of publication are not guessed.
 """
 
@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 
 from stepwell.research.audit.evidence import Source
 from stepwell.research.audit.export.dossier import Dossier, clean
-from stepwell.research.audit.writing.references import address, cited_pages
+from stepwell.research.audit.export.markdown import unescape
+from stepwell.research.audit.writing.references import CitedPlace, address, cited_places, list_places
 
 # Characters that are commands in TeX, and how to write them literally.
 _TEX = str.maketrans(
@@ -37,14 +38,14 @@ def to_csl_json(dossier: Dossier) -> bytes:
     return (json.dumps(items, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def _cited(dossier: Dossier) -> Iterator[tuple[str, Source, list[int]]]:
-    """Each source that the report cites, in order of first mention: its key, the source, and its cited pages."""
+def _cited(dossier: Dossier) -> Iterator[tuple[str, Source, list[CitedPlace]]]:
+    """Each source that the report cites, in order of first mention: its key, the source, and its cited places."""
     shown = [claim for claim in dossier.claims if claim.verdict in ("supported", "partial")]
     quotes = [quote for claim in shown for quote, _ in dossier.cited(claim)]
-    pages = cited_pages(quotes, dossier.evidence.sources)
+    places = cited_places(quotes, dossier.evidence.sources)
     for source_id in dict.fromkeys(quote.source_id for quote in quotes):
         source = dossier.evidence.sources[source_id]
-        yield _key(source), source, pages.get(source_id, [])
+        yield _key(source), source, places.get(source_id, [])
 
 
 def _key(source: Source) -> str:
@@ -54,31 +55,41 @@ def _key(source: Source) -> str:
     return f"{re.sub(r'[^a-z0-9]+', '_', plain).strip('_')[:40] or 'source'}_{source.source_id}"
 
 
-def _bibtex_entry(key: str, source: Source, pages: list[int]) -> str:
+def _bibtex_entry(key: str, source: Source, places: list[CitedPlace]) -> str:
     where = address(source)
+    pages, others = _split(places)
+    note = [others, "" if where else "From the device of whoever asked", f"sha256 {source.bytes_sha256}"]
     fields = {
         "title": f"{{{_tex(_title(source))}}}",
         # Inside \url nothing is escaped except what would end the field.
         "url": where.replace("{", "%7B").replace("}", "%7D") if where else "",
         "urldate": source.fetched_at[:10],
-        "pages": ", ".join(map(str, pages)),
-        "note": f"sha256 {source.bytes_sha256}" if where else f"From the device of whoever asked. sha256 {source.bytes_sha256}",
+        "pages": pages,
+        "note": _tex(". ".join(filter(None, note))),
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
     return "\n".join([f"@{'online' if where else 'misc'}{{{key},", *lines, "}"])
 
 
-def _csl_item(key: str, source: Source, pages: list[int]) -> dict[str, object]:
+def _csl_item(key: str, source: Source, places: list[CitedPlace]) -> dict[str, object]:
     where = address(source)
     item: dict[str, object] = {"id": key, "type": "webpage" if where else "document", "title": _title(source)}
     if where:
         item["URL"] = where
     if fetched := _day(source.fetched_at):
         item["accessed"] = {"date-parts": [fetched]}
+    pages, others = _split(places)
     if pages:
-        item["page"] = ", ".join(map(str, pages))
-    item["note"] = f"sha256 {source.bytes_sha256}"
+        item["page"] = pages
+    item["note"] = ". ".join(filter(None, [others, f"sha256 {source.bytes_sha256}"]))
     return item
+
+
+def _split(places: list[CitedPlace]) -> tuple[str, str]:
+    """The numbers of cited pages, for which reference managers have a field; and all other places, which go into the note."""
+    pages = [place.detail for place in places if place.is_counted and place.name == "page"]
+    others = [place for place in places if not (place.is_counted and place.name == "page")]
+    return ", ".join(pages), clean(unescape(list_places(others)))
 
 
 def _title(source: Source) -> str:

@@ -109,15 +109,15 @@ def _span(match: re.Match[str]) -> Span:
     if match["escape"]:
         return Span(match["escape"][1])
     if match["address"]:
-        return Span(_unescape(match["label"]) or match["address"], "link", match["address"])
+        return Span(unescape(match["label"]) or match["address"], "link", match["address"])
     if match["reference"]:
         return Span(match["reference"], "reference")
     if match["strong"]:
-        return Span(_unescape(match["strong"]), "strong")
+        return Span(unescape(match["strong"]), "strong")
     if match["emphasis"]:
-        return Span(_unescape(match["emphasis"]), "emphasis")
+        return Span(unescape(match["emphasis"]), "emphasis")
     return Span(match["code"], "code")
 
 
-def _unescape(text: str) -> str:
+def unescape(text: str) -> str:
     return _ESCAPED.sub(r"\1", text)

@@ -62,9 +62,9 @@ def quote_place(quote: Quote, source: Source) -> str:
 
 
 def place_in_text(quote: Quote, source: Source) -> str:
-    """`page 4, characters 120 to 180`: with the page if the document has pages."""
-    page = source.page_at(quote.start)
-    return f"{f'page {page}, ' if page else ''}characters {quote.start} to {quote.end}"
+    """`page 4, characters 120 to 180`: with the part if the document has parts."""
+    place = clean(source.place_at(quote.start, quote.end))
+    return f"{f'{place}, ' if place else ''}characters {quote.start} to {quote.end}"
 
 
 def source_title(source: Source) -> str:

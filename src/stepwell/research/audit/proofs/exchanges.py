@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from stepwell.errors import EvidenceError
 from stepwell.research.audit.canonical import canonical, sha256
 from stepwell.research.audit.evidence import Source
+from stepwell.research.audit.excerpts import DeviceDocument, documents_of
 from stepwell.research.audit.exchanges.recording import is_web_request
 from stepwell.research.audit.exchanges.redaction import without_secrets
 from stepwell.research.audit.forms import DEEP, scope_of
@@ -18,6 +19,7 @@ from stepwell.research.audit.proofs.origins import taken_over
 from stepwell.research.audit.story import hash_plan
 from stepwell.research.audit.trail import Defect, Entry
 from stepwell.secrets.text import hide_secrets
+from stepwell.tools.documents.parts import Part
 
 TRAIL = "trail.jsonl"
 NO_REQUESTS = "Its trail holds no request, so nothing shows where its pages came from."
@@ -174,21 +176,25 @@ def _check_pages(trail: Trail, evidence: Evidence) -> Iterator[Defect]:
 
 
 def _check_devices(trail: Trail, evidence: Evidence) -> Iterator[Defect]:
-    """Every source that is said to be from the user's device must have come with a question, as an excerpt or as notes."""
-    brought: set[str] = set()
+    """Every source that is said to be from the user's device must have come with a question: as notes, or as excerpts of a document, under
+    its label and with their places."""
+    brought: dict[tuple[str, tuple[Part, ...]], list[DeviceDocument | None]] = {}
     from_elsewhere = taken_over(trail)
     for entry in trail.of_kind("question", "source"):
         if entry.kind == "question":
-            texts = [
-                text_at(entry.data, "knowledge_context").strip(),
-                *(each["text"] for each in entry.data.get("snippets", ())),
-            ]
-            brought |= {sha256(hide_secrets(text).encode()) for text in texts}
+            notes = hide_secrets(text_at(entry.data, "knowledge_context").strip())
+            brought.setdefault((sha256(notes.encode()), ()), []).append(None)
+            for document in documents_of(entry.data.get("snippets", ())):
+                brought.setdefault((sha256(document.text.encode()), document.parts), []).append(document)
             continue
         source = evidence.sources[entry.data["source_id"]]
-        is_own = source.kind == "device" and source.source_id not in from_elsewhere
-        if is_own and {source.bytes_sha256, source.text_sha256} - brought:
+        if source.kind != "device" or source.source_id in from_elsewhere:
+            continue
+        found = brought.get((source.text_sha256, source.parts), [])
+        if not found or source.bytes_sha256 != source.text_sha256:
             yield Defect(TRAIL, f"entry {entry.seq} (source {source.source_id}) came along with no question before it")
+        elif not any(document is None or document.may_be_called(source.title) for document in found):
+            yield Defect(TRAIL, f"entry {entry.seq} (source {source.source_id}) came along under another name")
 
 
 def _address(source: Source) -> str:

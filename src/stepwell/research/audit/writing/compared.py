@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from stepwell.research.audit.evidence import Claim, Quote, Source
 from stepwell.research.audit.writing.draft import states_something
 from stepwell.research.audit.writing.marked import add_marks, sentences, strip_marks
-from stepwell.research.audit.writing.references import SOURCES_HEADING, cited_pages, reference_section
+from stepwell.research.audit.writing.references import SOURCES_HEADING, cited_places, reference_section
 from stepwell.research.audit.writing.report import (
     INSUFFICIENT,
     KEPT,
@@ -76,8 +76,8 @@ def _compare(
     shown = [claim for claim in claims if form == "mark" or claim.verdict in KEPT]
     written = [(claim, write_sentence(claim, quotes, sources, numbers)) for claim in shown]
     yield from _follow([line for line in lines if not _HEADING.fullmatch(line)], written)
-    pages = cited_pages((quotes[each] for claim in shown for each in claim.evidence if each in quotes), sources)
-    references = reference_section([sources[each] for each in numbers], pages)
+    places = cited_places((quotes[each] for claim in shown for each in claim.evidence if each in quotes), sources)
+    references = reference_section([sources[each] for each in numbers], places)
     if listed.strip() != references.removeprefix(SOURCES_HEADING).strip():
         yield "does not list the sources of its claims in their order"
 

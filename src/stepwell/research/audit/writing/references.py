@@ -7,29 +7,46 @@ report: `[s1](address)`, and a list of lines that begin with the id.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 from stepwell.research.audit.evidence import Quote, Source
 from stepwell.research.audit.writing.links import ADDRESS, strip_links
+from stepwell.tools.documents.parts import parts_between, place_of
 
 SOURCES_HEADING = "## Sources"
 _LINE = re.compile(r"\d+\. .*sha256 [0-9a-f]{12}$")
 _ID_LINK = re.compile(r"\[(s\d{1,6})\]\([^()\s]*\)")
-_PAGES = re.compile(r", pages? (\d{1,6}(?:, \d{1,6})*+)(?=, fetched )")
+# Title and address end with the first bracket that is not escaped; places follow, as far as the last ", fetched ".
+_WITH_PLACES = re.compile(r"(?P<named>(?:\\.|[^\\)])*+\)), (?P<places>.*)(?P<fetched>, fetched .*)")
+_COUNTABLE = ("page", "slide", "message", "line", "row")
+_COUNTED = re.compile(rf"({'|'.join(_COUNTABLE)}) (\d{{1,9}})\b")
 _CITED = re.compile(r"\[(\d+(?:, \d+)*)\](?!\()")
 
 
-def reference_line(number: int, source: Source, pages: Sequence[int] = ()) -> str:
+class CitedPlace(NamedTuple):
+    """A place of a document that a report quotes: `page`, `4`, or `sheet Sales`, `A5:F9`. Other parts have only a name."""
+
+    name: str
+    detail: str = ""
+
+    @property
+    def is_counted(self) -> bool:
+        return self.name in _COUNTABLE and bool(self.detail)
+
+
+def reference_line(number: int, source: Source, places: Sequence[CitedPlace] = ()) -> str:
     """`1. [Title](address), pages 4, 7, fetched 2026-01-02T03:04:05+00:00, sha256 0123456789ab`
 
-    `pages` are the cited pages of a document.
+    `places` are the cited places of a document.
     """
     title = _plain(source.title) or _plain(urlsplit(address(source) or "").hostname or "") or source.source_id
     where = address(source)
     named = f"[{title}]({where})" if where else f"{title} (from your device)"
-    if pages:
-        named += f", page{'s' if len(pages) > 1 else ''} {', '.join(map(str, pages))}"
+    if places:
+        named += f", {list_places(places)}"
     return f"{number}. {named}, fetched {_plain(source.fetched_at)}, sha256 {source.bytes_sha256[:12]}"
 
 
@@ -44,26 +61,57 @@ def named_line(source: Source) -> str:
     return f"- {source.source_id} {reference_line(1, source).removeprefix('1. ')}"
 
 
-def reference_section(sources: Sequence[Source], pages: Mapping[str, Sequence[int]] | None = None) -> str:
-    """The list of sources, numbered from 1. `pages` has the cited pages, by source id."""
-    cited = pages or {}
+def reference_section(sources: Sequence[Source], places: Mapping[str, Sequence[CitedPlace]] | None = None) -> str:
+    """The list of sources, numbered from 1. `places` has the cited places, by source id."""
+    cited = places or {}
     lines = (reference_line(number, source, cited.get(source.source_id, ())) for number, source in enumerate(sources, 1))
     return "\n".join([SOURCES_HEADING, "", *lines])
 
 
-def cited_pages(quotes: Iterable[Quote], sources: Mapping[str, Source]) -> dict[str, list[int]]:
-    """The pages of quotes, by source, in order. Leaves out sources without pages."""
-    found: dict[str, set[int]] = {}
+def cited_places(quotes: Iterable[Quote], sources: Mapping[str, Source]) -> dict[str, list[CitedPlace]]:
+    """The places of quotes, by source, in the order of the document. Leaves out sources without parts."""
+    found: dict[str, dict[CitedPlace, int]] = {}
     for each in quotes:
         source = sources.get(each.source_id)
-        if source is not None and (page := source.page_at(each.start)) is not None:
-            found.setdefault(each.source_id, set()).add(page)
-    return {source_id: sorted(pages) for source_id, pages in found.items()}
+        for start, place in _touched(source, each) if source is not None else ():
+            begins = found.setdefault(each.source_id, {})
+            begins[place] = min(start, begins.get(place, start))
+    return {source_id: sorted(begins, key=lambda place: begins[place]) for source_id, begins in found.items()}
 
 
-def without_pages(line: str) -> str:
-    """A line of a list of sources without its cited pages."""
-    return _PAGES.sub("", line)
+def _touched(source: Source, quote: Quote) -> Iterator[tuple[int, CitedPlace]]:
+    """The places that a quote touches, each with its beginning. Several rows of a sheet are one place."""
+    parts = parts_between(source.parts, quote.start, quote.end)
+    for name, same in groupby(parts, key=lambda part: part.name):
+        rows = list(same)
+        first = rows[0]
+        if counted := _COUNTED.match(name):
+            yield first.start, CitedPlace(counted[1], counted[2])
+            continue
+        cells = place_of(rows, first.start, rows[-1].start + 1).removeprefix(f"{name}, ") if first.cells else ""
+        # A semicolon stands between places.
+        yield first.start, CitedPlace(_plain(name).replace(";", ",") or "part", _plain(cells))
+
+
+def list_places(places: Iterable[CitedPlace]) -> str:
+    """`pages 3, 4`, `sheet Sales, A5:F9, A12:F12; sheet Costs, B2:C2`, `chapter Tides; chapter Wells`."""
+    grouped: dict[str, list[CitedPlace]] = {}
+    for place in places:
+        grouped.setdefault(place.name, []).append(place)
+    return "; ".join(_list_group(name, own) for name, own in grouped.items())
+
+
+def _list_group(name: str, places: Sequence[CitedPlace]) -> str:
+    details = ", ".join(place.detail for place in places if place.detail)
+    if places[0].is_counted:
+        return f"{name}{'s' if len(places) > 1 else ''} {details}"
+    return f"{name}, {details}" if details else name
+
+
+def without_places(line: str) -> str:
+    """A line of a list of sources without its cited places."""
+    found = _WITH_PLACES.fullmatch(line)
+    return f"{found['named']}{found['fetched']}" if found else line
 
 
 def address(source: Source) -> str | None:
@@ -75,9 +123,9 @@ def address(source: Source) -> str | None:
 
 
 def check_references(report: str, sources: Mapping[str, Source], quotes: Mapping[str, Quote] | None = None) -> list[str]:
-    """What is wrong with the references of a report; empty if each leads to a stored source and, if `quotes` are given, names only pages
+    """What is wrong with the references of a report; empty if each leads to a stored source and, if `quotes` are given, names only places
     that are quoted."""
-    quoted = cited_pages(quotes.values(), sources) if quotes is not None else None
+    quoted = cited_places(quotes.values(), sources) if quotes is not None else None
     body, heading, listed = report.rpartition(f"\n{SOURCES_HEADING}\n")
     body, listed = (body, listed) if heading else (report, "")
     lines = [line for line in listed.split("\n") if line]
@@ -108,22 +156,39 @@ def _is_listed(number: str, count: int) -> bool:
     return len(number) <= len(str(count)) and 1 <= int(number) <= count
 
 
-def _line_faults(number: int, line: str, stored: Mapping[str, str], quoted: Mapping[str, Sequence[int]] | None) -> list[str]:
+def _line_faults(
+    number: int, line: str, stored: Mapping[str, str], quoted: Mapping[str, Sequence[CitedPlace]] | None
+) -> list[str]:
     if _LINE.fullmatch(line) is None:
         return [f"has a line in its list of sources that is no source: '{line[:80]}'"]
     begins = f"{number}. "
-    source_id = stored.get(without_pages(line).removeprefix(begins)) if line.startswith(begins) else None
+    source_id = stored.get(without_places(line).removeprefix(begins)) if line.startswith(begins) else None
     if source_id is None:
         return [f"lists as source {number} what is not a stored source: '{line[:80]}'"]
-    named = _PAGES.search(line)
+    named = _WITH_PLACES.fullmatch(line)
     if named is None or quoted is None:
         return []
-    known = {str(page) for page in quoted.get(source_id, ())}
+    known = quoted.get(source_id, ())
     return [
-        f"names page {page} of source {number}, of which nothing is quoted"
-        for page in named[1].split(", ")
-        if page not in known
+        f"names {place[:80]} of source {number}, of which nothing is quoted"
+        for group in named["places"].split("; ")
+        for place in _unknown_in(group, known)
     ]
+
+
+def _unknown_in(group: str, known: Sequence[CitedPlace]) -> list[str]:
+    """The places of a group, as `list_places` writes it, that are not among the known ones."""
+    if CitedPlace(group) in known:
+        return []
+    name, _, numbers = group.partition(" ")
+    if (counted := name.removesuffix("s")) in _COUNTABLE:
+        details = {place.detail for place in known if place.name == counted}
+        return [f"{counted} {each}" for each in numbers.split(", ") if each not in details]
+    sheet = max((place.name for place in known if group.startswith(f"{place.name}, ")), key=len, default="")
+    cells = {place.detail for place in known if place.name == sheet}
+    return (
+        [f"{sheet}, {each}" for each in group.removeprefix(f"{sheet}, ").split(", ") if each not in cells] if sheet else [group]
+    )
 
 
 def _plain(text: str) -> str:

@@ -17,7 +17,7 @@ from stepwell.errors import EvidenceError
 from stepwell.research.audit.evidence import Claim, Quote, Source, Verdict
 from stepwell.research.audit.writing.draft import Draft, DraftBlock
 from stepwell.research.audit.writing.links import strip_links
-from stepwell.research.audit.writing.references import cited_pages, reference_section
+from stepwell.research.audit.writing.references import cited_places, reference_section
 
 Unsupported = Literal["remove", "mark"]
 MARKS: dict[Verdict, str] = {
@@ -81,7 +81,7 @@ def write_report(
         *note_left_out(claims, unsupported),
         *_list_skipped(skipped),
         reference_section(
-            [sources[each] for each in numbers], cited_pages(_quotes_shown(claims, quotes, unsupported), sources)
+            [sources[each] for each in numbers], cited_places(_quotes_shown(claims, quotes, unsupported), sources)
         ),
     ]
     return Report("\n\n".join(parts) + "\n", tuple(numbers), True, draft.removed_links, removed)

@@ -18,7 +18,8 @@ from stepwell.research.audit.trail import NewEntry
 from stepwell.research.audit.vault import EvidenceVault, append_beside
 from stepwell.research.evidence.policy.rules import AfterReading, Violation
 from stepwell.secrets.text import hide_secrets
-from stepwell.tools.web.addresses import LONGEST_URL, read_url
+from stepwell.tools.documents.robots_rules import LONGEST_URL
+from stepwell.tools.web.addresses import read_url
 from stepwell.tools.web.fetch import FetchedPage
 
 RULE = "addresses.after_reading"

@@ -16,8 +16,10 @@ from itertools import count
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from stepwell.research.audit.evidence import Claim, Quote, Source
+from stepwell.research.audit.excerpts import documents_of
 from stepwell.research.audit.judge import Judge, LexicalJudge
 from stepwell.research.audit.ledger import record_claims, record_quote
+from stepwell.research.audit.story import excerpts_before
 from stepwell.research.audit.trail import Entry
 from stepwell.research.audit.writing.draft import Draft, read_draft
 from stepwell.research.audit.writing.report import Report, write_report
@@ -73,12 +75,14 @@ async def _draft(
 
 
 async def _list_admitted(inquiry: Inquiry, state: ResearchState) -> dict[str, Source]:
-    """The sources that may be quoted: those this branch has read, and the user's own excerpts and notes, except denied ones."""
+    """The sources that may be quoted: those this branch has read, and the user's own documents and notes, except denied ones."""
     named = read_sources(state, await inquiry.evidence())
     book = SourceBook(inquiry.vault, inquiry.equipment.clock)
     if notes := (state.get("knowledge_context") or "").strip():
         named.append(await book.keep_notes(notes, title=f"Your notes ({inquiry.scope})"))
-    named += [await book.keep_notes(each.text, title=each.label) for each in read_snippets(state.get("snippets"))]
+    excerpts = [each.model_dump() for each in read_snippets(state.get("snippets"))]
+    earlier = excerpts_before(await inquiry.vault.entries(), inquiry.newest)
+    named += [await book.keep_document(document) for document in documents_of(excerpts, earlier)]
     evidence = await inquiry.evidence()
     denied = set(state.get("denied_sources", ()))
     return {each: evidence.sources[each] for each in dict.fromkeys(named) if each not in denied}
