@@ -1,20 +1,21 @@
-"""The type and encoding of some bytes. The server's claim is checked against the bytes.
+"""The type and encoding of some bytes. Bytes that show their own type decide, then the announced type, then the file's name.
 
-| the server says | the bytes are | read as |
+| announced | the bytes are | read as |
 |---|---|---|
-| a type we read, or nothing | of such a type | what the bytes are; `text/plain` stays plain text |
-| a type we read | a picture, an archive, a program | refused; the error names both |
+| a type we read, or nothing | a PDF, or a zip with the members of a document | what the bytes are |
+| a type we read | text | the announced type |
+| nothing, or `text/plain` | text | what the file's extension says; `text/plain` never becomes HTML |
+| a type we read, or nothing | a picture, a program, another archive, an old Office file | refused; the error says what it is |
 | anything else | anything | refused |
 """
 
 from __future__ import annotations
 
 import re
-from typing import Literal
 
 from stepwell.errors import FetchRefusedError
-
-ContentKind = Literal["html", "pdf", "text"]
+from stepwell.tools.documents.archive import Archive, DamagedError
+from stepwell.tools.documents.kinds import ARCHIVED, ContentKind, kind_named, kind_of_name, kind_of_type
 
 _SNIFFED = 2048
 _MAGIC = (
@@ -22,7 +23,8 @@ _MAGIC = (
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF8", "image/gif"),
     (b"RIFF", "a RIFF file"),
-    (b"PK\x03\x04", "application/zip"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"PK\x05\x06", "an empty zip archive"),
     (b"\x1f\x8b", "application/gzip"),
     (b"7z\xbc\xaf", "application/x-7z-compressed"),
     (b"Rar!", "application/vnd.rar"),
@@ -33,9 +35,26 @@ _MAGIC = (
     (b"ID3", "audio/mpeg"),
 )
 _UNSAID = ("", "application/octet-stream", "binary/octet-stream", "unknown/unknown", "application/unknown")
-_HTML = ("text/html", "application/xhtml+xml")
-_PDF = ("application/pdf", "application/x-pdf")
-_TEXT = ("application/json", "application/xml", "application/x-ndjson", "application/yaml", "application/x-yaml")
+_TEXT = ("application/xml", "application/yaml", "application/x-yaml")
+_REFINED = ("csv", "tsv", "json", "jsonl", "mail", "mbox", "markdown")
+"""Kinds that an extension may make of `text/plain`, which many servers say of everything."""
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_OLD_OFFICE = (
+    ("EncryptedPackage", "an Office file locked with a password", "Save it without the password"),
+    ("WordDocument", "an old Word file (.doc)", "Save it as .docx"),
+    ("PowerPoint Document", "an old PowerPoint file (.ppt)", "Save it as .pptx"),
+    ("Workbook", "an old Excel file (.xls)", "Save it as .xlsx"),
+    ("Book", "an old Excel file (.xls)", "Save it as .xlsx"),
+    ("__substg1.0_", "an Outlook message (.msg)", "Save it as .eml"),
+)
+_OTHER_ARCHIVES = (
+    ("application/vnd.oasis.opendocument.text", "an OpenDocument text (.odt)", "Save it as .docx or PDF"),
+    ("application/vnd.oasis.opendocument.spreadsheet", "an OpenDocument spreadsheet (.ods)", "Save it as .xlsx"),
+    ("application/vnd.oasis.opendocument.presentation", "an OpenDocument presentation (.odp)", "Save it as .pptx or PDF"),
+)
+_ZIPPED = ("application/zip", "application/x-zip-compressed")
+_FOLDERS: tuple[tuple[str, ContentKind], ...] = (("word/", "docx"), ("ppt/", "pptx"), ("xl/", "xlsx"))
+READABLE = "HTML, PDF, DOCX, PPTX, XLSX, EPUB, e-mail, CSV, JSON and plain text can be read."
 # A comment ends at its first `-->`: if it could also end at a later one, each comment would double the ways to match.
 _HTML_START = re.compile(
     rb"(?:\s|\xef\xbb\xbf|<!--(?:(?!-->).){0,800}-->|<\?xml(?:(?!\?>).){0,200}\?>)*<(?:!doctype html|html|head|body|title|meta|div|p|h1)\b",
@@ -56,21 +75,73 @@ _CHARSET = re.compile(
 )
 
 
-def kind_of(content: bytes, content_type: str | None) -> tuple[ContentKind, str]:
+def kind_of(content: bytes, content_type: str | None, name: str = "") -> tuple[ContentKind, str]:
     """How to read the bytes, and their media type. Raises `FetchRefusedError` if they cannot be read."""
     said = (content_type or "").split(";")[0].strip().lower()
-    if not (said in (*_UNSAID, *_HTML, *_PDF, *_TEXT) or said.startswith("text/") or said.endswith(("+json", "+xml"))):
-        raise FetchRefusedError(f"The page is of the type '{said[:60]}'. HTML, PDF and plain text can be read.", "type")
+    announced = kind_of_type(said)
+    is_text = said.startswith("text/") or said in _TEXT or said.endswith(("+json", "+xml"))
+    is_zip = content.startswith(b"PK\x03\x04")
+    if not (announced or is_text or said in _UNSAID or (is_zip and said in _ZIPPED)):
+        raise FetchRefusedError(f"The page is of the type '{said[:60]}'. {READABLE}", "type")
     if b"%PDF-" in content[:1024]:
         return "pdf", "application/pdf"
+    if is_zip:
+        expected = announced or kind_of_name(name)
+        kind = _kind_of_archive(content, is_expected=expected is not None and expected.key in ARCHIVED)
+        return kind, kind_named(kind).media_types[0]
+    _refuse_old(content)
     binary = _binary(content)
     if binary:
-        raise FetchRefusedError(f"The page says it is '{said or 'nothing'}' but is {binary}.", "type")
-    if said in _HTML or (said in (*_UNSAID, *_PDF) and _HTML_START.match(content[:_SNIFFED])):
-        return "html", said if said in _HTML else "text/html"
-    if said in _PDF:
-        raise FetchRefusedError("The page says it is a PDF but is not.", "type")
-    return "text", "text/plain" if said in _UNSAID else said
+        raise FetchRefusedError(f"The page says it is '{said or name[-60:] or 'nothing'}' but is {binary}.", "type")
+    if said in _UNSAID or said == "text/plain":
+        named = kind_of_name(name)
+        if named and (said in _UNSAID or named.key in _REFINED):
+            announced = named
+    is_binary_kind = announced is not None and announced.key in (*ARCHIVED, "pdf")
+    if (is_binary_kind or (announced is None and said in _UNSAID)) and _HTML_START.match(content[:_SNIFFED]):
+        return "html", "text/html"
+    if announced is None:
+        return "text", "text/plain" if said in _UNSAID else said
+    if is_binary_kind:
+        raise FetchRefusedError(f"The page says it is {announced.name} but is not.", "type")
+    return announced.key, said if said in announced.media_types else announced.media_types[0]
+
+
+def _kind_of_archive(content: bytes, *, is_expected: bool) -> ContentKind:
+    try:
+        archive = Archive(content)
+    except DamagedError:
+        if is_expected:
+            raise
+        raise FetchRefusedError("The page is a zip archive, and a damaged one.", "type") from None
+    says = archive.read("mimetype")[:100].decode("ascii", "replace").strip() if "mimetype" in archive else ""
+    if says == "application/epub+zip" or "META-INF/container.xml" in archive:
+        return "epub"
+    for media_type, what, way_out in _OTHER_ARCHIVES:
+        if says.startswith(media_type):
+            raise FetchRefusedError(f"The page is {what}. {way_out} and try again.", "type")
+    if "xl/workbook.bin" in archive:
+        raise FetchRefusedError("The page is a binary Excel file (.xlsb). Save it as .xlsx and try again.", "type")
+    if any(name.endswith(".iwa") for name in archive.names):
+        raise FetchRefusedError(
+            "The page is an Apple iWork file (Pages, Numbers or Keynote). Export it as PDF and try again.", "type"
+        )
+    main = archive.main_part("") if "_rels/.rels" in archive else ""
+    for folder, kind in _FOLDERS:
+        if main.startswith(folder) or (not main and any(name.startswith(folder) for name in archive.names)):
+            return kind
+    raise FetchRefusedError("The page is a zip archive, not a document. Unpack it and try its files.", "type")
+
+
+def _refuse_old(content: bytes) -> None:
+    if content.startswith(b"{\\rtf"):
+        raise FetchRefusedError("The page is a rich text file (.rtf). Save it as .docx and try again.", "type")
+    if not content.startswith(_OLE):
+        return
+    for stream, what, way_out in _OLD_OFFICE:
+        if stream.encode("utf-16-le") in content:
+            raise FetchRefusedError(f"The page is {what}. {way_out} and try again.", "type")
+    raise FetchRefusedError("The page is an old Office file. Save it in a current format and try again.", "type")
 
 
 def decode_text(content: bytes, content_type: str | None, *, html: bool) -> str:

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_NUMBERED = re.compile(r"(page|slide|message|line|row) (\d+)\b")
+_NUMBERED = re.compile(r"(page|slide|message|line|row)s? (\d+)(?: to (\d+))?\b")
 
 
 class Part(NamedTuple):
@@ -32,18 +32,23 @@ def place_of(parts: Sequence[Part], start: int, end: int) -> str:
     touched = parts_between(parts, start, end)
     if not touched:
         return ""
-    first, last = touched[0], touched[-1]
+    place = merge_parts(touched[0], touched[-1])
+    return f"{place.name}, {place.cells}" if place.cells else place.name
+
+
+def merge_parts(first: Part, last: Part) -> Part:
+    """One part for everything from the first to the last."""
     if first.name == last.name:
-        return f"{first.name}, {_span(first.cells, last.cells)}" if first.cells else first.name
+        return first._replace(cells=_span(first.cells, last.cells))
     one, other = _NUMBERED.match(first.name), _NUMBERED.match(last.name)
     if one and other and one[1] == other[1]:
-        return f"{one[1]}s {one[2]} to {other[2]}"
-    return f"{first.name} to {last.name}"
+        return Part(first.start, f"{one[1]}s {one[2]} to {other[3] or other[2]}")
+    return Part(first.start, f"{first.name} to {last.name}")
 
 
 def _span(first: str, last: str) -> str:
     """`A5:F5` and `A9:F9` are `A5:F9`."""
-    return f"{first.partition(':')[0]}:{last.rpartition(':')[2]}" if first != last else first
+    return f"{first.partition(':')[0]}:{last.rpartition(':')[2]}" if first and last and first != last else first
 
 
 def _start(part: Part) -> int:

@@ -29,7 +29,7 @@ from stepwell.tools.documents.robots_rules import Rules, parse
 Message = tuple[dict[str, Any], bytes]
 
 _LENGTHS = struct.Struct(">II")
-_MAX_HEAD = 1 << 20
+_MAX_HEAD = 4 << 20
 _MAX_BODY = 64 << 20
 _MAX_DOCUMENTS = 500
 _SHARE_TO_GO_ON = 0.7
@@ -177,7 +177,7 @@ def _do(head: dict[str, Any], body: bytes) -> Message:
 
 
 def _read_page_job(head: dict[str, Any], body: bytes) -> Message:
-    page = read_page(body, head["content_type"], head["timeout_s"])
+    page = read_page(body, head["content_type"], head["timeout_s"], head["name"])
     return {"media_type": page.media_type, "title": page.title, "note": page.note, "parts": page.parts}, page.text.encode()
 
 

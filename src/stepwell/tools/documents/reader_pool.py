@@ -75,10 +75,20 @@ class ReaderPool:
         self._keepers: set[threading.Thread] = set()
         self._open_jobs = 0
 
-    async def read_page(self, content: bytes, content_type: str | None, timeout_s: float | None = None) -> PageText:
-        """The text of a page. Raises `FetchRefusedError` for a type we do not read, `FetchFailedError` if it cannot be read."""
-        head, body = await self._ask("The page", {"job": "page", "content_type": content_type}, content, timeout_s)
-        parts = tuple(Part(int(start), str(name), str(cells)) for start, name, cells in head["parts"])
+    async def read_page(
+        self, content: bytes, content_type: str | None, timeout_s: float | None = None, *, name: str = ""
+    ) -> PageText:
+        """The text of a page. Its file `name` decides where the type says nothing. Raises `FetchRefusedError` for a type we do not read,
+        `FetchFailedError` if it cannot be read."""
+        return await self._read("The page", content, content_type, name, timeout_s)
+
+    async def read_file(self, content: bytes, name: str, timeout_s: float | None = None) -> PageText:
+        """The text of a file: its bytes decide what it is, then its name. Raises like `read_page`."""
+        return await self._read("The file", content, None, name, timeout_s)
+
+    async def _read(self, what: str, content: bytes, content_type: str | None, name: str, timeout_s: float | None) -> PageText:
+        head, body = await self._ask(what, {"job": "page", "content_type": content_type, "name": name}, content, timeout_s)
+        parts = tuple(Part(int(start), str(named), str(cells)) for start, named, cells in head["parts"])
         return PageText(str(head["media_type"]), str(head["title"]), body.decode("utf-8", "replace"), str(head["note"]), parts)
 
     async def read_robots(self, content: bytes) -> Rules:
@@ -299,9 +309,9 @@ def _failure(what: str, answer: Mapping[str, Any], timeout_s: float, memory_mb: 
     if kind == "configuration":
         return ConfigurationError(str(answer["message"]))
     if kind == "refused":
-        return FetchRefusedError(str(answer["message"]), str(answer["reason"]))
+        return FetchRefusedError(_of(what, answer), str(answer["reason"]))
     if kind == "failed":
-        return FetchFailedError(str(answer["message"]), str(answer["reason"]))
+        return FetchFailedError(_of(what, answer), str(answer["reason"]))
     said, reason = {
         "time": (f"{what} is too complex to be read within {timeout_s:g} s.", "time"),
         "memory": (f"{what} is too complex to be read with {memory_mb} MB of memory.", "memory"),
@@ -310,3 +320,7 @@ def _failure(what: str, answer: Mapping[str, Any], timeout_s: float, memory_mb: 
         "ended": (f"{what} cannot be read: its reader broke down over it (code {answer.get('code')}).", "unreadable"),
     }.get(kind, (f"{what} cannot be read: its process could not be started, or was ended from outside.", "reader"))
     return FetchFailedError(said, reason)
+
+
+def _of(what: str, answer: Mapping[str, Any]) -> str:
+    return str(answer["message"]).replace("The page", what)

@@ -1,0 +1,17 @@
+"""One module for each kind of document. All of them run only in the reader process (`reader_child`).
+
+```
+word       DOCX
+slides     PPTX
+sheets     XLSX, with `numbers` for what a cell shows
+charts     the data of a chart in DOCX and PPTX
+delimited  CSV and TSV
+records    JSON and JSON lines: messages and records
+mail       one message or a mailbox
+epub       chapters
+markdown   headings and tables of Markdown
+markup     headings and tables of HTML
+pdf        pages, headings and tables of PDF
+tables     rows of cells -> `Header: value; Header: value`
+```
+"""
