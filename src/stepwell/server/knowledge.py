@@ -8,7 +8,6 @@ size and time. A file is read in the reader's process. The result is returned an
 from __future__ import annotations
 
 import asyncio
-import mimetypes
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -69,7 +68,7 @@ class KnowledgeAid:
         if it does not arrive."""
         with _turn(self._documents, owner, DOCUMENTS_AT_ONCE, "documents"):
             async with self._receiving.hold(owner, headers, receive) as content:
-                return await usual_readers().read_page(content, mimetypes.guess_type(name)[0])
+                return await usual_readers().read_file(content, name)
 
 
 @contextmanager

@@ -96,7 +96,7 @@ describe("passages", () => {
 
   test("of a table that was read here are its rows", () => {
     const { text, parts } = readTable("Town,Beams\nQuellmouth,41\nBrook,7\n");
-    expect(cutIntoPassages(text, { parts })).toMatchObject([{ text: "Town: Quellmouth; Beams: 41\n\nTown: Brook; Beams: 7", place: "rows 2 to 3" }]);
+    expect(cutIntoPassages(text, { parts })).toMatchObject([{ text: "Town: Quellmouth; Beams: 41\n\nTown: Brook; Beams: 7", place: "lines 2 to 3" }]);
   });
 
   test("of a short text are one, of nothing none", () => {

@@ -9,8 +9,8 @@ test("a kind is known by its first bytes, then by its name", () => {
   expect(kindOf("notes.md", bytes("# x"))).toBe("markdown");
   expect(kindOf("README", bytes("x"))).toBe("text");
   expect(kindOf("sales.CSV", bytes("a,b"))).toBe("table");
-  expect(kindOf("log.jsonl", bytes("{}"))).toBe("lines");
   expect(() => kindOf("old.doc", new Uint8Array([0xd0, 0xcf, 0x11, 0xe0]))).toThrow("save it as .docx");
+  expect(() => kindOf("letter.rtf", bytes("{\\rtf1"))).toThrow("save it as .docx");
   expect(() => kindOf("x.pdf", bytes("<html>"))).toThrow(UnreadableError);
 });
 

@@ -2,8 +2,8 @@
 // a worker. PDF is in `pdf.ts`, tables are in `tables.ts`; what the server reads is in `office.ts`.
 
 /** What the server reads, because a browser cannot. */
-export type OfficeKind = "word" | "slides" | "sheet" | "mail" | "book";
-export type DocumentKind = "pdf" | "text" | "markdown" | "html" | "table" | "lines" | OfficeKind;
+export type OfficeKind = "word" | "slides" | "sheet" | "mail" | "book" | "records";
+export type DocumentKind = "pdf" | "text" | "markdown" | "html" | "table" | OfficeKind;
 
 /** What keeps a document from being read, as a sentence for the person. */
 export class UnreadableError extends Error {
@@ -15,7 +15,7 @@ export const MAX_FILE_BYTES = 50_000_000;
 export const MAX_TEXT_CHARS = 2_000_000;
 
 const NOT_TEXT = "This is not a document that can be read here. PDF, Word, Excel, PowerPoint, EPUB, mail, tables, text, Markdown and HTML are.";
-const OLD_OFFICE = "This is an office file of the old kind (before 2007). Open it, save it as .docx, .xlsx or .pptx, and add that.";
+const OTHER_OFFICE = "Files of this kind cannot be read. Open it, save it as .docx, .xlsx, .pptx or PDF, and add that.";
 
 export function kindOf(name: string, bytes: Uint8Array): DocumentKind {
   // A PDF may begin with a few foreign bytes.
@@ -24,8 +24,7 @@ export function kindOf(name: string, bytes: Uint8Array): DocumentKind {
   if (/\.x?html?$/i.test(name)) return "html";
   if (/\.(md|markdown|mdx)$/i.test(name)) return "markdown";
   if (/\.(csv|tsv|tab)$/i.test(name)) return "table";
-  if (/\.(jsonl|ndjson)$/i.test(name)) return "lines";
-  if (/\.(doc|xls|ppt)$/i.test(name) && bytes[0] === 0xd0) throw new UnreadableError(OLD_OFFICE);
+  if (/\.(doc|xls|ppt|xlsb|odt|ods|odp|rtf|msg|pages|numbers|key)$/i.test(name)) throw new UnreadableError(OTHER_OFFICE);
   return "text";
 }
 

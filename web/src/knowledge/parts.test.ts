@@ -9,6 +9,7 @@ test("a place is named as the server names it", () => {
   expect([placeOf(pages, 0, 10), placeOf(pages, 12, 30), placeOf([], 0, 5)]).toEqual(["page 1", "pages 2 to 3", ""]);
   const sheet = parts(["sheet Sales", "A2:F2"], ["sheet Sales", "A3:F3"], ["sheet Costs", "A2:B2"]);
   expect([placeOf(sheet, 0, 5), placeOf(sheet, 0, 15), placeOf(sheet, 5, 25)]).toEqual(["sheet Sales, A2:F2", "sheet Sales, A2:F3", "sheet Sales to sheet Costs"]);
+  expect(placeOf(parts("lines 2 to 3", "lines 4 to 5"), 0, 15)).toBe("lines 2 to 5");
   expect(placeOf(parts("message 4 (Ann Lee, 3 May 2025)"), 3, 4)).toBe("message 4 (Ann Lee, 3 May 2025)");
 });
 

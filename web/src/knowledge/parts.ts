@@ -10,7 +10,7 @@ export interface Part {
   readonly cells: string;
 }
 
-const NUMBERED = /^(page|slide|message|line|row) (\d+)\b/;
+const NUMBERED = /^(page|slide|message|line|row)s? (\d+)(?: to (\d+))?\b/;
 
 /** The parts that the text from `start` to `end` touches. */
 export function partsBetween(parts: readonly Part[], start: number, end: number): readonly Part[] {
@@ -23,21 +23,22 @@ export function placeOf(parts: readonly Part[], start: number, end: number): str
   const touched = partsBetween(parts, start, end);
   const [first, last] = [touched[0], touched.at(-1)];
   if (!first || !last) return "";
-  if (first.name === last.name) return first.cells ? `${first.name}, ${span(first.cells, last.cells)}` : first.name;
+  if (first.name === last.name) return [first.name, span(first.cells, last.cells)].filter(Boolean).join(", ");
   const [one, other] = [NUMBERED.exec(first.name), NUMBERED.exec(last.name)];
-  return one && other && one[1] === other[1] ? `${one[1]}s ${one[2]} to ${other[2]}` : `${first.name} to ${last.name}`;
+  return one && other && one[1] === other[1] ? `${one[1]}s ${one[2]} to ${other[3] ?? other[2]}` : `${first.name} to ${last.name}`;
 }
 
 /** Rows and lines are so short that several stand in one passage; other parts never share one. */
 export function mayShare(one: Part, other: Part): boolean {
-  return one.name === other.name || (/^(row|line) \d/.test(one.name) && /^(row|line) \d/.test(other.name));
+  return one.name === other.name || (LINES.test(one.name) && LINES.test(other.name));
 }
+const LINES = /^(?:row|line)s? \d/;
 
 /** "12 slides", "2 sheets", "1 chapter": what a document is made of. Empty where that says nothing. */
 export function extentOf(parts: readonly Part[]): string {
-  const kind = /^[a-z]+/.exec(parts[0]?.name ?? "")?.[0];
+  const kind = /^(page|slide|sheet|message|chapter) /.exec(parts[0]?.name ?? "")?.[1];
   const count = new Set(parts.map((part) => part.name)).size;
-  return kind && count > (kind === "page" ? 0 : 1) || kind === "sheet" ? `${count.toLocaleString("en")} ${kind}${count === 1 ? "" : "s"}` : "";
+  return kind && (count > 1 || kind === "page" || kind === "sheet") ? `${count.toLocaleString("en")} ${kind}${count === 1 ? "" : "s"}` : "";
 }
 
 /** The same parts for offsets as JavaScript counts them: the server counts characters, and one beyond U+FFFF is two here. */
@@ -73,4 +74,4 @@ function lastAtOrBefore(parts: readonly Part[], place: number): number {
 }
 
 /** "A5:F5" and "A9:F9" are "A5:F9". */
-const span = (first: string, last: string): string => (first === last ? first : `${first.split(":")[0]}:${last.split(":").at(-1)}`);
+const span = (first: string, last: string): string => (first === last || !first || !last ? first : `${first.split(":")[0]}:${last.split(":").at(-1)}`);

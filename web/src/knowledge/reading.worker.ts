@@ -5,7 +5,7 @@
 import { cutIntoPassages, type Passage } from "./chunks";
 import { decode, kindOf, readHtml, tidy, titleOfMarkdown, UnreadableError, type DocumentKind } from "./extraction";
 import { extentOf, inUtf16, mapParts, type Part } from "./parts";
-import { readJsonLines, readTable } from "./tables";
+import { readTable } from "./tables";
 
 export type ToReader =
   | { kind: "file"; name: string; blob: Blob }
@@ -68,7 +68,6 @@ async function extract(given: ToReader): Promise<Extracted> {
   const text = decode(bytes, kind === "html");
   if (kind === "html") return { kind, ...readHtml(text) };
   if (kind === "table") return { kind, title: "", ...readTable(tidy(text), /\.t(sv|ab)$/i.test(given.name)) };
-  if (kind === "lines") return { kind, title: "", ...readJsonLines(tidy(text)) };
   return kind === "markdown" ? { kind, title: titleOfMarkdown(text), text, headings: true } : { kind, title: "", text };
 }
 

@@ -1,30 +1,21 @@
 import { expect, test } from "vitest";
-import { readJsonLines, readTable } from "./tables";
+import { readTable } from "./tables";
 
 const named = ({ text, parts }: ReturnType<typeof readTable>) => parts.map((part, n) => [part.name, text.slice(part.start, parts[n + 1]?.start).trim()]);
 
 test("each row of a table can be read alone, and knows its line", () => {
   const table = 'Town;Beams;"Remark; long"\nQuellmouth;41;"cracked ""badly"",\nsince May"\n;;\nBrook;;none\n';
   expect(named(readTable(table))).toEqual([
-    ["row 2", 'Town: Quellmouth; Beams: 41; Remark; long: cracked "badly", since May'],
-    ["row 5", "Town: Brook; Remark; long: none"],
+    ["line 2", 'Town: Quellmouth; Beams: 41; Remark; long: cracked "badly", since May'],
+    ["line 5", "Town: Brook; Remark; long: none"],
   ]);
-  expect(named(readTable("a\tb\n1,5\t2", true))).toEqual([["row 2", "a: 1,5; b: 2"]]);
-  expect(named(readTable("only,a,head"))).toEqual([["row 1", "only; a; head"]]);
+  expect(named(readTable("a\tb\n1,5\t2", true))).toEqual([["line 2", "a: 1,5; b: 2"]]);
+  expect(named(readTable("only,a,head"))).toEqual([["line 1", "only; a; head"]]);
   expect(readTable("")).toEqual({ text: "", parts: [] });
 });
 
 test("a table with columns that nobody named, and a quote that never ends, is read", () => {
-  expect(named(readTable('a,b\n1,2,3\n"never'))).toEqual([["row 2", "a: 1; b: 2; Column 3: 3"], ["row 3", "a: never"]]);
-});
-
-test("lines of JSON become rows", () => {
-  const lines = '{"town": "Quellmouth", "bridge": {"beams": 41, "names": ["Old", "New"]}, "gone": null}\n\nnot json\n[1, 2]\n';
-  expect(named(readJsonLines(lines))).toEqual([
-    ["line 1", "town: Quellmouth; bridge.beams: 41; bridge.names: Old, New"],
-    ["line 3", "not json"],
-    ["line 4", "1, 2"],
-  ]);
+  expect(named(readTable('a,b\n1,2,3\n"never'))).toEqual([["line 2", "a: 1; b: 2; Column 3: 3"], ["line 3", "a: never"]]);
 });
 
 test("a large table is read in one pass", () => {

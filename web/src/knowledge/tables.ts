@@ -1,4 +1,4 @@
-// Tables and lines as text, each row a paragraph that can be read alone: "Header: value; Header: value". The same form as the server's
+// Tables as text, each row a paragraph that can be read alone: "Header: value; Header: value". The same form as the server's
 // readers give, so that a row is quoted in the same words wherever it was read. Pure; runs in a worker.
 
 import type { Part } from "./parts";
@@ -13,14 +13,9 @@ export function readTable(text: string, isTabs = false): Rows {
   const rows = parseTable(text, isTabs ? "\t" : separatorOf(text));
   const [head, ...body] = rows;
   if (!head) return { text: "", parts: [] };
-  if (!body.length) return asRows([{ words: head.cells.filter(Boolean).join("; "), name: `row ${head.number}` }]);
+  if (!body.length) return asRows([{ words: head.cells.filter(Boolean).join("; "), name: `line ${head.number}` }]);
   const names = head.cells.map((cell, n) => oneLine(cell) || `Column ${n + 1}`);
-  return asRows(body.map((row) => ({ words: pairsOf(row.cells.map((cell, n) => [names[n] ?? `Column ${n + 1}`, cell])), name: `row ${row.number}` })));
-}
-
-/** One JSON value a line. A line that is none is kept as it is. */
-export function readJsonLines(text: string): Rows {
-  return asRows(text.split("\n").map((line, n) => ({ words: wordsOfJson(line.trim()), name: `line ${n + 1}` })));
+  return asRows(body.map((row) => ({ words: pairsOf(row.cells.map((cell, n) => [names[n] ?? `Column ${n + 1}`, cell])), name: `line ${row.number}` })));
 }
 
 function asRows(rows: readonly { words: string; name: string }[]): Rows {
@@ -32,28 +27,6 @@ function asRows(rows: readonly { words: string; name: string }[]): Rows {
     length += words.length + 2;
   }
   return { text: kept.map((row) => row.words).join("\n\n"), parts };
-}
-
-function wordsOfJson(line: string): string {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    return line;
-  }
-  return value && typeof value === "object" && !Array.isArray(value) ? pairsOf(flatten(value as Record<string, unknown>)) : oneLine(stringOf(value));
-}
-
-function flatten(value: Record<string, unknown>, under = ""): [string, string][] {
-  return Object.entries(value).flatMap(([name, inner]): [string, string][] =>
-    inner && typeof inner === "object" && !Array.isArray(inner) ? flatten(inner as Record<string, unknown>, `${under}${name}.`) : [[under + name, stringOf(inner)]],
-  );
-}
-
-function stringOf(value: unknown): string {
-  if (value === null || value === undefined) return "";
-  if (Array.isArray(value)) return value.map(stringOf).filter(Boolean).join(", ");
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
 const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
