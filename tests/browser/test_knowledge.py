@@ -279,7 +279,7 @@ def test_a_research_cites_an_excerpt_and_nothing_else_left_the_device(page: Page
     open_knowledge(page)
     choose(
         page,
-        survey__pdf=pdf(SURVEY),
+        survey__pdf=pdf("Contents and thanks.", SURVEY),
         secrets__txt=(SECRET * 12).encode(),
         ferry__md=b"The ferry at Quellmouth bridge has two decks.",
     )
@@ -307,8 +307,12 @@ def test_a_research_cites_an_excerpt_and_nothing_else_left_the_device(page: Page
     report.get_by_role("row").filter(has_text="survey.pdf").get_by_role("cell").first.wait_for()
     number = report.get_by_role("row").filter(has_text="survey.pdf").get_by_role("cell").first.inner_text()
     report.get_by_role("button", name=f"Source {number}", exact=True).first.click()
-    report.get_by_role("button", name="Open it here").first.click()
-    expect(page.get_by_test_id("passage").locator("mark")).to_contain_text("forty-one cracked beams")
+    article = report.get_by_role("article").filter(has=page.get_by_role("button", name="Open it here")).first
+    expect(article.get_by_text("page 2", exact=True)).to_be_visible()
+    quoted = article.locator("mark").inner_text()
+    article.get_by_role("button", name="Open it here").click()
+    expect(page.get_by_test_id("passage").locator("mark")).to_have_text(quoted)
+    expect(page.get_by_test_id("passage")).to_contain_text("survey.pdf, page 2")
     page.keyboard.press("Escape")
     report.get_by_role("button", name="Verify").click()
     expect(report.get_by_text("Everything fits").or_(report.get_by_text("holds")).first).to_be_visible(timeout=120_000)
@@ -318,7 +322,8 @@ def test_a_research_cites_an_excerpt_and_nothing_else_left_the_device(page: Page
     for kept in ("strongbox", "two decks"):
         assert kept not in sent, "an excerpt left that was not listed, or was left out"
     starts = [json.loads(body.partition("\n")[2]) for body in bodies if '"snippets"' in body]
-    assert [[each["label"] for each in start["input"]["snippets"]] for start in starts] == [["survey.pdf"]]
+    sent_places = [[(each["label"], each["place"]) for each in start["input"]["snippets"]] for start in starts]
+    assert sent_places == [[("survey.pdf", "page 2")]]
     assert counts(page)["departures"] == 1
 
     report_url = page.url

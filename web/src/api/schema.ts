@@ -2239,7 +2239,7 @@ export interface components {
         };
         /**
          * DevicePassage
-         * @description Where the text of a source is on the device that sent it, as that device reported it.
+         * @description Where the words of a quote are on the device that sent them, in offsets as that device counts them.
          */
         DevicePassage: {
             /** Snippet Id */
@@ -3122,10 +3122,12 @@ export interface components {
             /** Text */
             text: string;
             /**
-             * Page
-             * @description The page of the document, counted from 1
+             * Place
+             * @description Where in the document it is: `page 3`, `slide 2`, `sheet Sales, A5:F9`; null if the document has no parts
              */
-            page: number | null;
+            place: string | null;
+            /** @description For a quote from a document on a device: where it is there */
+            passage: components["schemas"]["DevicePassage"] | null;
         };
         /**
          * RecoveryResponse
@@ -3523,6 +3525,8 @@ export interface components {
             documentId: string;
             /** Label */
             label: string;
+            /** Place */
+            place?: string | null;
             /** Text */
             text: string;
             /** Start */
@@ -3562,13 +3566,6 @@ export interface components {
              * @enum {string}
              */
             robots: "allowed" | "disallowed" | "none" | "unreachable" | "n/a";
-            /**
-             * Pages
-             * @description Where each page of the document begins in its text; empty if it has no pages
-             */
-            pages: number[];
-            /** @description For an excerpt from a device: where it is there */
-            passage: components["schemas"]["DevicePassage"] | null;
         };
         /** SourceTextResponse */
         SourceTextResponse: {

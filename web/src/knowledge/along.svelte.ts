@@ -16,7 +16,7 @@ import { nameOf } from "../state/server.svelte";
 import { announcer } from "../ui/announcer.svelte";
 import { library, placeIn, type Kept } from "./library.svelte";
 import { searchKnowledge } from "./search";
-import { labelOfExcerpt, summary, takesExcerpts, type Excerpt, type Went } from "./summary.svelte";
+import { nameWithPlace, summary, takesExcerpts, type Excerpt, type Went } from "./summary.svelte";
 
 export interface Candidate extends Excerpt {
   /** Of an address whose page is not here: the address goes along, and no text. */
@@ -198,7 +198,7 @@ async function goAlong(asking: Asking): Promise<Along | null> {
 const keyOf = (threadId: string) => `knowledge.went.${threadId}`;
 
 async function record(asking: Asking, went: Went): Promise<void> {
-  const leaving = [...went.excerpts.map((each) => ({ label: labelOfExcerpt(each), text: each.text })), ...went.addresses.map(({ label, url }) => ({ label, text: url }))];
+  const leaving = [...went.excerpts.map((each) => ({ label: nameWithPlace(each), text: each.text })), ...went.addresses.map(({ label, url }) => ({ label, text: url }))];
   const device = await openDevice();
   await device.write(["departures", "settings"], async (stores) => {
     for (const { label, text } of leaving) await recordDeparture({ kind: "snippet", thread_id: asking.threadId, to: nameOf(asking.graphId), label, text }, stores);

@@ -311,7 +311,4 @@ export function placeIn(document: Pick<Kept, "pages">, chunk: Pick<Chunk, "start
   return page > 0 && document.pages!.length > 1 ? `page ${page}` : "";
 }
 
-/** "report.pdf, page 12". */
-export const labelOf = (document: Pick<Kept, "label">, place: string): string => (place ? `${document.label}, ${place}` : document.label);
-
 const firstWords = (text: string): string => text.trim().split(/\s+/).slice(0, 8).join(" ").slice(0, 80) || "Note";

@@ -19,7 +19,8 @@ export interface Excerpt extends Place {
   readonly text: string;
 }
 
-export const labelOfExcerpt = ({ label, place }: Pick<Excerpt, "label" | "place">): string => (place ? `${label}, ${place}` : label);
+/** "report.pdf, page 12". */
+export const nameWithPlace = ({ label, place }: Pick<Excerpt, "label" | "place">): string => (place ? `${label}, ${place}` : label);
 
 /** What left with a question. */
 export interface Went {

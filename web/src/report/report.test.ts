@@ -99,7 +99,7 @@ describe("readReport", () => {
 
 describe("quotes", () => {
   const text = "👍 The bridge, 1,025 metres long, stands.";
-  const quote: Quote = { quote_id: "e1", source_id: "s1", start: 2, end: 12, text: "The bridge", page: null };
+  const quote: Quote = { quote_id: "e1", source_id: "s1", start: 2, end: 12, text: "The bridge", place: null, passage: null };
 
   it("are counted in code points", () => {
     expect(text.slice(...codeUnits(text, 2, 12))).toBe("The bridge");

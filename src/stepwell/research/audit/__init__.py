@@ -11,6 +11,7 @@ verdicts.py    both together                             writing/      from a dr
 bundle.py, container.py    all of it in one file         verify.py     checks it
 forms.py       which fields an entry of each kind has    limits.py, apart.py   how much is checked, how long, and in which process
 story.py       which entries led to the report, where a thread has branches
+excerpts.py    documents on the user's device, from the excerpts that came with a question
 export/        the report as a page, PDF, Word or Markdown
 ```
 

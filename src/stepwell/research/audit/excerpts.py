@@ -5,11 +5,11 @@ excerpts of one document  ─>  one text, in the order of `start`, with a blank 
                               parts: each excerpt's place
                               pieces: which excerpt each stretch of the text is, to find a quote again on the device
 ```
-A trail stores the excerpts with the question, so whoever has the trail can put the documents together again: the graph that stores them as
-sources, a check that compares them, and a page that opens a quote in the document itself. Nothing here may depend on anything else.
+A trail stores the excerpts with the question. The graph puts the documents together to store them as sources, `verify` to compare them with
+those sources, and the server to lead from a quote to its document. So the result may depend on the excerpts alone.
 
-A device counts offsets in characters (Python) or in UTF-16 units (a browser). Which of the two fits the length of an excerpt's text; if
-neither does, because a key was hidden in it, a quote leads to the whole excerpt.
+A device counts offsets in characters (Python) or in UTF-16 units (a browser); the length of an excerpt's text shows which. If neither
+fits, because a key was hidden in the text, a quote leads to the whole excerpt.
 """
 
 from __future__ import annotations
@@ -144,9 +144,8 @@ def _assemble(excerpts: Sequence[Excerpt], title: str) -> DeviceDocument:
         if newest is None or piece.ends > newest.ends:
             text, newest = text + each["text"][len(text) - at :], piece
         pieces.append(piece)
-    if (
-        hidden := hide_secrets(text)
-    ) != text:  # two excerpts make a key that neither has, so we no longer know what stands where
+    # Two excerpts may make a key that neither of them has. Without it, the text is another, and we no longer know what is where.
+    if (hidden := hide_secrets(text)) != text:
         return DeviceDocument(document_id, label, title, hidden, (), ())
     return DeviceDocument(document_id, label, title, text, _parts(pieces), tuple(pieces))
 
