@@ -293,9 +293,8 @@ async def test_openapi_documents_the_routes(http: httpx.AsyncClient) -> None:
         assert {"401", "403", "404", "422", "429", "503"} <= set(operation["responses"])
     assert "409" in document["paths"]["/api/research/approve"]["post"]["responses"]
     fields = document["components"]["schemas"]["ResearchQuestion"]["properties"]
-    assert {"query", "retrievedContext", "contextUrls", "threadId", "maxPlanRevisions", "reviewSources", "snippets"} == set(
-        fields
-    )
+    named = {"query", "retrievedContext", "contextUrls", "threadId", "maxPlanRevisions", "reviewSources", "snippets"}
+    assert named | {"onlyDocuments"} == set(fields)
     [place] = [
         each for each in document["paths"]["/api/research/{threadId}/stream"]["get"]["parameters"] if each["in"] == "path"
     ]

@@ -36,9 +36,9 @@ UNSEEN = [
     r"audit\.audit\.(?:suggestions|left_to_the_human)\b.*",
     # The question, where no model was asked about it.
     r"question\.query changed \(extractive\)",
-    # What an answer was besides its body and its status.
+    # What an answer was besides its body and its status. Where a model is; the host of a page is in its address.
     r"(?:response|model_call)\.(?:answer\b.*|bytes .*)",
-    r"request\.(?:bytes|resend|model|why) .*",
+    r"request\.(?:bytes|resend|model|host|why) .*",
     # How a source is described, where it is not cited. Whether its list of pages is that of the document.
     r"source\.(?:title|media_type|fetched_at|engine|robots|pages|url) .*",
     # Sources and quotes that no sentence cites.

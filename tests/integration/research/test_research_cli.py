@@ -143,10 +143,10 @@ def test_the_gate_shows_steps_rules_and_an_estimate(world: OfflineWorld, command
 def test_an_edited_step_is_audited_again_and_searched(world: OfflineWorld, command: Command) -> None:
     """Mission R7."""
     other = world.pages[1].subject
-    ended = command(question_about(world), f"e 1 {other}\nd 2\na\n")
+    ended = command(question_about(world), f"e 1 {other}\nd 2\nf 0\na\n")
     assert ended.code == 0, ended.screen
-    assert ended.screen.count("Estimate:") == 3, "each edit comes back to the gate"
-    assert [said["decision"] for said in ended.entries("approval")] == ["edit", "edit", "approve"]
+    assert ended.screen.count("Estimate:") == 4, "each edit comes back to the gate"
+    assert [said["decision"] for said in ended.entries("approval")] == ["edit", "edit", "edit", "approve"]
     searched = [entry for entry in ended.entries("request") if str(entry["why"]).startswith("search:")]
     assert len(searched) == 1
     assert replay.run(ended.bundle) == 0

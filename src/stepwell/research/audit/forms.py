@@ -3,7 +3,8 @@
 ```
 question       qN:question            research: what was asked, and how it was to be answered (`mode`)
                deep:KEY               deep research
-plan, audit, approval, source_review, report      qN:...    each names the entry before it in its branch (`after`)
+plan, audit, approval, follow_up, source_review, report     qN:...    each names the entry before it in its branch (`after`)
+document_search    qN:...             what a step found in the user's own documents
 request        SCOPE:...              what was about to be sent            response, model_call    SCOPE:...:answer
 limit, refusal, shown                 what was not done, and what was shown
 source, quote, claim                  source:sN, quote:eN, claim:cN        `evidence.py`
@@ -65,6 +66,8 @@ class QuestionForm(_Form):
     knowledge_context: str
     snippets: Annotated[list[SnippetForm], Field(max_length=MOST_EXCERPTS)]
     context_urls: list[str]
+    only_documents: Literal["no", "asked", "offline"]
+    """Whether only the user's own documents were to be searched: because the user asked for it, or because there was no network."""
     mode: Literal["written", "extractive"]
     embedder: str
     turn: str
@@ -92,6 +95,7 @@ class PlanForm(_Form):
     steps: list[StepForm]
     estimated_token_budget: Count
     revision: Count
+    follow_ups: Count
 
 
 class PlanEntryForm(_Form):
@@ -133,12 +137,32 @@ class ApprovalForm(_Form):
 class RetryForm(_Form):
     """A user's decision when nobody could be reached."""
 
-    decision: Named
+    decision: Literal["retry", "reject", "documents"]
     reason: str
     stop: bool
     cause: Named
     steps: Ids
     after: Named
+
+
+class FollowUpForm(_Form):
+    """A search that follows from what was found: the source (or the excerpt) and the words it came from."""
+
+    step: Named
+    tool: Literal["web_search", "search_documents"]
+    query: Named
+    source: Named
+    because: Named
+    after: Named
+
+
+class DocumentSearchForm(_Form):
+    """What a step found in the user's own documents: the ids of excerpts, or `notes`."""
+
+    step: Named
+    query: Named
+    found: Ids
+    searched: Count
 
 
 class AddressForm(_Form):
@@ -317,6 +341,8 @@ _FORMS: dict[str, tuple[tuple[_Key, type[_Form]], ...]] = {
         (_Key(re.compile(r"q[1-9]\d{0,8}:retry:\d+"), whole=True), RetryForm),
         (_Key(_AGENT, ends=":address"), AddressForm),
     ),
+    "follow_up": ((_Key(re.compile(r"q[1-9]\d{0,8}:follow_up:\d+"), whole=True), FollowUpForm),),
+    "document_search": ((_Key(re.compile(r"q[1-9]\d{0,8}:document_search:")), DocumentSearchForm),),
     "source_review": ((_Key(re.compile(r"q[1-9]\d{0,8}:source_review"), whole=True), ReviewForm),),
     "report": (
         (_Key(re.compile(r"q[1-9]\d{0,8}:report"), whole=True), ReportForm),
@@ -337,7 +363,7 @@ _FORMS: dict[str, tuple[tuple[_Key, type[_Form]], ...]] = {
     "origin": ((_Key(re.compile(r"origin"), whole=True), OriginForm),),
 }
 _UNSCOPED = ("source", "quote", "claim", "origin")
-_TOLD = ("plan", "audit", "approval", "source_review", "report")
+_TOLD = ("plan", "audit", "approval", "follow_up", "source_review", "report")
 
 
 def check_forms(entries: Sequence[Entry]) -> Iterator[Defect]:

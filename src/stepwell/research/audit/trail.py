@@ -24,6 +24,8 @@ EntryKind = Literal[
     "plan",
     "audit",
     "approval",
+    "document_search",
+    "follow_up",
     "request",
     "response",
     "source",

@@ -32,6 +32,7 @@ from stepwell.research.audit.proofs.judgements import judge_again
 from stepwell.research.audit.proofs.opened import OpenedBundle, Trail
 from stepwell.research.audit.proofs.origins import check_origins
 from stepwell.research.audit.proofs.plans import check_plans
+from stepwell.research.audit.proofs.rounds import check_rounds
 from stepwell.research.audit.proofs.sentences import check_report
 from stepwell.research.audit.signing import MEMBER as SIGNATURE
 from stepwell.research.audit.signing import read_public_key
@@ -217,7 +218,8 @@ def _check_contents(opened: OpenedBundle, trail: Trail, expected: Expected, foun
     found.add("checks", len(evidence.claims), [*judged.problems, *(() if is_known else judged.marked_today)])
     found.add("report", int("report.md" in opened.contents), check_report(opened, trail, evidence, told))
     found.add("story", len(trail.story.entries), check_story(trail.story, trail.entries))
-    found.add("plans", len(trail.of_kind("plan", "approval")), check_plans(opened, trail))
+    rounds = len(trail.of_kind("plan", "approval", "follow_up", "document_search"))
+    found.add("plans", rounds, [*check_plans(opened, trail), *check_rounds(opened, trail)])
     found.add("requests", count_exchanges(trail), check_exchanges(trail, evidence))
     if origins := trail.of_kind("origin"):
         inside = check_origins(opened, trail, lambda file: _verify_file(file, Expected(), opened.patience.deeper()))

@@ -71,6 +71,11 @@ def _add_research(commands: Commands) -> None:
         default=[],
         help="a page to read whatever the plan says (may be repeated)",
     )
+    research.add_argument(
+        "--only-documents",
+        action="store_true",
+        help="search nothing but the files of --context; this is the default for a question with --context if there is no network",
+    )
     research.set_defaults(run=_run_research)
 
 
@@ -88,6 +93,10 @@ def _run_research(arguments: argparse.Namespace) -> int:
         raise UsageError("--refresh asks the bundle's own question on this machine. Leave out the question and --url.")
     if arguments.origin and arguments.url:
         raise UsageError("--on reads the bundle on this machine. Leave out --url.")
+    if arguments.only_documents and arguments.context_url:
+        raise UsageError("--only-documents reads nothing on the web. Leave out --context-url, or --only-documents.")
+    if arguments.only_documents and not (arguments.context or arguments.thread or arguments.refresh):
+        raise UsageError("--only-documents needs documents to search. Name files or folders with --context.")
     if arguments.list:
         from stepwell.research.commands import listing
 
@@ -110,6 +119,7 @@ def _run_research(arguments: argparse.Namespace) -> int:
             form=arguments.format,
             context=arguments.context,
             context_urls=arguments.context_url,
+            only_documents=arguments.only_documents,
             origin=arguments.origin,
             refresh=arguments.refresh,
             key=arguments.key,

@@ -44,7 +44,8 @@ def asked_along(options: ResearchOptions, earlier: Origin | None) -> dict[str, A
     return {
         **({"knowledge_context": notes} if notes and not options.context else {}),
         **({"snippets": snippets} if snippets and not options.context else {}),
-        **({"context_urls": urls} if urls and not options.context_urls else {}),
+        **({"context_urls": urls} if urls and not options.context_urls and not options.only_documents else {}),
+        **({"only_documents": True} if said.get("only_documents") == "asked" and not options.context_urls else {}),
     }
 
 

@@ -3,7 +3,7 @@
 ```
 a               approve
 e               edit the whole plan as JSON in your editor ($VISUAL or $EDITOR)
-e 2 new words   change the input of step 2      d 2   delete step 2           + words   add a search
+e 2 new words   change the input of step 2      d 2   delete step 2           + words   add a search      f 1   allow 1 follow-up
 r why           reject; the next plan takes the reason into account
 s [why]         stop here
 ```
@@ -37,9 +37,14 @@ e               edit the whole plan as JSON in your editor
 e 2 NEW WORDS   change the input of step 2
 d 2             delete step 2
 + WORDS         add a search
+f 1             allow at most 1 further search for names that the steps find (0 to 4)
 r WHY           reject: you get another plan that takes your reason into account
 s               stop here, without carrying out the plan"""
 SOURCES_HELP = "Press Enter to accept all, type 's2 s5' to leave these out, or 'only s1 s3' to keep only these."
+DOCUMENTS = "search_documents"
+RETRY_CHOICES = (
+    "Type 'documents' to write from your documents alone, 'again' to try again, or press Enter to leave it for later."
+)
 RETRY = "search_retry"
 """The interrupt of a research that could not reach any search engine."""
 _NUMBERED = re.compile(r"(\d+)(?:\s+(.*))?")
@@ -62,6 +67,24 @@ class Gate:
         if interrupt.get("type") == "source_review":
             return self._review(interrupt.get("sources") or [])
         return self._decide(interrupt)
+
+    def decide_outage(self, interrupt: Mapping[str, Any]) -> str | None:
+        """`documents` or `approve` if the person types so; `None` for later. Nobody is asked if there are no documents."""
+        if not interrupt.get("documents"):
+            return None
+        self.say(str(interrupt.get("message")))
+        while True:
+            try:
+                word = self.ask(RETRY_CHOICES).strip().lower()
+            except EOFError:
+                return None
+            match word:
+                case "documents":
+                    return "documents"
+                case "again":
+                    return "approve"
+                case "" | "s" | "stop":
+                    return None
 
     def _decide(self, interrupt: Mapping[str, Any]) -> dict[str, Any]:
         for line in plan_lines(interrupt):
@@ -92,6 +115,8 @@ class Gate:
                 return {"decision": "reject", "reason": rest}
             case "e" | "edit" if not rest:
                 return self._edit_all(plan)
+            case "f" | "follow":
+                return edit_follow_ups(plan, rest)
             case "e" | "edit" | "d" | "+":
                 return edit_step(plan, word.lower()[0], rest)
         return HELP if word else CHOICES
@@ -127,7 +152,8 @@ class OutageError(RunError):
 
 class GateAnswers:
     """Answers the interrupts of a research at the gate. With `retries`, it retries the first time that no search engine could be reached,
-    because that is what a user who continues a research wants; after that, it raises `OutageError`."""
+    because that is what a user who continues a research wants. After that it asks whether to write from the user's own documents, if there
+    are any; otherwise, or if nobody answers, it raises `OutageError`."""
 
     def __init__(self, gate: Gate, *, retries: bool) -> None:
         self._gate = gate
@@ -137,10 +163,13 @@ class GateAnswers:
         outage = next((each for each in interrupts if each.value.get("type") == RETRY), None)
         if outage is None:
             return {each.id: self._gate.answer(each.value) for each in interrupts}
-        if not self._retries:
+        if self._retries:
+            self._retries = False
+            return {outage.id: {"decision": "approve"}}
+        decision = self._gate.decide_outage(outage.value)
+        if decision is None:
             raise OutageError(str(outage.value.get("message")))
-        self._retries = False
-        return {outage.id: {"decision": "approve"}}
+        return {outage.id: {"decision": decision}}
 
 
 def plan_lines(interrupt: Mapping[str, Any]) -> Iterator[str]:
@@ -152,6 +181,8 @@ def plan_lines(interrupt: Mapping[str, Any]) -> Iterator[str]:
     for number, step in enumerate(plan.get("steps", ()), 1):
         why = f"  ({step['rationale']})" if step.get("rationale") else ""
         yield f"  {number}. {step.get('tool', '')}  {step.get('input', '')}{why}"
+    if many := plan.get("followUps", 0):
+        yield f"  Then at most {many} further search{'es' * (many != 1)} for names found {_found_in(plan)}."
     yield f"Audit: {audit.get('verdict', 'none')}"
     for violation in audit.get("violations", ()):
         yield f"  [{violation['rule']}] {violation['reason']}"
@@ -164,6 +195,8 @@ def plan_lines(interrupt: Mapping[str, Any]) -> Iterator[str]:
     yield f"Estimate: {estimate_line(estimate)}"
     if note := estimate.get("priceNote") or estimate.get("price_note"):
         yield f"  {note}"
+    if sends := estimate.get("sends"):
+        yield f"  {sends}"
     if summary := (interrupt.get("sent") or {}).get("summary"):
         yield f"Sent so far: {summary}"
 
@@ -171,7 +204,24 @@ def plan_lines(interrupt: Mapping[str, Any]) -> Iterator[str]:
 def estimate_line(estimate: Mapping[str, Any]) -> str:
     cost = estimate.get("costUsd", estimate.get("cost_usd"))
     money = "cost unknown" if cost is None else f"{cost:.2f} USD"
-    return f"at most {estimate.get('requests', 0)} requests, {estimate.get('tokens', 0):,} tokens, {money}"
+    requests = estimate.get("requests", 0)
+    many = f"at most {requests} request{'s' * (requests != 1)}" if requests else "no requests to the web"
+    return f"{many}, {estimate.get('tokens', 0):,} tokens, {money}"
+
+
+def _found_in(plan: Mapping[str, Any]) -> str:
+    return "in your documents" if _is_local(plan) else "on the pages"
+
+
+def _is_local(plan: Mapping[str, Any]) -> bool:
+    return all(step.get("tool") == DOCUMENTS for step in plan.get("steps", ()))
+
+
+def edit_follow_ups(plan: Mapping[str, Any], rest: str) -> dict[str, Any] | str:
+    """Change how many further searches may follow."""
+    if not rest.isascii() or not rest.isdigit():
+        return "Type how many further searches may follow, as in: f 1"
+    return _check_plan({**plan, "followUps": int(rest[:4])}, plan.get("steps", ()))
 
 
 def edit_step(plan: Mapping[str, Any], action: str, rest: str) -> dict[str, Any] | str:
@@ -179,7 +229,7 @@ def edit_step(plan: Mapping[str, Any], action: str, rest: str) -> dict[str, Any]
     steps = [dict(step) for step in plan.get("steps", ())]
     if action == "+":
         return (
-            _check_plan(plan, [*steps, {"tool": "web_search", "input": rest}])
+            _check_plan(plan, [*steps, {"tool": DOCUMENTS if _is_local(plan) else "web_search", "input": rest}])
             if rest
             else "Type what to search for after the plus."
         )
@@ -235,7 +285,7 @@ def _editable(plan: Mapping[str, Any]) -> dict[str, Any]:
     """The parts of a plan that a person can sensibly change."""
     names = ("id", "tool", "input", "rationale", "dependsOn")
     steps = [{name: step[name] for name in names if name in step} for step in plan.get("steps", ())]
-    return {"objective": plan.get("objective", ""), "steps": steps}
+    return {"objective": plan.get("objective", ""), "steps": steps, "followUps": plan.get("followUps", 0)}
 
 
 def _check_plan(plan: Mapping[str, Any], steps: Any) -> dict[str, Any] | str:

@@ -42,6 +42,8 @@ class ResearchOptions:
     form: str | None = None
     context: Sequence[Path] = ()
     context_urls: Sequence[str] = ()
+    only_documents: bool = False
+    """Search nothing but the files of `context`."""
     origin: Path | None = None
     """With `--on`: a bundle whose sources to build on."""
     refresh: Path | None = None
@@ -59,6 +61,8 @@ def check_options(options: ResearchOptions) -> Format:
     form = format_of(options.out, options.form)
     if options.url and options.policy:
         raise ConfigurationError("A server has its own policy. Leave out --policy.")
+    if options.only_documents and options.thread and not options.question:
+        raise ConfigurationError("--only-documents applies to a question. Add one, or leave out --only-documents.")
     if options.form and not options.out:
         raise ConfigurationError("--format applies to a file. Name one with --out.")
     if options.out:
@@ -98,6 +102,7 @@ def make_input(options: ResearchOptions) -> dict[str, Any]:
         "user_query": question,
         "context_urls": list(options.context_urls),
         "review_sources": options.review_sources,
+        "only_documents": options.only_documents or None,
     }
 
 

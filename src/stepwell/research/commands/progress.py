@@ -14,6 +14,7 @@ NAMES = {
     "hitl_gate": "gate",
     "tool_executor": "search",
     "search_retry": "search",
+    "follow_up": "search",
     "source_review": "sources",
     "synthesizer": "report",
 }

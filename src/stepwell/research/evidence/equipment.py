@@ -22,6 +22,7 @@ from stepwell.models.routing import ModelRoutes
 from stepwell.research.audit.exchanges.replay import Replay
 from stepwell.research.audit.folder_vault import FolderVault
 from stepwell.research.audit.vault import VAULT, EvidenceVault
+from stepwell.research.evidence import own_documents
 from stepwell.research.evidence.origin import Origin
 from stepwell.research.evidence.policy.file import load_policy
 from stepwell.research.evidence.policy.rules import ResearchPolicy
@@ -55,6 +56,8 @@ class Equipment:
     origin: Origin | None = None
     """A bundle whose sources a new thread starts from."""
     pages_per_step: int = PAGES_PER_STEP
+    has_route: Callable[[], bool] = own_documents.has_route
+    """Whether the web can be reached at all. If it cannot, a question that came with documents is answered from these alone."""
     sleep: Sleep = asyncio.sleep
     """Makes the pauses that a host asks for. A replay makes none."""
     _turns: OrderedDict[tuple[str, str], Turns] = field(default_factory=OrderedDict, init=False, repr=False, compare=False)
@@ -86,8 +89,10 @@ def make_equipment(
     local: BaseChatModel | None = None,
     clock: Clock | None = None,
     pages_per_step: int = PAGES_PER_STEP,
+    has_route: Callable[[], bool] | None = None,
 ) -> Equipment:
-    """Builds the equipment from the settings (by default, those of the environment). Other arguments replace what the settings say."""
+    """Builds the equipment from the settings (by default, those of the environment). Other arguments replace what the settings say. A
+    `web` of the caller's counts as within reach unless `has_route` says otherwise."""
     settings, clock = settings or Settings.load(), clock or SystemClock()
     policy = policy or load_policy(settings.policy)
     folder = settings.data_folder / "research"
@@ -101,7 +106,12 @@ def make_equipment(
         vault_for=lambda config: find_vault(config, folder, clock),
         clock=clock,
         pages_per_step=pages_per_step,
+        has_route=has_route or (own_documents.has_route if web is None else _always),
     )
+
+
+def _always() -> bool:
+    return True
 
 
 def _engines(settings: Settings, clock: Clock) -> Callable[[Web], SearchChain]:

@@ -1,4 +1,5 @@
-"""Carries out one step of a plan: search, choose pages, fetch them. Each failure becomes a sentence for the report."""
+"""Carries out one step of a plan: search, choose pages, fetch them; or search the user's own documents. Each failure becomes a sentence
+for the report."""
 
 from __future__ import annotations
 
@@ -12,8 +13,11 @@ from typing_extensions import TypedDict  # before Python 3.12, pydantic cannot b
 
 from stepwell.errors import FetchRefusedError, RequestCeilingError, ToolUseError, WebError
 from stepwell.research.evidence.inquiry import Inquiry
-from stepwell.research.evidence.policy.rules import Step
+from stepwell.research.evidence.own_documents import describe_found, search_own
+from stepwell.research.evidence.policy.rules import DOCUMENTS, Step
 from stepwell.research.evidence.recorded.web import RecordedWeb
+from stepwell.research.finding.results import rank_results
+from stepwell.secrets.text import hide_secrets
 from stepwell.tools.web.fetch import FetchedPage
 from stepwell.tools.web.search.chain import Searched
 from stepwell.tools.web.search.outcomes import Blocked, Empty, Failed, Found
@@ -49,6 +53,8 @@ async def gather(inquiry: Inquiry, step: Step, known: frozenset[str]) -> Gathere
     if broken := await inquiry.check_step(step):
         reason = "; ".join(map(str, broken))
         return Gathered(step, f"Not done: {reason}", skipped=(f"Step '{step.input}' breaks the policy ({reason}).",))
+    if step.tool == DOCUMENTS:
+        return await _search_documents(inquiry, step)
     if ceiling := await inquiry.reached_ceiling():
         return _stop_at(step, ceiling)
     try:
@@ -59,6 +65,19 @@ async def gather(inquiry: Inquiry, step: Step, known: frozenset[str]) -> Gathere
 
 def _stop_at(step: Step, ceiling: str) -> Gathered:
     return Gathered(step, f"Not done: {ceiling}", skipped=(f"Step '{step.input}': {ceiling}",))
+
+
+async def _search_documents(inquiry: Inquiry, step: Step) -> Gathered:
+    """Sends nothing, so no ceiling applies. The excerpts themselves become sources when the report is written."""
+    found = await search_own(step.input, inquiry.own, inquiry.equipment.embedder)
+    told = {
+        "step": step.id,
+        "query": hide_secrets(step.input),
+        "found": [each.id for each in found],
+        "searched": len(inquiry.own),
+    }
+    await inquiry.note("document_search", f"document_search:{step.id}", told)
+    return Gathered(step, describe_found(found, inquiry.own))
 
 
 async def _fetch_one(inquiry: Inquiry, step: Step) -> Gathered:
@@ -85,7 +104,8 @@ async def _search(inquiry: Inquiry, step: Step, known: frozenset[str]) -> Gather
             return _report_outage(step, searched, "blocked")
         case Failed():
             return _report_outage(step, searched, "offline" if web.out_of_reach else "failed")
-    allowed = [result.url for result in outcome.results if not await inquiry.check_address(step.id, result.url)]
+    ranked = await rank_results(step.input, outcome.results, inquiry.equipment.embedder)
+    allowed = [result.url for result in ranked if not await inquiry.check_address(step.id, result.url)]
     fresh = [url for url in dict.fromkeys(allowed) if url not in known][: inquiry.equipment.pages_per_step]
     pages, skipped = await _fetch(inquiry, step, web, fresh)
     said = f"{outcome.engine} found {len(outcome.results)} results; {len(pages)} of {len(fresh)} pages read."

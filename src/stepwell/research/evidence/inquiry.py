@@ -26,6 +26,7 @@ from stepwell.research.audit.ledger import Evidence, read_evidence
 from stepwell.research.audit.trail import Entry, EntryKind, NewEntry
 from stepwell.research.audit.vault import append_beside
 from stepwell.research.evidence.equipment import Equipment
+from stepwell.research.evidence.own_documents import read_own
 from stepwell.research.evidence.policy.rules import Step, Violation, address_to_record
 from stepwell.research.evidence.recorded.models import RecordedModels, TrailSpending, is_on_this_machine
 from stepwell.research.evidence.recorded.web import RecordedWeb
@@ -59,6 +60,13 @@ class Inquiry:
         """The key of this branch's last entry. The caller stores it for the next node."""
         self.thoughts: list[str] = []
         """The models' reasoning, if they return it."""
+        self.own = read_own(question.data) if question else []
+        """The user's own documents that came with the question."""
+        only = str(question.data.get("only_documents", "no")) if question else "no"
+        self.only_documents = only != "no"
+        """Whether the question is to be answered from them alone."""
+        self.asked_for_documents = only == "asked"
+        """Whether the user asked for that."""
         self._retries = retries
         self._since = since
         # Shared by all steps, which run concurrently. It counts and writes one request at a time, so that the ceiling cannot be exceeded.
@@ -142,7 +150,7 @@ class Inquiry:
 
     async def check_step(self, step: Step) -> list[Violation]:
         """The rules of the policy that a step of a plan breaks. Notes the refusal, if any."""
-        broken = self.equipment.policy.check_step(step)
+        broken = self.equipment.policy.check_step(step, only_documents=self.only_documents)
         if broken:
             reason = "; ".join(map(str, broken))
             url = address_to_record(step.input, broken) if step.tool == "fetch_page" else None

@@ -4,7 +4,8 @@ an answer before accepting it.
 | interrupt | answer |
 |---|---|
 | `plan_approval` | `true` or `false`, or `{decision, plan?, reason?, stop?}` |
-| `search_retry` | as for a plan: `approve` retries the same steps, `reject` ends the research |
+| `search_retry` | as for a plan: `approve` retries the same steps, `reject` ends the research; where the interrupt says `documents`, the
+  decision `documents` writes from the user's own documents |
 | `source_review` | `true` for all sources, or `{admit: [ids], deny: [ids]}` with ids of the list |
 """
 
@@ -16,21 +17,28 @@ from typing import Any, Final, TypeVar
 from pydantic import ValidationError
 
 from stepwell.answers import FindFault, ask_again
-from stepwell.research.graph.schemas import Approval
+from stepwell.research.graph.schemas import Approval, RetryAnswer
 from stepwell.validation import describe_first_fault
 
 PLAN_APPROVAL: Final = "plan_approval"
 SOURCE_REVIEW: Final = "source_review"
 SEARCH_RETRY: Final = "search_retry"
 PLAN_TAKEN: Final = "Send {\"decision\": \"approve\"}, 'reject' with a 'reason', or 'edit' with the changed 'plan'."
-RETRY_FAULT: Final = 'Answer {"decision": "approve"} to try again, {"decision": "reject"} to stop.'
+RETRY_TAKEN: Final = 'Answer {"decision": "approve"} to try again, {"decision": "reject"} to stop.'
+DOCUMENTS_TAKEN: Final = ' {"decision": "documents"} writes from your documents alone.'
 REVIEW_FAULT: Final = 'Answer {"admit": [ids], "deny": [ids]} with ids of the list; what is not named is admitted.'
 Answer = TypeVar("Answer")
 
 
 def ask(question: Mapping[str, Any], read: Callable[[Any], Answer], describe: Callable[[ValueError], str] = str) -> Answer:
     """Ask until the answer is valid, because a mistyped answer must not spoil the research."""
-    return ask_again(question, read, describe, {"description": _TAKEN[question["type"]]})
+    return ask_again(question, read, describe, {"description": describe_taken(question)})
+
+
+def describe_taken(question: Mapping[str, Any]) -> str:
+    """How to answer an interrupt, for clients that show a question as it is."""
+    more = DOCUMENTS_TAKEN if question["type"] == SEARCH_RETRY and question.get("documents") else ""
+    return _TAKEN[question["type"]] + more
 
 
 def read_approval(answer: Any) -> Approval:
@@ -60,12 +68,14 @@ def read_review(answer: Any, known: Collection[str]) -> list[str]:
     return [name for name in dict.fromkeys(deny) if name not in (admit or ())]
 
 
-def read_retry(answer: Any) -> Approval:
-    """Whether to retry. `ValueError` for an invalid answer, including `edit`: there is no plan to edit here."""
-    approval = read_approval(answer)
-    if approval.decision == "edit":
-        raise ValueError("there is no plan to edit")
-    return approval
+def read_retry(answer: Any, *, documents: bool) -> RetryAnswer:
+    """Whether to retry. `ValueError` for an invalid answer; `documents` says whether there are any to write from."""
+    if isinstance(answer, bool):
+        return RetryAnswer(decision="approve" if answer else "reject", reason="" if answer else "not approved")
+    said = RetryAnswer.model_validate(answer)
+    if said.decision == "documents" and not documents:
+        raise ValueError("no documents came with the question")
+    return said
 
 
 def approval_fault(error: ValueError) -> str:
@@ -85,9 +95,9 @@ def _plan_fault(asked: Mapping[str, Any], answer: Any) -> str | None:
 
 def _retry_fault(asked: Mapping[str, Any], answer: Any) -> str | None:
     try:
-        read_retry(answer)
+        read_retry(answer, documents=bool(asked.get("documents")))
     except ValueError as error:
-        return f"The answer could not be understood: {approval_fault(error)}. {RETRY_FAULT}"
+        return f"The answer could not be understood: {approval_fault(error)}. {describe_taken(asked)}"
     return None
 
 
@@ -102,9 +112,8 @@ def _review_fault(asked: Mapping[str, Any], answer: Any) -> str | None:
 _TAKEN: Final[Mapping[str, str]] = {
     PLAN_APPROVAL: PLAN_TAKEN,
     SOURCE_REVIEW: REVIEW_FAULT,
-    SEARCH_RETRY: RETRY_FAULT,
+    SEARCH_RETRY: RETRY_TAKEN,
 }
-"""How to answer each kind of interrupt, for clients that show a question as it is."""
 ANSWERS: Final[Mapping[str, FindFault]] = {
     PLAN_APPROVAL: _plan_fault,
     SOURCE_REVIEW: _review_fault,

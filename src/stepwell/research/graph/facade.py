@@ -27,6 +27,7 @@ from pydantic.alias_generators import to_camel
 
 from stepwell.database.types import PendingInterrupt, RunEvent
 from stepwell.errors import InvalidRequestError, ResumeError
+from stepwell.research.evidence.own_documents import check_only_documents
 from stepwell.research.evidence.policy.rules import Violation
 from stepwell.research.graph.answers import PLAN_APPROVAL, SEARCH_RETRY, SOURCE_REVIEW
 from stepwell.research.graph.schemas import MAX_PLAN_REVISIONS, ResearchPlan
@@ -41,7 +42,8 @@ Message = tuple[str, Json]
 
 SHOWN: Final = (
     "status", "user_query", "context_urls", "plan", "audit_result", "reasoning", "plan_revision_count", "max_plan_revisions",
-    "human_approved", "rejection_reason", "done_steps", "skipped", "denied_sources", "final_report", "trail_head", "error_message",
+    "human_approved", "rejection_reason", "done_steps", "followed", "skipped", "denied_sources", "final_report", "trail_head",
+    "error_message",
 )  # fmt: skip
 """The fields of the state that we send. Messages would repeat the report, and the knowledge is the caller's own text."""
 
@@ -51,7 +53,10 @@ _NODES: Final = {PLAN_APPROVAL: "hitl_gate", SOURCE_REVIEW: "source_review", SEA
 
 
 def make_input(asked: Mapping[str, Any]) -> Json:
-    """The graph's input. Every field is set, because a second question on a thread must not inherit the first one's knowledge."""
+    """The graph's input. Every field is set, because a second question on a thread must not inherit the first one's knowledge.
+    `InvalidRequestError` if only documents are to be searched and there are none, or pages are to be read as well."""
+    if asked.get("only_documents"):
+        check_only_documents(asked.get("retrieved_context"), asked.get("snippets"), asked.get("context_urls"))
     return {
         # The question as a message too, so that a thread reads as a conversation and no older message is mistaken for the question.
         "messages": [{"role": "user", "content": asked["query"]}],
@@ -59,6 +64,7 @@ def make_input(asked: Mapping[str, Any]) -> Json:
         "knowledge_context": asked.get("retrieved_context") or "",
         "snippets": list(asked.get("snippets") or ()),
         "context_urls": list(asked.get("context_urls") or ()),
+        "only_documents": asked.get("only_documents"),
         "max_plan_revisions": asked.get("max_plan_revisions") or MAX_PLAN_REVISIONS,
         "review_sources": bool(asked.get("review_sources")),
     }
@@ -103,7 +109,7 @@ def _approval(given: Mapping[str, Any]) -> Json:
         raise InvalidRequestError("A 'plan' belongs to the decision 'edit', and 'edit' needs one. Send both or neither.")
     if decision == "edit":
         return {"decision": decision, "plan": _check_plan(given["plan"])}
-    if decision == "approve":
+    if decision in ("approve", "documents"):
         return {"decision": decision}
     reason, stop = given.get("reason", "").strip(), bool(given.get("stop"))
     return {"decision": decision, **({"reason": reason} if reason else {}), **({"stop": True} if stop else {})}
@@ -181,8 +187,9 @@ def _tell_interrupt(event: RunEvent, interrupt: Mapping[str, Any]) -> Sequence[M
         **{name: _camel(value[name]) for name in ("plan", "estimate", "sent", "sources") if name in value},
         **({"auditResult": _audit(value["audit"])} if value.get("audit") else {}),
         # Copied as they are: keys of `rules` are ids, not field names. `problem` says what was wrong with an earlier answer; `message`,
-        # `cause` and `steps` say which requests failed, when the user decides whether to retry.
-        **{name: value[name] for name in ("rules", "problem", "message", "cause", "steps") if name in value},
+        # `cause` and `steps` say which requests failed, and `documents` whether there are any to write from, when the user decides
+        # whether to retry.
+        **{name: value[name] for name in ("rules", "problem", "message", "cause", "steps", "documents") if name in value},
     }
     data = {"node": _NODES.get(kind, kind), "state": state}
     return [("research", data), ("hitl_waiting", data)]

@@ -18,6 +18,7 @@ from stepwell.research.evidence.equipment import Equipment, make_equipment
 from stepwell.research.evidence.inquiry import Inquiry
 from stepwell.research.graph import routing
 from stepwell.research.graph.nodes.auditor import auditor
+from stepwell.research.graph.nodes.follow_up import follow_up
 from stepwell.research.graph.nodes.hitl_gate import hitl_gate
 from stepwell.research.graph.nodes.intake import intake
 from stepwell.research.graph.nodes.search_retry import search_retry
@@ -43,6 +44,7 @@ NODES: dict[Node, Work] = {
     "hitl_gate": hitl_gate,
     "tool_executor": tool_executor,
     "search_retry": search_retry,
+    "follow_up": follow_up,
     "source_review": source_review,
     "synthesizer": synthesizer,
 }
@@ -65,6 +67,7 @@ def build_graph(equipment: Equipment) -> Graph:
     builder.add_conditional_edges("hitl_gate", routing.after_gate)
     builder.add_conditional_edges("tool_executor", routing.after_tools)
     builder.add_conditional_edges("search_retry", routing.after_retry)
+    builder.add_conditional_edges("follow_up", routing.after_follow_up)
     builder.add_conditional_edges("source_review", routing.after_review)
     return builder.compile(name="research")
 

@@ -73,7 +73,7 @@ class _Answers:
             )
         said = await self._pop(self.approvals)
         if kind == "search_retry":
-            return {"decision": "approve" if said["decision"] == "retry" else "reject"}
+            return {"decision": "approve" if said["decision"] == "retry" else said["decision"]}
         answer = {"decision": said["decision"], "reason": said.get("reason", ""), "stop": said.get("stop", False)}
         return {**answer, "plan": said["edited_plan"]} if said.get("edited_plan") else answer
 
@@ -180,6 +180,7 @@ def _input(question: Entry, answers: _Answers) -> dict[str, Any]:
         "knowledge_context": question.data.get("knowledge_context", ""),
         "snippets": list(question.data.get("snippets", ())),
         "context_urls": list(question.data.get("context_urls", ())),
+        "only_documents": question.data.get("only_documents", "no") != "no",
         "review_sources": bool(answers.reviews),
         # The replay needs no lower limit: a question that reached it has no report, and one with a report did not reach it.
         "max_plan_revisions": _MAX_QUESTIONS,

@@ -1,12 +1,14 @@
 """Where the graph goes next: pure functions of the state.
 
 ```
-START ─> intake ─> thinker ─> auditor ─┬─ approved ─> hitl_gate ─┬─ approve ─> tool_executor ⟲ ─> source_review ─> synthesizer ─> END
-                      ^                └─ otherwise ─┐           ├─ edit ────> auditor
+START ─> intake ─> thinker ─> auditor ─┬─ approved ─> hitl_gate ─┬─ approve ─> tool_executor ⟲ ─> follow_up ⟲ ─> source_review ─┐
+                      ^                └─ otherwise ─┐           ├─ edit ────> auditor                                 synthesizer ─> END
                       └──────────────────────────────┘           ├─ reject ──> thinker
                       (ceiling reached, or a failure: END)       └─ reject and stop ─> END
-tool_executor ─ nothing could be asked ─> search_retry ─┬─ approve ─> tool_executor
-                                                        └─ reject ──> END
+tool_executor ─ nothing could be asked ─> search_retry ─┬─ approve ───> tool_executor
+                                                        ├─ documents ─> follow_up, in the user's documents
+                                                        └─ reject ────> END
+(follow_up is left out where the plan allows no follow-ups, and ends where nothing is left to follow)
 ```
 """
 
@@ -55,16 +57,24 @@ def after_gate(state: ResearchState) -> Literal["tool_executor", "auditor", "thi
     return "thinker" if state.get("rejection_reason") else "auditor"
 
 
-def after_tools(state: ResearchState) -> Literal["tool_executor", "search_retry", "source_review", "__end__"]:
+def after_tools(state: ResearchState) -> Literal["tool_executor", "search_retry", "follow_up", "source_review", "__end__"]:
     if has_failed(state) or not state.get("human_approved"):
         return END
     if ready_steps(state):
         return "tool_executor"
-    return "search_retry" if state.get("unreached") and not state.get("pages_read") else "source_review"
+    return "search_retry" if state.get("unreached") and not state.get("pages_read") else after_follow_up(state)
 
 
-def after_retry(state: ResearchState) -> Literal["tool_executor", "__end__"]:
-    return END if has_failed(state) else "tool_executor"
+def after_retry(state: ResearchState) -> Literal["tool_executor", "follow_up", "source_review", "__end__"]:
+    if has_failed(state) or not state.get("human_approved"):
+        return END
+    return "tool_executor" if ready_steps(state) else after_follow_up(state)
+
+
+def after_follow_up(state: ResearchState) -> Literal["follow_up", "source_review", "__end__"]:
+    if has_failed(state) or not state.get("human_approved"):
+        return END
+    return "follow_up" if state.get("follow_ups_left") else "source_review"
 
 
 def after_review(state: ResearchState) -> Literal["synthesizer", "__end__"]:

@@ -13,11 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
 from stepwell.research.audit.story import hash_plan
-from stepwell.research.evidence.policy.rules import StepTool, Violation
+from stepwell.research.evidence.policy.rules import DOCUMENTS, StepTool, Violation
 from stepwell.research.evidence.queries import LONGEST_INPUT
 from stepwell.secrets.text import hide_secrets
 
 MAX_STEPS = 6
+FOLLOW_UPS = 2
+MAX_FOLLOW_UPS = 4
 MAX_PLAN_REVISIONS = 5
 MOST_PLAN_REVISIONS = 1000
 """The largest value a caller may ask for. The ceilings of tokens, money and time end the research before."""
@@ -26,7 +28,9 @@ MAX_INPUT_CHARS = LONGEST_INPUT
 
 ResearchStatus = Literal["idle", "thinking", "awaiting_approval", "executing", "synthesizing", "complete", "failed"]
 PlanVerdict = Literal["approved", "rejected", "needs_revision"]
-Node = Literal["intake", "thinker", "auditor", "hitl_gate", "tool_executor", "search_retry", "source_review", "synthesizer"]
+Node = Literal[
+    "intake", "thinker", "auditor", "hitl_gate", "tool_executor", "search_retry", "follow_up", "source_review", "synthesizer"
+]  # fmt: skip
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -58,6 +62,20 @@ class ResearchPlan(Wire):
     steps: tuple[ResearchStep, ...] = Field(min_length=1, max_length=MAX_STEPS)
     estimated_token_budget: int = Field(default=0, ge=0)
     revision: int = Field(default=0, ge=0)
+    follow_ups: int = Field(default=FOLLOW_UPS, ge=0, le=MAX_FOLLOW_UPS)
+    """How many further searches may follow from names that the steps find."""
+
+    @property
+    def uses_web(self) -> bool:
+        return any(step.tool != DOCUMENTS for step in self.steps)
+
+
+class Followed(ResearchStep):
+    """A search that followed from what was found. `source` is a page (`s3`), an excerpt of the user's, or `notes`."""
+
+    source: str
+    because: str
+    """The words of the source that it came from."""
 
 
 def plan_sha256(plan: ResearchPlan) -> str:
@@ -96,6 +114,8 @@ class Estimate(Wire):
     """`None` where the model's price is not known."""
     price_note: str = ""
     """What is assumed then, so that the ceiling of money holds all the same."""
+    sends: str = ""
+    """What will leave the machine, as a sentence, if the plan searches nothing but the user's documents; else empty."""
 
 
 class ReasoningEntry(Wire):
@@ -113,3 +133,11 @@ class Approval(Wire):
     reason: str = ""
     stop: bool = False
     """With `reject`: end here, instead of another plan."""
+
+
+class RetryAnswer(Wire):
+    """What a person said when nobody could be reached."""
+
+    decision: Literal["approve", "reject", "documents"]
+    """`documents`: write from the user's own documents instead."""
+    reason: str = ""

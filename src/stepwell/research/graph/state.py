@@ -15,7 +15,7 @@ from typing_extensions import TypedDict  # before Python 3.12, pydantic cannot b
 
 from stepwell.research.audit.ledger import Evidence
 from stepwell.research.evidence.gathering import Unreached
-from stepwell.research.graph.schemas import AuditResult, ReasoningEntry, ResearchPlan, ResearchStatus
+from stepwell.research.graph.schemas import AuditResult, Followed, ReasoningEntry, ResearchPlan, ResearchStatus
 
 MAX_REASONING_ENTRIES = 20
 
@@ -39,6 +39,8 @@ class ResearchInput(TypedDict, total=False):
     snippets: list[dict[str, Any]]
     """Excerpts from the caller's device: `snippets.Snippet`."""
     context_urls: list[str]
+    only_documents: bool | None
+    """Search nothing but the snippets and `knowledge_context`. Without it, that is so only if there is no network."""
     max_plan_revisions: int
     review_sources: bool
 
@@ -71,6 +73,12 @@ class ResearchState(ResearchInput, total=False):
     """Steps whose requests reached nobody, by id."""
     retries: int
     """How often the user was asked whether to retry those steps. Requests of a later try get other keys."""
+    from_documents: bool
+    """Whether the user then chose to write from their own documents."""
+    follow_ups_left: int
+    """How many further searches may still follow from what was found."""
+    followed: list[Followed]
+    """Those that were made, in order."""
     skipped: list[str]
     """What a ceiling or a refusal left out, as sentences."""
     denied_sources: list[str]

@@ -83,6 +83,8 @@ class ResearchQuestion(_Camel):
     retrieved_context: Annotated[str, Field(max_length=MAX_CONTEXT_CHARS)] | None = None
     snippets: Annotated[list[Snippet], Field(max_length=MOST_SNIPPETS), AfterValidator(_check_length)] | None = None
     context_urls: Annotated[list[Address], Field(max_length=MAX_URLS)] | None = None
+    only_documents: bool | None = None
+    """Search nothing but `snippets` and `retrievedContext`."""
     thread_id: Uuid | None = None
     max_plan_revisions: Annotated[int, Field(ge=1, le=20), Whole] | None = None
     review_sources: bool | None = None
@@ -99,7 +101,7 @@ class ResearchAnswer(_Camel):
 
     thread_id: Uuid
     interrupt_id: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] | None = None
-    decision: Literal["approve", "edit", "reject"] | None = None
+    decision: Literal["approve", "edit", "reject", "documents"] | None = None
     approved: bool | None = None
     plan: JsonObject | None = None
     reason: Annotated[str, Field(max_length=MAX_REASON_CHARS)] | None = None

@@ -49,6 +49,7 @@ async def ask(
         "knowledge_context": "",
         "snippets": [],
         "context_urls": [],
+        "only_documents": "no",
         "mode": mode,
         "embedder": "",
         "turn": "",
@@ -58,7 +59,7 @@ async def ask(
         {"id": str(n), "tool": tool, "input": url, "rationale": "", "depends_on": [], "output": output}
         for n, url in enumerate(urls, 1)
     ]
-    plan = {"objective": "Count them", "steps": steps, "estimated_token_budget": 0, "revision": 0}
+    plan = {"objective": "Count them", "steps": steps, "estimated_token_budget": 0, "revision": 0, "follow_ups": 0}
     told = {"plan": plan, "sha256": hash_plan(plan), "by": "rules", "after": "q1:question"}
     await vault.append(NewEntry("plan", "q1:plan:1", told))
     audit = {"verdict": "approved", "violations": [], "suggestions": [], "left_to_the_human": []}

@@ -99,11 +99,30 @@ def test_the_last_step_cannot_be_left_out():
 def test_the_whole_plan_is_edited_as_json():
     def edit(text: str) -> str:
         plan = json.loads(text)
-        assert set(plan) == {"objective", "steps"}
-        return json.dumps({**plan, "objective": "Know old wells"})
+        assert set(plan) == {"objective", "steps", "followUps"}
+        return json.dumps({**plan, "objective": "Know old wells", "followUps": 0})
 
     said, _ = answer("e\n", edit=edit)
-    assert (said["decision"], said["plan"]["objective"]) == ("edit", "Know old wells")
+    assert (said["decision"], said["plan"]["objective"], said["plan"]["followUps"]) == ("edit", "Know old wells", 0)
+
+
+def test_a_person_says_how_many_further_searches_may_follow():
+    said, screen = answer("f\nf many\nf 9\nf 1\n", {**INTERRUPT, "plan": {**INTERRUPT["plan"], "followUps": 2}})
+    assert (said["decision"], said["plan"]["followUps"], said["plan"]["steps"]) == ("edit", 1, STEPS)
+    assert "Then at most 2 further searches for names found on the pages." in screen
+    assert "as in: f 1" in screen
+    assert "followUps: " in screen, "9 are too many, and the fault is named"
+    assert "further search" not in answer("a\n")[1], "a plan without follow-ups does not speak of them"
+
+
+def test_a_plan_for_own_documents_says_that_nothing_leaves_and_another_search_stays_there():
+    steps = [{**STEPS[0], "tool": "search_documents"}]
+    estimate = {"requests": 0, "tokens": 0, "costUsd": 0.0, "sends": "Nothing will leave the machine."}
+    asked = {**INTERRUPT, "plan": {**INTERRUPT["plan"], "steps": steps, "followUps": 1}, "estimate": estimate}
+    said, screen = answer("+ cracked beams\n", asked)
+    assert said["plan"]["steps"][-1]["tool"] == "search_documents"
+    assert "Estimate: no requests to the web, 0 tokens, 0.00 USD\n  Nothing will leave the machine." in screen
+    assert "Then at most 1 further search for names found in your documents." in screen
 
 
 @pytest.mark.parametrize(
@@ -187,6 +206,29 @@ def test_somebody_who_continues_tries_an_outage_again_once():
 def test_an_outage_of_a_new_research_is_not_put_to_anybody():
     with pytest.raises(OutageError):
         GateAnswers(Gate(lambda text: pytest.fail("asked"), lambda line: None), retries=False)([OUTAGE])
+
+
+WITH_DOCUMENTS = OpenInterrupt("outage", {**OUTAGE.value, "documents": True})
+
+
+@pytest.mark.parametrize(
+    ("typed", "decision"), [(["documents"], "documents"), (["hm", "AGAIN"], "approve"), (["yes", "documents"], "documents")]
+)
+def test_a_person_may_have_the_report_written_from_their_documents(typed: list[str], decision: str):
+    said: list[str] = []
+    gate = Gate(lambda text: typed.pop(0), said.append, approve_clean=True)
+    assert GateAnswers(gate, retries=False)([WITH_DOCUMENTS]) == {"outage": {"decision": decision}}
+    assert said == ["No search engine serves us."]
+
+
+def test_nobody_and_nothing_typed_leave_the_outage_for_later():
+    def nobody(text: str) -> str:
+        raise EOFError
+
+    for ask in (nobody, lambda text: ""):
+        gate = Gate(ask, lambda line: None, approve_clean=True)
+        with pytest.raises(OutageError, match="No search engine serves us"):
+            GateAnswers(gate, retries=False)([WITH_DOCUMENTS])
 
 
 def test_every_other_interrupt_goes_to_the_gate():

@@ -137,6 +137,7 @@ def test_a_question_sets_every_field_of_the_input() -> None:
         "knowledge_context": "",
         "snippets": [],
         "context_urls": [],
+        "only_documents": None,
         "max_plan_revisions": schemas.MAX_PLAN_REVISIONS,
         "review_sources": False,
     }
@@ -156,6 +157,7 @@ def test_a_question_sets_every_field_of_the_input() -> None:
         "knowledge_context": "k",
         "snippets": [{"id": "c1"}],
         "context_urls": ["u"],
+        "only_documents": None,
         "max_plan_revisions": 2,
         "review_sources": True,
     }
@@ -217,3 +219,15 @@ def test_an_answer_to_another_question_is_refused(said: dict[str, Any], question
     with pytest.raises(ResumeError, match="another one") as refused:
         make_answer(said, question)
     assert refused.value.interrupt_ids == (question.interrupt_id,)
+
+
+def test_only_documents_needs_some_and_no_addresses() -> None:
+    snippet = {"id": "a", "document_id": "d", "label": "a.md", "text": "x", "start": 0, "end": 1}
+    asked = {"query": "Why?", "only_documents": True, "snippets": [snippet]}
+    assert make_input(asked)["only_documents"] is True
+    assert make_input({"query": "Why?", "only_documents": True, "retrieved_context": "x"})["only_documents"] is True
+    with pytest.raises(InvalidRequestError, match="none came with the question"):
+        make_input({"query": "Why?", "only_documents": True})
+    with pytest.raises(InvalidRequestError, match="addresses of pages"):
+        make_input({**asked, "context_urls": ["https://a.example/"]})
+    assert make_answer({"decision": "documents"}, None) == {"decision": "documents"}

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from stepwell.models.routing import ModelRoutes
 from stepwell.research.evidence.policy.file import default_policy
 from stepwell.research.evidence.policy.rules import Limits
-from stepwell.research.graph.answers import read_approval
+from stepwell.research.graph.answers import ANSWERS, SEARCH_RETRY, describe_taken, read_approval, read_retry
 from stepwell.research.graph.nodes.hitl_gate import estimate, plan_sha256
 from stepwell.research.graph.schemas import MAX_STEPS, ResearchPlan, ResearchStep
 from stepwell.testing import ScriptedModel
@@ -73,6 +73,7 @@ def test_another_plan_is_another_approval(one: list[str], other: list[str]) -> N
     first, second = plan_of(one), plan_of(other)
     assert (plan_sha256(first) == plan_sha256(second)) == (first == second)
     assert plan_sha256(plan_of(one, "fetch_page")) != plan_sha256(first)
+    assert plan_sha256(first.model_copy(update={"follow_ups": 4})) != plan_sha256(first)
 
 
 @given(texts=inputs, ceiling=st.integers(0, 50))
@@ -91,3 +92,35 @@ def test_a_price_that_is_not_known_is_not_invented(bench: MakeBench) -> None:
     assert told.cost_usd is None
     assert "No price is known for scriptedmodel" in told.price_note
     assert "5 USD for a million tokens read and 25 USD" in told.price_note
+
+
+def test_follow_ups_are_counted_before_they_are_approved(bench: MakeBench) -> None:
+    equipment, plan = bench().equipment, plan_of(["a"])
+    without = estimate(equipment, plan.model_copy(update={"follow_ups": 0}))
+    assert estimate(equipment, plan.model_copy(update={"follow_ups": 2})).requests == 3 * without.requests
+    assert without.sends == ""
+
+
+def test_a_plan_for_own_documents_sends_nothing_or_says_what_the_writer_gets(bench: MakeBench) -> None:
+    plan = plan_of(["a"], "search_documents")
+    told = estimate(bench().equipment, plan)
+    assert (told.requests, told.tokens, told.sends) == (0, 0, "Nothing will leave the machine.")
+    written = estimate(bench(models=ModelRoutes(ScriptedModel())).equipment, plan, own_characters=8_000)
+    assert (written.requests, written.tokens) == (0, 5_000)
+    assert "scriptedmodel will be sent passages of your documents" in written.sends
+
+
+@pytest.mark.parametrize("answer", ["documents", {"decision": "edit"}, {"decision": "perhaps"}, None, {}])
+def test_only_three_answers_are_taken_when_nobody_was_reached(answer: object) -> None:
+    with pytest.raises(ValueError):
+        read_retry(answer, documents=True)
+
+
+def test_documents_are_an_answer_only_where_there_are_some() -> None:
+    with_some, without = {"type": SEARCH_RETRY, "documents": True}, {"type": SEARCH_RETRY, "documents": False}
+    fault = ANSWERS[SEARCH_RETRY]
+    assert fault(with_some, {"decision": "documents"}) is None
+    assert "no documents came with the question" in (fault(without, {"decision": "documents"}) or "")
+    assert "documents" in describe_taken(with_some)
+    assert "documents" not in describe_taken(without)
+    assert fault(without, True) is None

@@ -35,13 +35,14 @@ plans = st.builds(
     steps=st.lists(steps, min_size=1, max_size=MAX_STEPS).map(tuple),
     estimated_token_budget=st.integers(0, 10**6),
     revision=st.integers(0, 9),
+    follow_ups=st.integers(0, 4),
 )
 
 
 @given(plans)
 def test_a_plan_survives_both_spellings(plan: ResearchPlan) -> None:
     camel = plan.model_dump(mode="json", by_alias=True)
-    assert {"objective", "steps", "estimatedTokenBudget", "revision"} == set(camel)
+    assert {"objective", "steps", "estimatedTokenBudget", "revision", "followUps"} == set(camel)
     assert "dependsOn" in camel["steps"][0]
     assert ResearchPlan.model_validate(camel) == plan
     assert ResearchPlan.model_validate(plan.model_dump(mode="json")) == plan

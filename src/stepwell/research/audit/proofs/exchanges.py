@@ -16,6 +16,7 @@ from stepwell.research.audit.forms import DEEP, scope_of
 from stepwell.research.audit.ledger import Evidence
 from stepwell.research.audit.proofs.opened import Trail, text_at
 from stepwell.research.audit.proofs.origins import taken_over
+from stepwell.research.audit.proofs.rounds import LOCAL
 from stepwell.research.audit.story import hash_plan
 from stepwell.research.audit.trail import Defect, Entry
 from stepwell.secrets.text import hide_secrets
@@ -101,10 +102,11 @@ def _fingerprint(request: Entry) -> str:
 
 
 def _check_steps(trail: Trail) -> Iterator[Defect]:
-    """Web requests of research must belong to steps of plans that a user approved. Deep research has no plan."""
+    """Web requests of research must belong to steps of plans that a user approved, or to follow-ups, which `rounds.py` checks. Deep
+    research has no plan."""
     plans: dict[str, set[str]] = {}
     approved: dict[str, set[str]] = {}
-    for entry in trail.of_kind("plan", "approval", "request"):
+    for entry in trail.of_kind("plan", "approval", "follow_up", "request"):
         scope = scope_of(entry)
         if scope == DEEP or not trail.has_questions:
             continue
@@ -114,6 +116,8 @@ def _check_steps(trail: Trail) -> Iterator[Defect]:
             plans |= _steps_of(entry.data.get("edited_plan"))
             if entry.data["decision"] == "approve":
                 approved.setdefault(scope, set()).update(plans.get(entry.data["plan_sha256"], ()))
+        elif entry.kind == "follow_up":
+            approved.setdefault(scope, set()).add(entry.data["step"])
         elif is_web_request(entry):
             step = _STEP.fullmatch(entry.data["step"])
             for_all = step is not None and step[2] == entry.data["why"] == "robots" and scope in approved
@@ -122,7 +126,7 @@ def _check_steps(trail: Trail) -> Iterator[Defect]:
 
 
 def _check_done(trail: Trail) -> Iterator[Defect]:
-    """If there is a report, each step of its plan must have searched or fetched, or the trail must say why not."""
+    """If there is a report, each step of its plan and each follow-up must have searched or fetched, or the trail must say why not."""
     report, made = trail.story.last("report"), trail.story.last("plan")
     if report is None or made is None:
         return
@@ -130,12 +134,19 @@ def _check_done(trail: Trail) -> Iterator[Defect]:
     told = {f"{scope}:{text_at(entry.data, 'step')}" for entry in trail.of_kind("limit")}
     told |= {entry.data["step"] for entry in trail.of_kind("refusal")}
     asked = {
-        (_STEP.sub(r"\1:\2", entry.data["step"]), entry.data["why"].startswith("search:")) for entry in trail.of_kind("request")
+        (_STEP.sub(r"\1:\2", entry.data["step"]), "web_search" if entry.data["why"].startswith("search:") else "fetch_page")
+        for entry in trail.of_kind("request")
     }
-    for step in plan["steps"]:
-        name = f"{scope}:{step['id']}"
-        if name not in told and (name, step["tool"] == "web_search") not in asked:
-            yield Defect(TRAIL, f"entry {made.seq} (plan) has a step of which no request, and no reason against one, is there")
+    asked |= {(f"{scope_of(entry)}:{entry.data['step']}", LOCAL) for entry in trail.of_kind("document_search")}
+    followed = [entry for entry in trail.story.entries if entry.kind == "follow_up" and made.seq < entry.seq < report.seq]
+    steps = [(made, step["id"], step["tool"]) for step in plan["steps"]]
+    steps += [(entry, entry.data["step"], entry.data["tool"]) for entry in followed]
+    for entry, step_id, tool in steps:
+        name = f"{scope}:{step_id}"
+        if name not in told and (name, tool) not in asked:
+            yield Defect(
+                TRAIL, f"entry {entry.seq} ({entry.kind}) has a step of which no request, and no reason against one, is there"
+            )
 
 
 def _steps_of(plan: object) -> dict[str, set[str]]:

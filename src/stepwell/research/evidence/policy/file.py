@@ -5,7 +5,7 @@ again while it is carried out. Rules that need judgement are list items of the f
 
 | key | rule id | meaning |
 |---|---|---|
-| `tools.allowed` | `tools.allowed` | tools a plan may use |
+| `tools.allowed` | `tools.allowed` | tools a plan may use: `web_search`, `fetch_page`, `search_documents` |
 | `domains.allowed`, `domains.denied` | same | hosts (with subdomains) that we may, or must not, contact; an empty `allowed` means any |
 | `limits.requests`, `.tokens`, `.cost_usd`, `.seconds` | same | ceilings of one research |
 | `outgoing.<name>` | same | patterns (RE2) of text that must not leave the machine, however it is spelled |

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, get_args
+from typing import Final, Literal, Protocol, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -18,7 +18,11 @@ from stepwell.errors import FetchRefusedError, ToolUseError, WebError
 from stepwell.research.evidence.policy.spellings import spellings
 from stepwell.tools.web.addresses import read_url
 
-StepTool = Literal["web_search", "fetch_page"]
+StepTool = Literal["web_search", "fetch_page", "search_documents"]
+"""`search_documents` searches what came with the question. It sends nothing."""
+DOCUMENTS: Final = "search_documents"
+ONLY_DOCUMENTS: Final = "documents.only"
+"""The rule of a question that is to be answered from the user's own documents alone."""
 
 
 class Step(Protocol):
@@ -84,14 +88,19 @@ class ResearchPolicy:
     def sha256(self) -> str:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
-    def check_plan(self, plan: Plan) -> list[Violation]:
-        """The rules of the machine part that a plan breaks."""
-        return [violation for step in plan.steps for violation in self.check_step(step)]
+    def check_plan(self, plan: Plan, *, only_documents: bool = False) -> list[Violation]:
+        """The rules of the machine part that a plan breaks. `only_documents` says that the user wants no step on the web."""
+        return [violation for step in plan.steps for violation in self.check_step(step, only_documents=only_documents)]
 
-    def check_step(self, step: Step) -> list[Violation]:
+    def check_step(self, step: Step, *, only_documents: bool = False) -> list[Violation]:
         found = []
         if step.tool not in self.tools:
             found.append(Violation(rule="tools.allowed", reason=f"'{step.tool}' is not an allowed tool"))
+        if step.tool == DOCUMENTS:
+            return found  # what it searches for stays on the machine
+        if only_documents:
+            fact = f"'{step.tool}' uses the web, and only the user's own documents are to be searched"
+            found.append(Violation(rule=ONLY_DOCUMENTS, reason=fact))
         checked = self.check_address(step.input) if step.tool == "fetch_page" else self.check_outgoing(step.input)
         return [*found, *checked]
 

@@ -48,7 +48,7 @@ async def auditor(inquiry: Inquiry, state: ResearchState) -> Done:
 
 async def audit_plan(inquiry: Inquiry, question: str, plan: ResearchPlan) -> AuditResult:
     policy = inquiry.equipment.policy
-    if broken := policy.check_plan(plan):
+    if broken := policy.check_plan(plan, only_documents=inquiry.only_documents):
         return AuditResult(verdict="rejected", violations=tuple(broken))
     if not policy.judged:
         return AuditResult(verdict="approved")

@@ -26,13 +26,14 @@ from stepwell.secrets.text import hide_secrets
 
 _TOKENS_PER_PAGE = 1500
 _TOKENS_TO_WRITE = 3000
+_CHARACTERS_PER_TOKEN = 4
 
 
 async def hitl_gate(inquiry: Inquiry, state: ResearchState) -> Done:
     plan = state["plan"]
     assert plan is not None  # noqa: S101 - the router leads here only with a plan
     sent = await sent_so_far(inquiry)
-    approval = _ask(inquiry.equipment, state, plan, sent)
+    approval = _ask(inquiry, state, plan, sent)
     approval = approval.model_copy(update={"reason": hide_secrets(approval.reason)})
     if approval.plan:
         edited = with_ids(approval.plan, f"{inquiry.scope}:{plan_sha256(plan)}:edited")
@@ -53,39 +54,51 @@ async def _write_down(inquiry: Inquiry, number: int, plan: ResearchPlan, approva
         await inquiry.tell("plan", f"plan:{number}:edited", made)
 
 
-def _ask(equipment: Equipment, state: ResearchState, plan: ResearchPlan, sent: dict[str, Any]) -> Approval:
-    audit = state.get("audit_result")
+def _ask(inquiry: Inquiry, state: ResearchState, plan: ResearchPlan, sent: dict[str, Any]) -> Approval:
+    equipment, audit = inquiry.equipment, state.get("audit_result")
+    own = sum(len(each.text) for each in inquiry.own)
     asked = {
         "type": PLAN_APPROVAL,
         "plan": plan.model_dump(mode="json", by_alias=True),
         "audit": audit.model_dump(mode="json", by_alias=True) if audit else None,
-        "estimate": estimate(equipment, plan).model_dump(mode="json", by_alias=True),
+        "estimate": estimate(equipment, plan, own_characters=own).model_dump(mode="json", by_alias=True),
         "rules": dict(equipment.policy.judged),
         "sent": sent,
     }
     return ask(asked, read_approval, lambda error: f"The answer could not be understood: {approval_fault(error)}")
 
 
-def estimate(equipment: Equipment, plan: ResearchPlan) -> Estimate:
-    """An upper limit of what a plan will cost, before anything is known. Each page counts with a request for robots.txt, and ceilings
-    apply."""
-    pages = sum(1 if step.tool == "fetch_page" else equipment.pages_per_step for step in plan.steps)
-    searches = sum(step.tool == "web_search" for step in plan.steps)
+def estimate(equipment: Equipment, plan: ResearchPlan, *, own_characters: int = 0) -> Estimate:
+    """An upper limit of what a plan will cost, before anything is known. Each page counts with a request for robots.txt, each follow-up
+    as a search with its pages, and ceilings apply. `own_characters` is the length of the user's documents that came along."""
+    searches = sum(step.tool == "web_search" for step in plan.steps) + (plan.follow_ups if plan.uses_web else 0)
+    pages = sum(step.tool == "fetch_page" for step in plan.steps) + searches * equipment.pages_per_step
     requests = min(searches + 2 * pages, equipment.policy.limits.requests)
+    sends = "" if plan.uses_web else _describe_sending(equipment)
     if equipment.models is None:
-        return Estimate(requests=requests, tokens=0, cost_usd=0.0)
-    tokens = min(max(plan.estimated_token_budget, pages * _TOKENS_PER_PAGE + _TOKENS_TO_WRITE), equipment.policy.limits.tokens)
+        return Estimate(requests=requests, tokens=0, cost_usd=0.0, sends=sends)
+    read = pages * _TOKENS_PER_PAGE + own_characters // _CHARACTERS_PER_TOKEN
+    tokens = min(max(plan.estimated_token_budget, read + _TOKENS_TO_WRITE), equipment.policy.limits.tokens)
     use, writer = TokenUse(input=tokens, output=_TOKENS_TO_WRITE), equipment.models["write"]
     if is_on_this_machine(writer):
-        return Estimate(requests=requests, tokens=tokens, cost_usd=0.0)
+        return Estimate(requests=requests, tokens=tokens, cost_usd=0.0, sends=sends)
     wanted = price_call(label_of(writer), use)
     note = "" if wanted.cost_usd is not None else f"{describe_assumed([wanted.model])} That would be {ASSUMED.of(use):.2f} USD."
-    return Estimate(requests=requests, tokens=tokens, cost_usd=wanted.cost_usd, price_note=note)
+    return Estimate(requests=requests, tokens=tokens, cost_usd=wanted.cost_usd, price_note=note, sends=sends)
+
+
+def _describe_sending(equipment: Equipment) -> str:
+    """What leaves the machine for a plan that searches nothing but the user's documents."""
+    writer = equipment.models["write"] if equipment.models else None
+    if writer is None or is_on_this_machine(writer):
+        return "Nothing will leave the machine."
+    return f"Nothing will be searched on the web. The model {label_of(writer)} will be sent passages of your documents, to write from."
 
 
 def _apply_decision(state: ResearchState, plan: ResearchPlan, approval: Approval, sent: str) -> Done:
     if approval.decision == "approve":
-        return {"human_approved": True, "status": "executing", "approved_plan_sha256": plan_sha256(plan)}, "Approved."
+        change = {"human_approved": True, "status": "executing", "approved_plan_sha256": plan_sha256(plan)}
+        return {**change, "follow_ups_left": plan.follow_ups}, "Approved."
     if approval.decision == "edit" and approval.plan:
         change = {"plan": approval.plan, "human_approved": False, "status": "thinking", "rejection_reason": ""}
         return change, "Edited; the new plan is audited again."

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.messages import HumanMessage
 
 from stepwell.errors import InvalidRequestError, WebError
 from stepwell.research.audit.exchanges.redaction import without_password
+from stepwell.research.evidence.equipment import Equipment
 from stepwell.research.evidence.inquiry import Inquiry, begin_inquiry
 from stepwell.research.evidence.origin import take_over
+from stepwell.research.evidence.own_documents import check_only_documents
 from stepwell.research.graph.schemas import MAX_PLAN_REVISIONS, MAX_QUERY_CHARS, MOST_PLAN_REVISIONS
 from stepwell.research.graph.snippets import read_snippets
 from stepwell.research.graph.state import Done, ResearchState, read_sources
@@ -25,11 +27,13 @@ async def intake(earlier: Inquiry, state: ResearchState) -> Done:
     # No question needs a key (a secret) to be answered, so anything that looks like one is removed before a model or the trail gets it.
     query, notes = hide_secrets(query), hide_secrets(state.get("knowledge_context") or "")
     snippets = [each.model_dump() for each in read_snippets(state.get("snippets"))]
+    only_documents = _only_documents(earlier.equipment, state, has_material=bool(notes.strip() or snippets))
     asked = {
         "query": query,
         "knowledge_context": notes,
         "snippets": snippets,
         "context_urls": [hide_secrets(without_password(url)) for url in state.get("context_urls") or ()],
+        "only_documents": only_documents,
         "mode": "written" if earlier.equipment.writes else "extractive",
         # A replay must compare texts the same way.
         "embedder": earlier.equipment.embedder.id,
@@ -61,11 +65,24 @@ async def intake(earlier: Inquiry, state: ResearchState) -> Done:
         "pages_read": 0,
         "unreached": {},
         "retries": 0,
+        "from_documents": False,
+        "follow_ups_left": 0,
+        "followed": [],
         "skipped": refused,
         "final_report": None,
         "trail_head": "",
         "error_message": None,
     }, ""
+
+
+def _only_documents(equipment: Equipment, state: ResearchState, *, has_material: bool) -> Literal["no", "asked", "offline"]:
+    """Whether to search nothing but the user's documents, and why. By default that is so if there is no network; but a user who names
+    pages to read is then asked what to do."""
+    asked, urls = state.get("only_documents"), state.get("context_urls")
+    if asked:
+        check_only_documents(has_material, None, urls)
+        return "asked"
+    return "offline" if asked is None and has_material and not urls and not equipment.has_route() else "no"
 
 
 def _query(state: ResearchState) -> tuple[str, str]:

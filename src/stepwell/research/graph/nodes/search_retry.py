@@ -1,7 +1,8 @@
 """Asks whether to retry when a plan found nothing because nobody could be reached: no connection, or engines that refuse to serve us.
 
 An engine that searched and found nothing is another case, and leads to no question. The answer looks like the gate's: `approve` retries
-the same steps, `reject` ends the research. There is no automatic retry.
+the same steps, `reject` ends the research. If documents of the user's came with the question, `documents` writes from these alone, and
+the report says what could not be asked. There is no automatic retry.
 """
 
 from __future__ import annotations
@@ -10,9 +11,13 @@ from typing import Any
 
 from stepwell.research.evidence.gathering import Cause, Unreached
 from stepwell.research.evidence.inquiry import Inquiry
-from stepwell.research.graph.answers import RETRY_FAULT, SEARCH_RETRY, ask, read_retry
-from stepwell.research.graph.schemas import Approval, ResearchPlan
+from stepwell.research.graph.answers import SEARCH_RETRY, ask, describe_taken, read_retry
+from stepwell.research.graph.schemas import ResearchPlan, RetryAnswer
 from stepwell.research.graph.state import Done, ResearchState
+from stepwell.secrets.text import hide_secrets
+
+_RECORDED = {"approve": "retry", "reject": "reject", "documents": "documents"}
+"""The decision as the trail names it, where `approve` is for plans alone."""
 
 _SAID: dict[Cause, str] = {
     "offline": "{what} could be reached ({tried}). Nothing was found because nothing could be asked.",
@@ -24,12 +29,16 @@ _SAID: dict[Cause, str] = {
 async def search_retry(inquiry: Inquiry, state: ResearchState) -> Done:
     unreached, plan = state.get("unreached") or {}, state["plan"]
     message, cause = outage(unreached, plan)
-    approval = _ask(message, cause, [step.input for step in plan.steps if step.id in unreached] if plan else [])
+    steps = [step.input for step in plan.steps if step.id in unreached] if plan else []
+    answer = _ask(message, cause, steps, documents=bool(inquiry.own))
     number = state.get("retries", 0) + 1
-    said = {"decision": "retry" if approval.decision == "approve" else "reject", "reason": approval.reason, "stop": True}
+    said = {"decision": _RECORDED[answer.decision], "reason": hide_secrets(answer.reason), "stop": True}
     await inquiry.tell("approval", f"retry:{number}", {**said, "cause": cause, "steps": sorted(unreached)})
-    if approval.decision != "approve":
+    if answer.decision == "reject":
         return {"retries": number, "status": "failed", "error_message": message}, message
+    if answer.decision == "documents":
+        change = {"retries": number, "unreached": {}, "from_documents": True, "status": "executing"}
+        return change, "The report is written from your documents alone."
     failures = {each["told"] for each in unreached.values()}
     return {
         "retries": number,
@@ -49,6 +58,6 @@ def outage(unreached: dict[str, Unreached], plan: ResearchPlan | None) -> tuple[
     return _SAID[cause].format(what="No search engine" if searches else "None of the pages", tried=tried), cause
 
 
-def _ask(message: str, cause: Cause, steps: list[str]) -> Approval:
-    asked: dict[str, Any] = {"type": SEARCH_RETRY, "message": message, "cause": cause, "steps": steps}
-    return ask(asked, read_retry, lambda _: RETRY_FAULT)
+def _ask(message: str, cause: Cause, steps: list[str], *, documents: bool) -> RetryAnswer:
+    asked: dict[str, Any] = {"type": SEARCH_RETRY, "message": message, "cause": cause, "steps": steps, "documents": documents}
+    return ask(asked, lambda answer: read_retry(answer, documents=documents), lambda _: describe_taken(asked))

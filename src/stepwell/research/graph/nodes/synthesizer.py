@@ -89,10 +89,12 @@ async def _list_admitted(inquiry: Inquiry, state: ResearchState) -> dict[str, So
 
 
 async def _quote(inquiry: Inquiry, state: ResearchState, sources: Mapping[str, Source]) -> dict[str, Quote]:
-    """The passages relevant to the question, each with its place. Ids continue from earlier questions of the thread."""
+    """The passages relevant to the question or to a follow-up, each with its place. Ids continue from earlier questions of the thread."""
     texts = {name: (await inquiry.vault.get(source.text_sha256)).decode() for name, source in sources.items()}
     book = QuoteBook((await inquiry.evidence()).quotes)
-    chosen = [book.name(quote) for quote in await select_quotes(state["user_query"], texts, inquiry.equipment.embedder)]
+    further = [each.input for each in state.get("followed", ())]
+    selected = await select_quotes(state["user_query"], texts, inquiry.equipment.embedder, steps=further)
+    chosen = [book.name(quote) for quote in selected]
     for quote in chosen:
         await record_quote(inquiry.vault, quote)
     return {quote.quote_id: quote for quote in chosen}

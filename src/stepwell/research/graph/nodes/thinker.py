@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Sequence
+from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
 
@@ -13,10 +14,19 @@ from stepwell.errors import ToolUseError
 from stepwell.research.evidence.asking import ask_for
 from stepwell.research.evidence.equipment import Equipment
 from stepwell.research.evidence.inquiry import Inquiry
-from stepwell.research.evidence.policy.rules import ResearchPolicy, StepTool
+from stepwell.research.evidence.policy.rules import DOCUMENTS, ResearchPolicy, StepTool
 from stepwell.research.evidence.prompting import fence_material, prompt
 from stepwell.research.evidence.queries import choose_addresses, make_queries, remove_private
-from stepwell.research.graph.schemas import MAX_STEPS, ResearchPlan, ResearchStep, keep_plan, plan_sha256
+from stepwell.research.graph.schemas import (
+    FOLLOW_UPS,
+    MAX_FOLLOW_UPS,
+    MAX_INPUT_CHARS,
+    MAX_STEPS,
+    ResearchPlan,
+    ResearchStep,
+    keep_plan,
+    plan_sha256,
+)
 from stepwell.research.graph.snippets import read_snippets, show_snippets
 from stepwell.research.graph.state import Done, ResearchState
 from stepwell.secrets.text import hide_secrets
@@ -28,7 +38,7 @@ _NAMESPACE = uuid.UUID("6f1c6a53-4f0e-5d0f-9b57-2f0a8a3f5c11")
 async def thinker(inquiry: Inquiry, state: ResearchState) -> Done:
     number = state.get("plan_number", 0) + 1
     model = inquiry.model_before_approval("plan")
-    plan = await _ask(inquiry, state, number, model) if model else _by_rules(inquiry.equipment, state)
+    plan = await _ask(inquiry, state, number, model) if model else _by_rules(inquiry, state)
     plan = with_ids(plan, f"{inquiry.scope}:{number}").model_copy(update={"revision": state.get("plan_revision_count", 0)})
     made = {"plan": keep_plan(plan), "sha256": plan_sha256(plan), "by": "model" if model else "rules"}
     await inquiry.tell("plan", f"plan:{number}", made)
@@ -38,7 +48,19 @@ async def thinker(inquiry: Inquiry, state: ResearchState) -> Done:
         "status": "thinking",
         "human_approved": False,
         "rejection_reason": "",
-    }, f"Plan {number}: {len(plan.steps)} steps. {plan.objective}{_held_back(inquiry.equipment, model)}"
+    }, f"Plan {number}: {_count_steps(plan)}. {plan.objective}{_say_where(inquiry)}{_held_back(inquiry.equipment, model)}"
+
+
+def _count_steps(plan: ResearchPlan) -> str:
+    return "1 step" if len(plan.steps) == 1 else f"{len(plan.steps)} steps"
+
+
+def _say_where(inquiry: Inquiry) -> str:
+    """Why nothing but the user's documents is searched; empty if the web is searched too."""
+    if not inquiry.only_documents:
+        return ""
+    why = "as you asked" if inquiry.asked_for_documents else "because this machine has no network connection"
+    return f" (only your documents are searched, {why})"
 
 
 def _held_back(equipment: Equipment, model: BaseChatModel | None) -> str:
@@ -57,15 +79,43 @@ async def _ask(inquiry: Inquiry, state: ResearchState, number: int, model: BaseC
         calls=inquiry.calls,
         key=f"thinker:{number}",
         role="thinker",
-        system=prompt("stepwell.research.graph", "thinker", max_steps=MAX_STEPS),
+        system=_instruct(inquiry),
         user=_material(state),
     )
 
 
-def _by_rules(equipment: Equipment, state: ResearchState) -> ResearchPlan:
+_ON_THE_WEB = """- `web_search`: `input` is a query of a few words, as typed into a search engine.
+- `fetch_page`: `input` is the full address of one page. Use it only for addresses that the user gave."""
+_IN_DOCUMENTS = "- `search_documents`: `input` is what to look for in the user's notes and excerpts below. It sends nothing."
+
+
+def _instruct(inquiry: Inquiry) -> str:
+    """The prompt. It offers the tools that this question can use."""
+    if inquiry.only_documents:
+        places, tools = " from the user's own documents alone", f"{_IN_DOCUMENTS} There is no other tool."
+    elif inquiry.own:
+        first = f"{_IN_DOCUMENTS} Use it in one step, the first."
+        places, tools = " from the user's own documents and from the web", f"{first}\n{_ON_THE_WEB}"
+    else:
+        places, tools = " from the web", _ON_THE_WEB
+    return prompt(
+        "stepwell.research.graph",
+        "thinker",
+        places=places,
+        tools=tools,
+        first_tool="search_documents" if inquiry.own else "web_search",
+        max_steps=MAX_STEPS,
+        follow_ups=FOLLOW_UPS,
+        max_follow_ups=MAX_FOLLOW_UPS,
+    )
+
+
+def _by_rules(inquiry: Inquiry, state: ResearchState) -> ResearchPlan:
     # Rules cannot weigh a reason, but they can search for what it names.
     asked = f"{state['user_query']} {state.get('rejection_reason', '')}".strip()
-    return plan_by_rules(asked, state.get("context_urls", []), max_steps=MAX_STEPS, policy=equipment.policy)
+    documents: Documents = "only" if inquiry.only_documents else "too" if inquiry.own else "none"
+    urls = state.get("context_urls", [])
+    return plan_by_rules(asked, urls, max_steps=MAX_STEPS, policy=inquiry.equipment.policy, documents=documents)
 
 
 def _material(state: ResearchState) -> str:
@@ -105,36 +155,62 @@ def with_ids(plan: ResearchPlan, scope: str) -> ResearchPlan:
     return plan.model_copy(update={"steps": steps})
 
 
+Documents = Literal["none", "too", "only"]
+"""Whether documents of the user's came with the question, and whether only these are to be searched."""
+
+
 def plan_by_rules(
-    query: str, urls: Sequence[str] = (), *, max_steps: int = MAX_STEPS, policy: ResearchPolicy | None = None
+    query: str,
+    urls: Sequence[str] = (),
+    *,
+    max_steps: int = MAX_STEPS,
+    policy: ResearchPolicy | None = None,
+    documents: Documents = "none",
 ) -> ResearchPlan:
     """A plan from the question alone, of at most `max_steps` steps; the same question gives the same plan with the same ids.
     Raises `ToolUseError` if the question gives nothing to search for.
 
-    Addresses that the user gave are fetched first; then come the searches of `evidence.queries`, with the one for counter-evidence if
-    there is room for two. Steps that the policy forbids are not even proposed; the rest is audited like any other plan.
+    The user's documents are searched first, in one step if the web is searched too. Addresses that the user gave are fetched next; then
+    come the searches of `evidence.queries`, with the one for counter-evidence if there is room for two. Steps that the policy forbids
+    are not even proposed; the rest is audited like any other plan.
     """
-    question = remove_private(" ".join(query[:_READ_CHARACTERS].split()))
+    whole = " ".join(query[:_READ_CHARACTERS].split())
+    question = remove_private(whole)
     most = max(1, min(max_steps, MAX_STEPS))
+    queries = list(make_queries(question))
+    local = [_step(query, DOCUMENTS, whole[:MAX_INPUT_CHARS], "Your documents come first.")] if documents != "none" else []
     fetches = [_step(query, "fetch_page", url, "The page was given with the question.") for url in choose_addresses(urls)]
-    searches = [_step(query, "web_search", text, why) for text, why in make_queries(question)]
+    searches = [_step(query, "web_search", text, why) for text, why in queries]
+    if documents == "only":
+        # The parts of the question. The whole question comes first, and counter-evidence is nothing that one's own documents label so.
+        local, fetches = [*local, *(_step(query, DOCUMENTS, text, why) for text, why in queries[1:-1])], []
+        searches = []
     if policy is not None:
-        fetches = [step for step in fetches if not policy.check_step(step)]
-        searches = [step for step in searches if not policy.check_step(step)]
-    room = most - 1 if searches and most > 1 else most
-    steps = [*fetches[:room], *_leave_room_for_last(searches, most - len(fetches[:room]))]
-    if not steps:
-        raise ToolUseError(
-            "The question contains nothing to search for: it is empty, or holds only text that must not leave the machine. "
-            "Ask it in a few plain words."
+        local, fetches, searches = (
+            [step for step in steps if not policy.check_step(step)] for steps in (local, fetches, searches)
         )
-    return ResearchPlan(objective=question[:300] or "Read the pages that were given.", steps=tuple(steps))
+    local = local[:most]
+    most -= len(local)
+    room = most - 1 if searches and most > 1 else most
+    steps = [*local, *fetches[:room], *_leave_room_for_last(searches, most - len(fetches[:room]))]
+    if not steps:
+        raise ToolUseError(_say_nothing_to_do(documents))
+    return ResearchPlan(objective=question[:300] or "Read what was given.", steps=tuple(steps))
+
+
+def _say_nothing_to_do(documents: Documents) -> str:
+    if documents == "only":
+        return "The policy does not allow your documents to be searched (rule tools.allowed lacks 'search_documents')."
+    return (
+        "The question contains nothing to search for: it is empty, or holds only text that must not leave the machine. "
+        "Ask it in a few plain words."
+    )
 
 
 def _leave_room_for_last(searches: Sequence[ResearchStep], room: int) -> list[ResearchStep]:
     """The first searches and, if there is room for two, always the last, which searches for counter-evidence."""
-    if len(searches) <= room:
-        return list(searches)
+    if room < 1 or len(searches) <= room:
+        return list(searches[: max(room, 0)])
     return [*searches[: room - 1], searches[-1]] if room > 1 else list(searches[:room])
 
 

@@ -5,29 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stepwell.errors import AccessError
+from stepwell.research.audit.ledger import Evidence
 from stepwell.research.evidence.equipment import STEPS_AT_ONCE
 from stepwell.research.evidence.gathering import Gathered, gather
 from stepwell.research.evidence.inquiry import Inquiry
 from stepwell.research.evidence.side_by_side import side_by_side
 from stepwell.research.evidence.sources import SourceBook
 from stepwell.research.graph.routing import ready_steps
-from stepwell.research.graph.schemas import plan_sha256
+from stepwell.research.graph.schemas import ResearchPlan, plan_sha256
 from stepwell.research.graph.state import Done, ResearchState, read_sources
 
 
 async def tool_executor(inquiry: Inquiry, state: ResearchState) -> Done:
-    plan = state["plan"]
-    if plan is None or not state.get("human_approved") or plan_sha256(plan) != state.get("approved_plan_sha256"):
-        raise AccessError("The plan is not the one that was approved. Nothing was carried out.")
+    plan = require_approved(state)
     evidence = await inquiry.evidence()
     before = read_sources(state, evidence)
-    known = frozenset(url for each in before for url in (evidence.sources[each].url, evidence.sources[each].final_url) if url)
+    known = list_addresses(before, evidence)
     steps = ready_steps(state)[:STEPS_AT_ONCE]
     gathered = await side_by_side(gather(inquiry, step, known) for step in steps)
-    new = await _keep(inquiry, gathered, set(known))
+    new = await keep_pages(inquiry, gathered, set(known))
     outputs = {one.step.id: one.output for one in gathered}
     skipped = [sentence for one in gathered for sentence in one.skipped]
-    await _note_limits(inquiry, gathered)
+    await note_limits(inquiry, gathered)
     return {
         "plan": plan.model_copy(
             update={
@@ -43,14 +42,27 @@ async def tool_executor(inquiry: Inquiry, state: ResearchState) -> Done:
     }, f"{len(outputs)} steps done, {len(new)} new sources. {' '.join(outputs.values())}"
 
 
-async def _keep(inquiry: Inquiry, gathered: Sequence[Gathered], read: set[str]) -> list[str]:
+def require_approved(state: ResearchState) -> ResearchPlan:
+    """The plan, if it is the one that was approved; `AccessError` otherwise."""
+    plan = state["plan"]
+    if plan is None or not state.get("human_approved") or plan_sha256(plan) != state.get("approved_plan_sha256"):
+        raise AccessError("The plan is not the one that was approved. Nothing was carried out.")
+    return plan
+
+
+def list_addresses(sources: Sequence[str], evidence: Evidence) -> frozenset[str]:
+    """The addresses of these sources."""
+    return frozenset(url for each in sources for url in (evidence.sources[each].url, evidence.sources[each].final_url) if url)
+
+
+async def keep_pages(inquiry: Inquiry, gathered: Sequence[Gathered], read: set[str]) -> list[str]:
     """Turns pages into sources, numbered in the order of the plan, and returns their ids. Skips addresses that the branch has already
     read."""
     book = SourceBook(inquiry.vault, inquiry.equipment.clock)
     return [name for one in gathered for name in await book.keep_pages(one.pages, engine=one.engine, read=read)]
 
 
-async def _note_limits(inquiry: Inquiry, gathered: Sequence[Gathered]) -> None:
+async def note_limits(inquiry: Inquiry, gathered: Sequence[Gathered]) -> None:
     for one in gathered:
         if one.skipped:
             await inquiry.note("limit", f"limit:{one.step.id}", {"step": one.step.id, "skipped": list(one.skipped)})
