@@ -118,7 +118,7 @@ _EXTRA_MODULES = {
         "trafilatura",
         "lxml",
         "lxml_html_clean",
-        "pypdf",
+        "pypdfium2",
         "reportlab",
         "pymupdf_fonts",
         "docx",

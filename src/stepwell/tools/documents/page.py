@@ -99,7 +99,7 @@ def warm_up() -> None:
     """Load everything needed for reading, so that the first page does not wait for it."""
     _article("<html><body><p>Some words, so that everything is loaded once.</p></body></html>")
     with needs_extra("Reading PDF files", "research"):
-        import pypdf  # noqa: F401  only loaded
+        import pypdfium2  # type: ignore[import-untyped]  # noqa: F401  only loaded; ships without types
 
 
 def _read_markup(kind: ContentKind, content: bytes, content_type: str | None) -> tuple[str, str]:

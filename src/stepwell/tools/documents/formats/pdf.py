@@ -1,54 +1,80 @@
-"""PDF: the text of each page."""
+"""PDF: the pages, with headings and rows of tables found by their layout."""
 
 from __future__ import annotations
 
-import io
+import ctypes
+import math
 from collections.abc import Iterator
 from typing import Any
 
 from stepwell.errors import FetchFailedError, needs_extra
+from stepwell.tools.documents.formats.pdf_layout import Character, Sizes, blocks, lines, paragraphs, segments
 from stepwell.tools.documents.pieces import Document, Piece
 
 MOST_PAGES = 300
+_MOST_CHARACTERS = 200_000
+"""The most characters of one page."""
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 """Printed forms of letters that no reader would type."""
 
 
 def read_pdf(content: bytes) -> Document:
+    """The pages; each begins a part."""
     with needs_extra("Reading PDF files", "research"):
-        from pypdf import PdfReader
-        from pypdf.errors import PyPdfError
-    document = Document(())
+        import pypdfium2  # type: ignore[import-untyped]  # ships without types
     try:
-        reader = PdfReader(io.BytesIO(content), strict=False)
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise FetchFailedError("The PDF is locked with a password.", "unreadable")
-        count = len(reader.pages)
-        document.title = str(reader.metadata.title or "") if reader.metadata else ""
-    except FetchFailedError:
-        raise
-    except (PyPdfError, *_DAMAGE) as error:
-        raise _damaged(error) from error
+        pdf = pypdfium2.PdfDocument(content)
+    except pypdfium2.PdfiumError as error:
+        if error.err_code == pypdfium2.raw.FPDF_ERR_PASSWORD:
+            raise FetchFailedError("The PDF is locked with a password.", "unreadable") from error
+        raise FetchFailedError("The PDF is damaged: it cannot be opened.", "unreadable") from error
+    document = Document((), title=str(pdf.get_metadata_value("Title") or ""))
+    count = len(pdf)
     if count > MOST_PAGES:
         document.notes.append(f"Only the first {MOST_PAGES} of {count} pages were read.")
-    document.pieces = _pages(reader, min(count, MOST_PAGES))
+    document.pieces = _pages(pdf, min(count, MOST_PAGES), document.notes)
     return document
 
 
-# Which error pypdf raises for a damaged file depends on where the damage is.
-_DAMAGE = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, OSError)
+def _pages(pdf: Any, count: int, notes: list[str]) -> Iterator[Piece]:
+    import pypdfium2
 
-
-def _damaged(error: Exception) -> FetchFailedError:
-    return FetchFailedError(f"The PDF is damaged: {type(error).__name__}.", "unreadable")
-
-
-def _pages(reader: Any, count: int) -> Iterator[Piece]:
-    from pypdf.errors import PyPdfError
-
-    for number in range(count):
+    sizes = Sizes()
+    damaged = []
+    for number in range(1, count + 1):
+        yield Piece("", f"page {number}")
         try:
-            text = reader.pages[number].extract_text()
-        except (PyPdfError, *_DAMAGE) as error:
-            raise _damaged(error) from error
-        yield Piece(text.translate(_LIGATURES), f"page {number + 1}")
+            page = pdf[number - 1]
+            text_page = page.get_textpage()
+        except pypdfium2.PdfiumError:
+            damaged.append(number)
+            continue
+        found = list(segments(_characters(text_page.raw, text_page.count_chars())))
+        text_page.close()
+        page.close()
+        sizes.learn(found)
+        yield from map(Piece, paragraphs(lines(blocks(found)), sizes))
+    if damaged and len(damaged) == count:
+        raise FetchFailedError("The PDF is damaged: none of its pages can be read.", "unreadable")
+    if damaged:
+        notes.append(f"Damaged pages were left out: {', '.join(map(str, damaged[:20]))}.")
+
+
+def _characters(text_page: Any, count: int) -> Iterator[Character]:
+    """The characters of a page in the order in which they were written."""
+    from pypdfium2 import raw
+
+    box, matrix = raw.FS_RECTF(), raw.FS_MATRIX()
+    x, y = ctypes.c_double(), ctypes.c_double()
+    size, weight, previous = 1.0, 0, (0.0, 0)
+    for place in range(min(count, _MOST_CHARACTERS)):
+        code = raw.FPDFText_GetUnicode(text_page, place)
+        if code in (0x0D, 0):
+            continue
+        text = "\n" if code == 0x0A else _LIGATURES.get(code) or chr(min(code, 0x10FFFF))
+        if not raw.FPDFText_GetLooseCharBox(text_page, place, box) or not raw.FPDFText_GetCharOrigin(text_page, place, x, y):
+            continue
+        font = (raw.FPDFText_GetFontSize(text_page, place), raw.FPDFText_GetFontWeight(text_page, place))
+        if font != previous and raw.FPDFText_GetMatrix(text_page, place, matrix):
+            size, weight, previous = max(0.1, font[0] * math.hypot(matrix.c, matrix.d)), font[1], font
+        yield Character(text, box.left, box.right, y.value, size, weight)
