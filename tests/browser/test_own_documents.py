@@ -153,13 +153,13 @@ def test_only_my_documents_sends_them_alone_and_is_on_by_itself_without_a_networ
     expect(switch).not_to_be_checked()
     page.context.set_offline(True)
     expect(switch).to_be_checked()
-    expect(along).to_contain_text("You are offline. No web search.")
+    expect(along).to_contain_text("You are offline: no web search")
     page.context.set_offline(False)
     expect(switch).not_to_be_checked()
 
     composer(page).fill("How many cracked beams has the bridge of Quellmouth?")
     switch.check()
-    expect(along).to_contain_text("No web search. The answer comes from your documents")
+    expect(along).to_contain_text("No web search: the answer rests on them alone")
     expect(along.get_by_role("listitem").filter(has_text="beams.xlsx, sheet Survey, A1:C4")).to_have_count(1)
     for scheme, size in LOOKS:
         page.emulate_media(color_scheme=scheme)

@@ -17,3 +17,10 @@ export function withContext(chunk: Pick<Chunk, "text" | "section" | "place">, ti
   const above = [title, sheet, chunk.section].filter(Boolean).join(" > ");
   return above ? `${above.slice(0, CONTEXT_CHARS)}\n${chunk.text}` : chunk.text;
 }
+
+const PLAIN = new Set(["text", "pdf", "html", "note", "table"]);
+
+/** Words for reading, without the signs before headings, if the document's kind has such. */
+export function asShown(text: string, document: Pick<KnowledgeDocument, "kind"> | undefined): string {
+  return document && !PLAIN.has(document.kind) ? text.replace(/^#{1,6}[ \t]+(?=\S)/gm, "") : text;
+}
