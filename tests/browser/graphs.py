@@ -165,6 +165,11 @@ def _ask(state: MessagesState) -> dict[str, list[AIMessage]]:
     return {"messages": [AIMessage(f"Answered: {answer}")]}
 
 
+def _pause(state: MessagesState) -> dict[str, list[AIMessage]]:
+    """Asks what the person writes, as JSON, and repeats the answer."""
+    return {"messages": [AIMessage(f"Answered: {json.dumps(interrupt(json.loads(state['messages'][-1].text)))}")]}
+
+
 def _hostile(asked: Asked) -> Any:
     steps = [call("write_file", file_path='/<img src=x onerror="alert(1)">.md', content=HOSTILE), say(HOSTILE)]
     return steps[min(len(_results(asked)), 1)]
@@ -174,6 +179,7 @@ echo = _one(_echo)
 talker = _one(_talk)
 burden = _one(_burden)
 asker = _one(_ask)
+pauser = _one(_pause)
 clerk = create_deep_agent(ScriptedModel.answering(_clerk), [order], interrupt_on={"order": True})
 twins = create_deep_agent(ScriptedModel.answering(_twins), [note], interrupt_on={"note": True})
 editor = create_deep_agent(ScriptedModel.answering(_edit), interrupt_on={"edit_file": True})

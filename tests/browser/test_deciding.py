@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import httpx
@@ -216,3 +217,29 @@ def test_a_long_diff_opens_folded_and_is_marked_by_sign(page: Page):
     expect(diff.locator(".row")).to_have_count(4_326, timeout=120_000)
     dock(page).get_by_role("button", name="Approve").click()
     expect(last_answer(page)).to_contain_text("mended")
+
+
+def test_a_search_that_reached_nobody_can_go_on_with_the_persons_documents(page: Page):
+    asked = {"type": "search_retry", "message": "No search engine answered.", "cause": "network", "steps": ["beams"]}
+    ask(page, "pauser", json.dumps({**asked, "documents": True}))
+    expect(dock(page)).to_contain_text("No search engine answered.")
+    dock(page).get_by_role("button", name="Write from my documents").click()
+    expect(last_answer(page)).to_contain_text('{"decision": "documents"}')
+    ask(page, "pauser", json.dumps({**asked, "documents": False}))
+    expect(dock(page).get_by_role("button", name="Try again")).to_be_visible()
+    expect(dock(page).get_by_role("button", name="Write from my documents")).to_have_count(0)
+
+
+def test_a_plan_of_documents_says_what_leaves_and_lets_further_searches_be_changed(page: Page):
+    step = {"id": "s1", "tool": "search_documents", "input": "cracked beams", "rationale": "", "dependsOn": []}
+    plan = {"objective": "Count", "steps": [step], "estimatedTokenBudget": 100, "revision": 0, "followUps": 2}
+    estimate = {"requests": 0, "tokens": 0, "costUsd": 0, "sends": "Nothing will leave the machine."}
+    ask(page, "pauser", json.dumps({"type": "plan_approval", "plan": plan, "estimate": estimate}))
+    expect(dock(page)).to_contain_text("Search my documents: cracked beams")
+    expect(dock(page)).to_contain_text("Nothing will leave the machine.")
+    expect(dock(page)).to_contain_text("Up to 2 more searches may follow, for names found in the first ones.")
+    dock(page).get_by_role("button", name="Edit").click()
+    expect(dock(page).get_by_label("What step 1 does").get_by_role("option")).to_have_text(["Search my documents"])
+    dock(page).get_by_label("Further searches").select_option("none")
+    dock(page).get_by_role("button", name="Send the edited plan").click()
+    expect(last_answer(page)).to_contain_text('"followUps": 0')

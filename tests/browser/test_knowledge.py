@@ -182,7 +182,7 @@ def test_documents_of_every_kind_are_kept_searched_and_removed_or_refused_with_a
     expect(addition(page, "locked.pdf")).to_contain_text("locked with a password")
     expect(addition(page, "broken.pdf")).to_contain_text("damaged")
     expect(addition(page, "fake.pdf")).to_contain_text("called a PDF and is none")
-    expect(addition(page, "picture.png")).to_contain_text("PDF, text, Markdown and HTML are")
+    expect(addition(page, "picture.png")).to_contain_text("text, Markdown and HTML are")
     large = tmp_path / "film.txt"
     with large.open("wb") as file:
         file.truncate(60_000_000)

@@ -1,22 +1,32 @@
-"""What the server does for the knowledge stored in a browser: it serves the embedder's two files, and fetches a web page at the user's
-request. The knowledge itself stays on the device and never reaches the server.
+"""What the server does for the knowledge stored in a browser: it serves the embedder's two files, fetches a web page, and reads an office
+file, the latter two at the user's request. It stores nothing of that knowledge.
 
 A page is fetched under the rules of research: public addresses only, robots.txt, the operator's policy at every hop, the same limits of
-size and time. The result is returned and not stored.
+size and time. A file is read in the reader's process. The result is returned and not stored; neither content nor name is logged.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from starlette.datastructures import Headers
+from starlette.types import Receive
 
 from stepwell.errors import LimitReachedError, NotFoundError
 from stepwell.models.embedding.minilm_files import TOKENIZER, WEIGHTS, MiniLMFiles, read_verified
+from stepwell.server.limits.receiving import Receiving
+from stepwell.tools.documents.page import PageText
+from stepwell.tools.documents.reader_pool import usual_readers
 from stepwell.tools.web.fetch import FetchedPage, PageFetcher
 
 PAGES_AT_ONCE = 4
 """How many pages are fetched at once for one user. A page takes seconds, so clients fetch a longer list in turns."""
+DOCUMENTS_AT_ONCE = 4
+"""How many documents are received or read at once for one user."""
+MAX_DOCUMENT_BYTES = 50_000_000
 _FILES = {each.sha256: each for each in (WEIGHTS, TOKENIZER)}
 
 
@@ -27,7 +37,15 @@ class KnowledgeAid:
         self._files = files
         self._make_fetcher = make_fetcher
         self._fetcher: PageFetcher | None = None
-        self._reading: Counter[str] = Counter()
+        self._pages: Counter[str] = Counter()
+        self._documents: Counter[str] = Counter()
+        # A document waits in memory for its reader, so what all users send at once has a limit, and one user gets half of it.
+        self._receiving = Receiving(MAX_DOCUMENT_BYTES, 2 * MAX_DOCUMENT_BYTES, MAX_DOCUMENT_BYTES)
+
+    @property
+    def held_bytes(self) -> int:
+        """The size of all documents that are being received or read."""
+        return self._receiving.held_bytes
 
     def has_embedder(self) -> bool:
         return self._files.obtainable()
@@ -41,13 +59,26 @@ class KnowledgeAid:
 
     async def read_page(self, owner: str, url: str) -> FetchedPage:
         """The page at an address. `FetchRefusedError` or `FetchFailedError` if it cannot be fetched."""
-        if self._reading[owner] >= PAGES_AT_ONCE:
-            raise LimitReachedError(f"{PAGES_AT_ONCE} pages are being read for you already. Wait until one of them is there.")
-        self._reading[owner] += 1
-        try:
+        with _turn(self._pages, owner, PAGES_AT_ONCE, "pages"):
             self._fetcher = self._fetcher or self._make_fetcher()
             return await self._fetcher.fetch_page(url)
-        finally:
-            self._reading[owner] -= 1
-            if not self._reading[owner]:
-                del self._reading[owner]
+
+    async def read_document(self, owner: str, name: str, headers: Headers, receive: Receive) -> PageText:
+        """The text of the file in a request's body. `FetchRefusedError` or `FetchFailedError` if it cannot be read; `Refused` or `Gone`
+        if it does not arrive."""
+        with _turn(self._documents, owner, DOCUMENTS_AT_ONCE, "documents"):
+            async with self._receiving.hold(owner, headers, receive) as content:
+                return await usual_readers().read_file(content, name)
+
+
+@contextmanager
+def _turn(busy: Counter[str], owner: str, most: int, what: str) -> Iterator[None]:
+    if busy[owner] >= most:
+        raise LimitReachedError(f"{most} {what} are being read for you already. Wait until one of them is there.")
+    busy[owner] += 1
+    try:
+        yield
+    finally:
+        busy[owner] -= 1
+        if not busy[owner]:
+            del busy[owner]

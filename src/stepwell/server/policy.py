@@ -53,6 +53,7 @@ USER_ACTIONS = frozenset(f"{noun}:{verb}" for noun in _NOUNS for verb in _VERBS)
     "effects:read",
     "effects:settle",
     "model:load",
+    "documents:read",
     "pages:read",
     "wallet:read",
     "wallet:write",

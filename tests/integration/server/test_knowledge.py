@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
+import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 import pytest_asyncio
+from tests.browser.documents import pdf, scanned_pdf
 from tests.integration.server.conftest import Server, serve
 
 from stepwell.demo.web import OfflineWorld
 from stepwell.errors import LimitReachedError
 from stepwell.models.embedding.minilm import MINILM_ID
 from stepwell.models.embedding.minilm_files import TOKENIZER, MiniLMFiles
-from stepwell.server.knowledge import PAGES_AT_ONCE, KnowledgeAid
+from stepwell.server.knowledge import MAX_DOCUMENT_BYTES, PAGES_AT_ONCE, KnowledgeAid
+from stepwell.server.settings import ServerSettings
 from stepwell.tools.web.fetch import PageFetcher
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -100,3 +106,71 @@ async def test_one_user_has_a_few_pages_read_at_once(world: OfflineWorld):
     other = asyncio.create_task(aid.read_page("ben", "https://a.example/"))
     let_go.set()
     await asyncio.gather(*waiting, other)
+
+
+async def post_document(server: Server, content: Any, name: str = "file.bin", **headers: str) -> httpx.Response:
+    head = {"content-type": "application/octet-stream", "x-stepwell-file-name": name, **headers}
+    return await server.http.post("/api/documents/read", content=content, headers=head)
+
+
+async def test_a_document_is_read_and_its_parts_are_named(server: Server, caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.DEBUG):
+        answer = await post_document(server, pdf("The first page is about wells.", "The second is about steps."), "wells.pdf")
+    read = answer.json()
+    assert (answer.status_code, read["media_type"], read["note"]) == (200, "application/pdf", "")
+    assert [part["name"] for part in read["parts"]] == ["page 1", "page 2"]
+    assert read["text"][read["parts"][1]["start"] :].startswith("The second is about steps.")
+    assert set(read["parts"][0]) == {"start", "name", "cells"}
+    assert not [record for record in caplog.records if "wells" in record.getMessage()]
+
+
+async def test_a_documents_name_says_what_the_bytes_do_not(server: Server):
+    answer = await post_document(server, b"# Wells\n\nThey are deep.", "caf%C3%A9.md")
+    assert (answer.status_code, answer.json()["text"]) == (200, "# Wells\n\nThey are deep.")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("scan.pdf", scanned_pdf()), ("picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"), ("empty.txt", b"  ")],
+)
+async def test_a_document_that_cannot_be_read_is_refused_with_a_sentence(server: Server, name: str, content: bytes):
+    answer = await post_document(server, content, name)
+    assert (answer.status_code, answer.json()["type"]) == (422, "urn:stepwell:problem:document-unreadable")
+    assert answer.json()["detail"].endswith((".", ")"))
+
+
+async def test_a_document_that_is_no_file_or_too_large_is_refused(server: Server):
+    as_json = await server.http.post("/api/documents/read", json={"name": "a"}, headers={"x-stepwell-file-name": "a.txt"})
+    assert (as_json.status_code, "application/octet-stream" in as_json.json()["detail"]) == (422, True)
+    unnamed = await server.http.post("/api/documents/read", content=b"x", headers={"content-type": "application/octet-stream"})
+    assert unnamed.status_code == 422
+    large = await post_document(server, bytes(MAX_DOCUMENT_BYTES + 1), "large.txt")
+    assert (large.status_code, large.json()["type"]) == (413, "urn:stepwell:problem:too-large")
+
+
+async def test_documents_that_arrive_at_once_are_held_within_a_budget(tmp_path: Path):
+    """Two that one user sends at once would be more than is held for one user; a third user finds room beside them."""
+    finish, arrived = asyncio.Event(), asyncio.Event()
+
+    async def slow():
+        for _ in range(40):
+            yield bytes(1_000_000)
+        arrived.set()
+        await finish.wait()
+
+    async with serve(tmp_path) as open_to_all:
+        keys = [(await open_to_all.http.post("/api/keys", json={"user": user})).json()["key"] for user in ("ann", "ben")]
+    aid = KnowledgeAid(MiniLMFiles(), lambda: pytest.fail("nobody asked for a page"))
+    async with serve(tmp_path, ServerSettings(always_ask=True), knowledge=aid) as running:
+        ann, ben = ({"x-api-key": key} for key in keys)
+        stranger = await post_document(running, b"text", "a.txt")
+        first = asyncio.create_task(post_document(running, slow(), "zeros.txt", **ann))
+        await asyncio.wait_for(arrived.wait(), 60)
+        with contextlib.suppress(httpx.WriteError):  # the answer comes before everything was sent, and may be lost
+            second = await post_document(running, bytes(MAX_DOCUMENT_BYTES), "zeros.txt", **ann)
+            assert (second.status_code, second.headers["retry-after"]) == (429, "1")
+        assert aid.held_bytes <= MAX_DOCUMENT_BYTES
+        third = await post_document(running, b"There is room for this.", "a.txt", **ben)
+        finish.set()
+        assert ((await first).status_code, third.status_code, stranger.status_code) == (422, 200, 401)
+        assert aid.held_bytes == 0

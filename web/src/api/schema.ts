@@ -881,6 +881,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/documents/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Return the text of a file (PDF, office formats, mail, books), sent as application/octet-stream; nothing is stored */
+        post: operations["read_document"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/me": {
         parameters: {
             query?: never;
@@ -2233,6 +2250,46 @@ export interface components {
             start: number;
             /** End */
             end: number;
+        };
+        /** DocumentPart */
+        DocumentPart: {
+            /**
+             * Start
+             * @description Its offset in the text, in Unicode characters (code points); it reaches to the next part's start
+             */
+            start: number;
+            /**
+             * Name
+             * @description For example `page 3`, `slide 2`, `sheet Sales`, `message 4 (Ann Lee, 3 May 2025)`
+             */
+            name: string;
+            /**
+             * Cells
+             * @description The cells of a sheet, such as `A5:F5`; else empty
+             */
+            cells: string;
+        };
+        /** DocumentText */
+        DocumentText: {
+            /** Title */
+            title: string;
+            /**
+             * Text
+             * @description Headings are lines that begin with `# ` to `###### `; a row of a table is one paragraph
+             */
+            text: string;
+            /** Media Type */
+            media_type: string;
+            /**
+             * Note
+             * @description A sentence that says what was left out; empty if nothing was
+             */
+            note: string;
+            /**
+             * Parts
+             * @description Pages, slides, rows or messages in their order; empty for a text without parts
+             */
+            parts: components["schemas"]["DocumentPart"][];
         };
         /**
          * DutyResponse
@@ -6676,6 +6733,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PageText"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_document: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Percent-encoded; only its ending is used */
+                "x-stepwell-file-name": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentText"];
                 };
             };
             400: components["responses"]["Problem400"];

@@ -85,6 +85,12 @@ export interface Chunk {
   start: number;
   end: number;
   text: string;
+  /** The headings above it. */
+  section?: string;
+  /** "page 3", "sheet Sales, A5:F9". */
+  place?: string;
+  /** Where several rows or lines stand in it. */
+  parts?: readonly { readonly start: number; readonly name: string; readonly cells: string }[];
 }
 
 export interface StoredVector {
@@ -130,6 +136,8 @@ export interface Departure {
   label: string;
   characters: number;
   excerpt: string;
+  /** The size of a file that left as it is. */
+  bytes?: number;
 }
 
 export interface Setting {

@@ -5,6 +5,7 @@ import {
   editAnswer,
   emptyDraft,
   estimateWords,
+  followUpWords,
   isChanged,
   moveStep,
   planFaults,
@@ -12,6 +13,8 @@ import {
   readPlan,
   rejectAnswer,
   removeStep,
+  sendsWords,
+  toolsFor,
 } from "./plan";
 
 const WIRE = {
@@ -70,6 +73,43 @@ describe("plan", () => {
           { tool: "web_search", input: "more", rationale: "", dependsOn: [] },
         ],
       },
+    });
+  });
+
+  describe("of the person's documents", () => {
+    const step = (tool: string) => ({ id: tool, tool, input: "beams", rationale: "", dependsOn: [], output: null });
+    const local = readPlan({ ...WIRE, steps: [step("search_documents")], followUps: 2 })!;
+
+    it("offers no search of the web, and others offer documents only if they search some", () => {
+      const offered = (...tools: string[]) => toolsFor(readPlan({ ...WIRE, steps: tools.map(step) })!).map(([tool]) => tool);
+      expect(offered("search_documents")).toEqual(["search_documents"]);
+      expect(offered("search_documents", "web_search")).toEqual(["web_search", "fetch_page", "search_documents"]);
+      expect(offered("web_search")).toEqual(["web_search", "fetch_page"]);
+      expect(addStep(local.steps)[1]!.tool).toBe("search_documents");
+      expect(addStep([])[0]!.tool).toBe("web_search");
+    });
+
+    it("says what leaves, as the server does", () => {
+      expect(sendsWords({ requests: 0, sends: "Nothing will leave the machine." })).toBe("Nothing will leave the machine.");
+      expect(sendsWords(undefined)).toBe("");
+    });
+
+    it("sends another number of further searches, if the server knows them", () => {
+      const draft = { ...emptyDraft(local), followUps: 0 };
+      expect(isChanged(local, draft)).toBe(true);
+      expect(editAnswer(local, draft)).toMatchObject({ plan: { followUps: 0 } });
+      expect(editAnswer(plan, emptyDraft(plan))).not.toHaveProperty("plan.followUps");
+      expect([...planFaults({ ...draft, followUps: 5 })]).toEqual([[-1, "At most 4 searches may follow."]]);
+      expect(readPlan({ ...WIRE, follow_ups: 1 })!.followUps).toBe(1);
+    });
+
+    it("says in words how many searches may follow", () => {
+      expect([followUpWords(null), followUpWords(0), followUpWords(1), followUpWords(3)]).toEqual([
+        "",
+        "No further search follows from what is found.",
+        "Up to 1 more search may follow, for names found in the first ones.",
+        "Up to 3 more searches may follow, for names found in the first ones.",
+      ]);
     });
   });
 

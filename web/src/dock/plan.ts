@@ -10,7 +10,8 @@ import { asObject, isObject, textOf, textsOf, type Json, type JsonObject } from 
 
 export const MOST_STEPS = 6;
 export const MOST_INPUT = 500;
-export const TOOLS: Record<string, string> = { web_search: "Search the web", fetch_page: "Read a page" };
+export const MOST_FOLLOW_UPS = 4;
+export const TOOLS: Record<string, string> = { web_search: "Search the web", fetch_page: "Read a page", search_documents: "Search my documents" };
 
 export interface PlanStep {
   /** Kept for steps that others depend on; empty for one that was added here. */
@@ -27,6 +28,8 @@ export interface Plan {
   steps: PlanStep[];
   estimatedTokenBudget: number;
   revision: number;
+  /** How many more searches may follow from names found in the first round; null: a server that knows none. */
+  followUps: number | null;
 }
 
 export interface Audit {
@@ -42,6 +45,7 @@ export interface PlanDraft {
   steps: PlanStep[];
   objective: string;
   reason: string;
+  followUps: number | null;
 }
 
 export function readPlan(value: Json | undefined): Plan | null {
@@ -52,6 +56,7 @@ export function readPlan(value: Json | undefined): Plan | null {
     steps: steps.map(readStep),
     estimatedTokenBudget: numberOf(value.estimatedTokenBudget ?? value.estimated_token_budget),
     revision: numberOf(value.revision),
+    followUps: countOf(value.followUps ?? value.follow_ups),
   };
 }
 
@@ -76,11 +81,30 @@ export function estimateWords(value: Json | undefined): string {
 }
 
 export function emptyDraft(plan: Plan): PlanDraft {
-  return { mode: "look", steps: structuredClone(plan.steps), objective: plan.objective, reason: "" };
+  return { mode: "look", steps: structuredClone(plan.steps), objective: plan.objective, reason: "", followUps: plan.followUps };
+}
+
+/** What a step may do. The person's documents are searched only where some came along, and then a plan begins with them. */
+export function toolsFor(plan: Plan): [tool: string, words: string][] {
+  const has = (tool: string) => plan.steps.some((step) => step.tool === tool);
+  return Object.entries(TOOLS).filter(([tool]) => (tool === "search_documents" ? has(tool) : !isLocal(plan.steps)));
+}
+
+/** What leaves the server for a plan that searches nothing but documents, as the server says it. */
+export const sendsWords = (estimate: Json | undefined): string => textOf(asObject(estimate).sends);
+
+/** Whether a plan searches nothing but the person's documents. */
+export const isLocal = (steps: readonly PlanStep[]): boolean => steps.length > 0 && steps.every((step) => step.tool === "search_documents");
+
+/** "Up to 2 more searches may follow, for names found in the first ones." */
+export function followUpWords(followUps: number | null): string {
+  if (followUps === null) return "";
+  if (!followUps) return "No further search follows from what is found.";
+  return `Up to ${followUps === 1 ? "1 more search" : `${followUps} more searches`} may follow, for names found in the first ones.`;
 }
 
 export function addStep(steps: PlanStep[]): PlanStep[] {
-  return [...steps, { id: "", tool: "web_search", input: "", rationale: "", dependsOn: [], output: null }];
+  return [...steps, { id: "", tool: isLocal(steps) ? "search_documents" : "web_search", input: "", rationale: "", dependsOn: [], output: null }];
 }
 
 /** Without the step, and without waiting for it. */
@@ -104,6 +128,8 @@ export function planFaults(draft: PlanDraft): Map<number, string> {
   const faults = new Map<number, string>();
   if (!draft.steps.length) faults.set(-1, "A plan needs at least one step. Add one, or reject the plan.");
   if (draft.steps.length > MOST_STEPS) faults.set(-1, `A plan has at most ${MOST_STEPS} steps.`);
+  if (draft.followUps !== null && !(Number.isInteger(draft.followUps) && draft.followUps >= 0 && draft.followUps <= MOST_FOLLOW_UPS))
+    faults.set(-1, `At most ${MOST_FOLLOW_UPS} searches may follow.`);
   if (!draft.objective.trim()) faults.set(-1, "Say what the plan is for.");
   draft.steps.forEach((step, at) => {
     const input = step.input.trim();
@@ -117,7 +143,7 @@ export function planFaults(draft: PlanDraft): Map<number, string> {
 
 export function isChanged(plan: Plan, draft: PlanDraft): boolean {
   const bare = (steps: PlanStep[]) => JSON.stringify(steps.map((step) => [step.id, step.tool, step.input.trim(), step.dependsOn]));
-  return plan.objective !== draft.objective || bare(plan.steps) !== bare(draft.steps);
+  return plan.objective !== draft.objective || plan.followUps !== draft.followUps || bare(plan.steps) !== bare(draft.steps);
 }
 
 export function approveAnswer(): Json {
@@ -138,7 +164,13 @@ export function editAnswer(plan: Plan, draft: PlanDraft): Json {
   }));
   return {
     decision: "edit",
-    plan: { objective: draft.objective.trim(), steps, estimatedTokenBudget: plan.estimatedTokenBudget, revision: plan.revision },
+    plan: {
+      objective: draft.objective.trim(),
+      steps,
+      estimatedTokenBudget: plan.estimatedTokenBudget,
+      revision: plan.revision,
+      ...(draft.followUps === null ? {} : { followUps: draft.followUps }),
+    },
   };
 }
 
@@ -158,6 +190,10 @@ function readStep(step: JsonObject): PlanStep {
     dependsOn: textsOf(step.dependsOn ?? step.depends_on),
     output: typeof step.output === "string" ? step.output : null,
   };
+}
+
+function countOf(value: Json | undefined): number | null {
+  return typeof value === "number" ? value : null;
 }
 
 function numberOf(value: Json | undefined): number {

@@ -38,6 +38,7 @@ function words(payload: Json, answer: Json): string {
     case "sources":
       return `You admitted ${plural(textsOf(said.admit).length, "source")} and left out ${textsOf(said.deny).length}.`;
     case "retry":
+      if (said.decision === "documents") return "You had it written from your documents alone.";
       return said.decision === "approve" ? "You asked to try again." : "You stopped the search.";
     case "address":
       return said.decision === "approve" ? "You allowed the address." : "You refused the address.";

@@ -7,30 +7,40 @@
 // A message that comes another way (a starter's button, a demonstration, "ask again") takes along what was permitted for the same words in
 // the same thread, or nothing.
 
-import { announceChange, openDevice } from "../device/database";
+import { announceChange, openDevice, type Chunk } from "../device/database";
 import { recordDeparture } from "../device/departures";
 import { keep, kept } from "../lib/kept";
 import { plural } from "../lib/words";
 import { accompany, holdBack, type Along, type Asking } from "../state/companions";
 import { nameOf } from "../state/server.svelte";
 import { announcer } from "../ui/announcer.svelte";
-import { library, placeOf, type Kept } from "./library.svelte";
+import { library, placeIn, type Kept } from "./library.svelte";
 import { searchKnowledge } from "./search";
 import { nameWithPlace, summary, takesExcerpts, type Excerpt, type Went } from "./summary.svelte";
 
 export interface Candidate extends Excerpt {
   /** Of an address whose page is not here: the address goes along, and no text. */
   readonly url?: string;
-  readonly by: "meaning" | "words";
+}
+
+/** What may leave with a message. */
+interface Permitted {
+  readonly candidates: readonly Candidate[];
+  /** Only the documents are searched, not the web. Null: the person has not said, so the server may decide. */
+  readonly only: boolean | null;
 }
 
 const WAIT_MS = 350;
 const LEAST_CHARS = 8;
 const SWITCH = "knowledge.along";
+const ONLY = "knowledge.only";
 
 class AlongWithQuestions {
   /** False: the person wants nothing to go along. */
   on = $state(kept(SWITCH) !== "off");
+  /** True: the answer comes from the documents alone. Null: the person has not said, so it does where the browser is offline. */
+  chosenOnly = $state<boolean | null>(kept(ONLY) === null ? null : kept(ONLY) === "on");
+  online = $state(globalThis.navigator?.onLine ?? true);
   candidates = $state.raw<readonly Candidate[]>([]);
   how = $state("");
   leftOut = $state.raw<ReadonlySet<string>>(new Set());
@@ -43,10 +53,11 @@ class AlongWithQuestions {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private looking = new AbortController();
   /** By the words of a message that may leave the composer, until it has left. */
-  private readonly permitted = new Map<string, readonly Candidate[]>();
+  private readonly permitted = new Map<string, Permitted>();
   /** By thread and words: what went, for "ask again". */
-  private readonly sent = new Map<string, readonly Candidate[]>();
+  private readonly sent = new Map<string, Permitted>();
 
+  readonly only = $derived(this.on && (this.chosenOnly ?? !this.online));
   readonly going = $derived(this.on ? this.candidates.filter((each) => !this.leftOut.has(each.id)) : []);
 
   /** Looks for what fits, a moment after the last key. */
@@ -58,12 +69,32 @@ class AlongWithQuestions {
     clearTimeout(this.timer);
     this.looking.abort();
     if (words.length < LEAST_CHARS || !this.on) this.clear();
-    else this.timer = setTimeout(() => void this.find(words), WAIT_MS);
+    else {
+      this.finding = true;
+      this.timer = setTimeout(() => void this.find(words), WAIT_MS);
+    }
   }
 
   turn(on: boolean): void {
     this.on = on;
     keep(SWITCH, on ? null : "off");
+    this.lookAgain();
+  }
+
+  turnOnly(only: boolean): void {
+    this.chosenOnly = only;
+    keep(ONLY, only ? "on" : "off");
+    this.lookAgain();
+  }
+
+  /** The browser lost or found its network. */
+  connect(online: boolean): void {
+    const before = this.only;
+    this.online = online;
+    if (this.only !== before) this.lookAgain();
+  }
+
+  private lookAgain(): void {
     const text = this.text;
     this.text = "";
     this.consider(text);
@@ -76,44 +107,49 @@ class AlongWithQuestions {
     this.leftOut = next;
   }
 
-  /** Whether a message may go now, with what is shown. False: something fits that was not shown yet; it is now. */
+  /** Whether a message may go now, with what is shown. False: something fits that was not shown yet, or nothing does that it could rest on. */
   async permit(asking: Pick<Asking, "graphId" | "text">): Promise<boolean> {
     if (!takesExcerpts(asking.graphId)) return true;
     if (!this.on || !summary.documents) {
-      this.permitted.set(asking.text, []);
+      this.permitted.set(asking.text, { candidates: [], only: null });
       return true;
     }
     const isShown = this.candidates.length > 0;
     // Something else held the message back after it was permitted here.
     if (!isShown && this.permitted.has(asking.text)) return true;
-    if (!isShown && asking.text.length >= LEAST_CHARS) {
+    if (!isShown && (asking.text.length >= LEAST_CHARS || this.only)) {
       clearTimeout(this.timer);
       this.text = asking.text;
       await this.find(asking.text);
-      if (this.candidates.length) {
-        this.held = true;
-        announcer.say(`${plural(this.candidates.length, "excerpt")} of your knowledge would go along. Look at them, then send.`);
-        return false;
-      }
+      if (this.candidates.length) return this.hold(`${plural(this.candidates.length, "excerpt")} of your knowledge would go along. Look at them, then send.`);
     }
-    this.permitted.set(asking.text, this.going);
+    if (this.only && !this.going.length) return this.hold("Nothing in your documents fits, so there is nothing to answer from.");
+    this.permitted.set(asking.text, { candidates: this.going, only: this.only || this.chosenOnly });
     this.clear();
     this.text = "";
     return true;
+  }
+
+  private hold(words: string): false {
+    this.held = true;
+    announcer.say(words);
+    return false;
   }
 
   /**
    * What a message takes along: what was permitted for its words, which counts once. The same question again in the same thread takes the
    * same, unless the person has said "none" since, or has taken the document away.
    */
-  take({ threadId, text }: Pick<Asking, "threadId" | "text">): readonly Candidate[] {
+  take({ threadId, text }: Pick<Asking, "threadId" | "text">): Permitted {
     const words = text.trim();
     const place = `${threadId} ${words}`;
     const permitted = this.permitted.get(words);
     this.permitted.delete(words);
     if (permitted) this.sent.set(place, permitted);
     const here = new Set(library.documents.map((each) => each.id));
-    return this.on ? (this.sent.get(place) ?? []).filter((each) => here.has(each.document_id)) : [];
+    const { candidates, only } = this.sent.get(place) ?? { candidates: [], only: null };
+    const still = this.on ? candidates.filter((each) => here.has(each.document_id)) : [];
+    return { candidates: still, only: still.length ? only : null };
   }
 
   private clear(): void {
@@ -124,10 +160,12 @@ class AlongWithQuestions {
     const { signal } = (this.looking = new AbortController());
     this.finding = true;
     try {
-      const { hits, how } = await searchKnowledge(words, signal);
+      const { hits, how } = await searchKnowledge(words, { signal, wide: this.only });
       if (signal.aborted) return;
       const documents = new Map(library.documents.map((each) => [each.id, each]));
-      this.candidates = hits.flatMap(({ chunk, by }) => describe(documents.get(chunk.document_id), chunk, by));
+      const found = hits.flatMap(({ chunk }) => describe(documents.get(chunk.document_id), chunk));
+      // The page of an address would have to be fetched.
+      this.candidates = this.only ? found.filter((each) => !each.url) : found;
       [this.how, this.problem] = [how, null];
     } catch (error) {
       if (!signal.aborted) [this.candidates, this.problem] = [[], error];
@@ -139,22 +177,22 @@ class AlongWithQuestions {
 
 export const along = new AlongWithQuestions();
 
-function describe(document: Kept | undefined, chunk: { id: string; document_id: string; start: number; end: number; text: string }, by: Candidate["by"]): Candidate[] {
+function describe(document: Kept | undefined, chunk: Chunk): Candidate[] {
   if (!document) return [];
   const { id, document_id, start, end, text } = chunk;
   const address = document.kind === "url" && !document.fetched_at ? { url: document.url } : {};
-  return [{ id, document_id, start, end, text, label: document.label, place: placeOf(document, start), by, ...address }];
+  return [{ id, document_id, start, end, text, label: document.label, place: placeIn(document, chunk), ...address }];
 }
 
 /** Everything is recorded on the device before it leaves. */
 async function goAlong(asking: Asking): Promise<Along | null> {
   if (!takesExcerpts(asking.graphId)) return null;
-  const taken = along.take(asking);
-  const excerpts = taken.filter((each) => !each.url).map(({ id, document_id, label, place, text, start, end }) => ({ id, document_id, label, place, text, start, end }));
-  const addresses = taken.flatMap(({ document_id, label, url }) => (url ? [{ document_id, label, url }] : []));
-  if (taken.length) await record(asking, { question: asking.text.trim(), at: new Date().toISOString(), excerpts, addresses });
+  const { candidates, only } = along.take(asking);
+  const excerpts = candidates.filter((each) => !each.url).map(({ id, document_id, label, place, text, start, end }) => ({ id, document_id, label, place, text, start, end }));
+  const addresses = candidates.flatMap(({ document_id, label, url }) => (url ? [{ document_id, label, url }] : []));
+  if (candidates.length) await record(asking, { question: asking.text.trim(), at: new Date().toISOString(), excerpts, addresses, ...(only ? { only } : {}) });
   // Also when there are none: a thread keeps what an earlier question brought.
-  return { input: { snippets: excerpts, context_urls: addresses.map((each) => each.url) } };
+  return { input: { snippets: excerpts, context_urls: addresses.map((each) => each.url), only_documents: only } };
 }
 
 const keyOf = (threadId: string) => `knowledge.went.${threadId}`;
@@ -183,6 +221,7 @@ export async function start(): Promise<void> {
   if (!started) {
     accompany(goAlong);
     holdBack((asking) => along.permit(asking));
+    for (const kind of ["online", "offline"] as const) addEventListener(kind, () => along.connect(kind === "online"));
   }
   started = true;
   await library.load();

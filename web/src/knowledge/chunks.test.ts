@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { cutIntoPassages, cutPagesIntoPassages, PASSAGE_CHARS } from "./chunks";
+import { cutIntoPassages, PASSAGE_CHARS } from "./chunks";
+import { readTable } from "./tables";
 
 /** The same sequence each time: a failing text can be found again. */
 function random(seed: number): () => number {
@@ -54,11 +55,48 @@ describe("passages", () => {
     for (const passage of passages.slice(1)) expect(long[passage.start - 1]).toMatch(/\s/);
   });
 
-  test("of pages stay on their page", () => {
+  const page = (start: number, n: number) => ({ start, name: `page ${n}`, cells: "" });
+
+  test("of pages stay on their page, and name it", () => {
     const text = "The first page.\n\nThe second page is longer.\n\n\n\nThe fourth.";
-    const passages = cutPagesIntoPassages(text, [0, 17, 45, 47]);
-    expect(passages.map((each) => each.text)).toEqual(["The first page.", "The second page is longer.", "The fourth."]);
+    const passages = cutIntoPassages(text, { parts: [page(0, 1), page(17, 2), page(45, 3), page(47, 4)] });
+    expect(passages.map((each) => [each.text, each.place])).toEqual([["The first page.", "page 1"], ["The second page is longer.", "page 2"], ["The fourth.", "page 4"]]);
     for (const { start, end, text: words } of passages) expect(text.slice(start, end)).toBe(words);
+    expect(cutIntoPassages("All of it.", { parts: [page(0, 1)] })[0]).not.toHaveProperty("place");
+  });
+
+  test("do not go over a heading, and know the headings above them", () => {
+    const text = "Before.\n\n# Wells\n\n## Depth\n\nTwelve steps.\n\n## Water\n\nCold.\n\n# Roads\n\nNone.";
+    const passages = cutIntoPassages(text, { headings: true });
+    expect(passages.map((each) => [each.text, each.section])).toEqual([
+      ["Before.", undefined],
+      ["# Wells\n\n## Depth\n\nTwelve steps.", undefined],
+      ["## Water\n\nCold.", "Wells"],
+      ["# Roads\n\nNone.", undefined],
+    ]);
+    const long = `# Wells\n\n## Depth\n\n${"The well is twelve steps deep. ".repeat(40)}`;
+    expect(cutIntoPassages(long, { headings: true }).slice(1).every((each) => each.section === "Wells > Depth")).toBe(true);
+    expect(cutIntoPassages("# a comment\nx = 1\n# another\ny = 2")).toHaveLength(1);
+  });
+
+  test("never cut a row of a table, and name its cells", () => {
+    const rows = Array.from({ length: 30 }, (_, n) => `Town: Quellmouth ${n}; Bridges: ${n}; Remark: ${"cracked. ".repeat(n === 7 ? 80 : 5).trim()}`);
+    let start = 0;
+    const parts = rows.map((row, n) => {
+      const part = { start, name: "sheet Survey", cells: `A${n + 2}:C${n + 2}` };
+      start += row.length + 2;
+      return part;
+    });
+    const passages = cutIntoPassages(rows.join("\n\n"), { parts });
+    expect(passages.flatMap((each) => each.text.split("\n\n"))).toEqual(rows);
+    expect(passages[0]!.place).toMatch(/^sheet Survey, A2:C\d$/);
+    expect(passages[0]!.parts![1]).toEqual(parts[1]);
+    expect(passages.find((each) => each.text.includes("Quellmouth 7;"))!.place).toBe("sheet Survey, A9:C9");
+  });
+
+  test("of a table that was read here are its rows", () => {
+    const { text, parts } = readTable("Town,Beams\nQuellmouth,41\nBrook,7\n");
+    expect(cutIntoPassages(text, { parts })).toMatchObject([{ text: "Town: Quellmouth; Beams: 41\n\nTown: Brook; Beams: 7", place: "lines 2 to 3" }]);
   });
 
   test("of a short text are one, of nothing none", () => {

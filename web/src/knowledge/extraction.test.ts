@@ -8,6 +8,9 @@ test("a kind is known by its first bytes, then by its name", () => {
   expect(kindOf("page.HTM", bytes("<p>"))).toBe("html");
   expect(kindOf("notes.md", bytes("# x"))).toBe("markdown");
   expect(kindOf("README", bytes("x"))).toBe("text");
+  expect(kindOf("sales.CSV", bytes("a,b"))).toBe("table");
+  expect(() => kindOf("old.doc", new Uint8Array([0xd0, 0xcf, 0x11, 0xe0]))).toThrow("save it as .docx");
+  expect(() => kindOf("letter.rtf", bytes("{\\rtf1"))).toThrow("save it as .docx");
   expect(() => kindOf("x.pdf", bytes("<html>"))).toThrow(UnreadableError);
 });
 
@@ -21,7 +24,7 @@ describe("characters", () => {
   });
 
   test("of a picture are none", () => {
-    expect(() => decode(new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0, 1, 2]))).toThrow("PDF, text, Markdown and HTML are");
+    expect(() => decode(new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0, 1, 2]))).toThrow("text, Markdown and HTML are");
   });
 
   test("are kept without halves and control signs", () => {

@@ -1,7 +1,9 @@
 // Bytes of a document as text: which kind it is, its characters, and for HTML its words without running or loading anything. Pure; runs in
-// a worker. PDF is in `pdf.ts`.
+// a worker. PDF is in `pdf.ts`, tables are in `tables.ts`; what the server reads is in `office.ts`.
 
-export type DocumentKind = "pdf" | "text" | "markdown" | "html";
+/** What the server reads, because a browser cannot. */
+export type OfficeKind = "word" | "slides" | "sheet" | "mail" | "book" | "records";
+export type DocumentKind = "pdf" | "text" | "markdown" | "html" | "table" | OfficeKind;
 
 /** What keeps a document from being read, as a sentence for the person. */
 export class UnreadableError extends Error {
@@ -12,7 +14,8 @@ export const MAX_FILE_BYTES = 50_000_000;
 /** About 4,000 passages. */
 export const MAX_TEXT_CHARS = 2_000_000;
 
-const NOT_TEXT = "This is not a document that can be read here. PDF, text, Markdown and HTML are.";
+const NOT_TEXT = "This is not a document that can be read here. PDF, Word, Excel, PowerPoint, EPUB, mail, tables, text, Markdown and HTML are.";
+const OTHER_OFFICE = "Files of this kind cannot be read. Open it, save it as .docx, .xlsx, .pptx or PDF, and add that.";
 
 export function kindOf(name: string, bytes: Uint8Array): DocumentKind {
   // A PDF may begin with a few foreign bytes.
@@ -20,6 +23,8 @@ export function kindOf(name: string, bytes: Uint8Array): DocumentKind {
   if (/\.pdf$/i.test(name)) throw new UnreadableError("This file is called a PDF and is none, or it is damaged. Open it elsewhere and save it again.");
   if (/\.x?html?$/i.test(name)) return "html";
   if (/\.(md|markdown|mdx)$/i.test(name)) return "markdown";
+  if (/\.(csv|tsv|tab)$/i.test(name)) return "table";
+  if (/\.(doc|xls|ppt|xlsb|odt|ods|odp|rtf|msg|pages|numbers|key)$/i.test(name)) throw new UnreadableError(OTHER_OFFICE);
   return "text";
 }
 

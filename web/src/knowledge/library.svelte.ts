@@ -7,16 +7,25 @@
 import { announceChange, onChange, openDevice, type Chunk, type Device, type KnowledgeDocument } from "../device/database";
 import type { Embedder } from "../embedding/embedder";
 import { bytes, plural } from "../lib/words";
-import { MAX_FILE_BYTES } from "./extraction";
+import { titleOf, withContext } from "./context";
+import { MAX_FILE_BYTES, type DocumentKind } from "./extraction";
 import { fetchPage } from "./fetching";
+import { officeKindOf, readOnServer } from "./office";
+import { placeOf } from "./parts";
 import type { FromReader, Read, ToReader } from "./reading.worker";
-import { nameWithPlace, summary } from "./summary.svelte";
-
+import { sending } from "./sending.svelte";
+import { summary } from "./summary.svelte";
 
 export interface Kept extends KnowledgeDocument {
-  kind: "pdf" | "text" | "markdown" | "html" | "note" | "url";
+  kind: DocumentKind | "note" | "url";
   passages: number;
-  /** Of a PDF: where each page begins. */
+  /** As the document calls itself. */
+  title?: string;
+  /** "12 slides". */
+  extent?: string;
+  /** What was left out, in a sentence of the reader's. */
+  note?: string;
+  /** Of a PDF that was kept before passages named their place: where each page begins. */
   pages?: number[];
   /** Of an address: when its page was fetched. */
   fetched_at?: string;
@@ -73,10 +82,19 @@ class Library {
 
   // Adding -----------------------------------------------------------------------------------------------------------------------
 
+  /** Files that the server has to read wait until the person says that they may be sent. */
   addFiles(files: readonly File[]): void {
-    for (const file of files.slice(0, MOST_ITEMS)) this.add(file.name, (item, signal) => this.readFile(item, file, signal));
+    const taken = files.slice(0, MOST_ITEMS);
+    const held = sending.isAllowed ? [] : taken.filter((file) => officeKindOf(file.name));
+    if (held.length) sending.ask(held);
+    for (const file of taken) if (!held.includes(file)) this.add(file.name, (item, signal) => this.readFile(item, file, signal));
     if (files.length > MOST_ITEMS)
       this.show({ id: ++this.last, label: `${files.length - MOST_ITEMS} more files`, state: "failed", words: `${MOST_ITEMS} are taken at a time. Add the others after these.` });
+  }
+
+  /** The person does not want them to be sent. */
+  leaveOut(files: readonly File[]): void {
+    for (const file of files) this.show({ id: ++this.last, label: file.name, state: "failed", words: "Not read: it was not sent to the server. Nothing of it was kept." });
   }
 
   addNote(title: string, text: string): void {
@@ -91,7 +109,7 @@ class Library {
       [url.hash, url.username, url.password] = ["", "", ""];
       const label = url.href.replace(/^https?:\/\//, "").replace(/\/$/, "").slice(0, 200);
       const passage = { start: 0, end: url.href.length, text: url.href };
-      await this.keep(item, { kind: "url", label, url: url.href, size: url.href.length }, { documentKind: "text", title: "", passages: [passage], characters: url.href.length, hash: `url:${url.href}` });
+      await this.keep(item, { kind: "url", label, url: url.href, size: url.href.length }, { documentKind: "text", title: "", passages: [passage], characters: url.href.length, extent: "", hash: `url:${url.href}` });
     });
   }
 
@@ -132,18 +150,20 @@ class Library {
 
   private async readFile(item: Item, file: File, signal: AbortSignal): Promise<void> {
     if (file.size > MAX_FILE_BYTES) throw new Error(`This file has ${bytes(file.size)}; at most ${bytes(MAX_FILE_BYTES)} can be read here. Add the part of it that you need.`);
-    const read = await readWith({ kind: "file", name: file.name, blob: file }, signal, (done, of) =>
-      this.show({ ...item, state: "reading", words: `Page ${done} of ${of}`, done, of }),
-    );
-    await this.keep(item, { kind: read.documentKind, label: file.name.slice(0, 200), size: file.size }, read, signal);
+    const kind = officeKindOf(file.name);
+    const document = kind && (await readOnServer(file, signal));
+    const what: ToReader = document ? { kind: "document", documentKind: kind, ...document } : { kind: "file", name: file.name, blob: file };
+    const read = await readWith(what, signal, (done, of) => this.show({ ...item, state: "reading", words: `Page ${done} of ${of}`, done, of }));
+    const note = document?.note ? { note: document.note } : {};
+    await this.keep(item, { kind: read.documentKind, label: file.name.slice(0, 200), size: file.size, ...note }, read, signal);
   }
 
   /** The document with its passages, in one transaction. */
-  private async keep(item: Item, about: Pick<Kept, "kind" | "label" | "size" | "url">, read: Read, signal?: AbortSignal): Promise<void> {
+  private async keep(item: Item, about: Pick<Kept, "kind" | "label" | "size" | "url" | "note">, read: Read, signal?: AbortSignal): Promise<void> {
     const device = await openDevice();
     signal?.throwIfAborted();
     const id = crypto.randomUUID();
-    const row: Kept = { ...about, id, hash: read.hash, added_at: new Date().toISOString(), state: "kept", passages: read.passages.length, ...(read.pages ? { pages: read.pages } : {}) };
+    const row: Kept = { ...about, id, hash: read.hash, added_at: new Date().toISOString(), state: "kept", passages: read.passages.length, ...describe(read) };
     const same = await device.write(["documents", "chunks"], async (stores) => {
       const known = await stores.documents.by("hash", read.hash);
       if (known) return known;
@@ -152,7 +172,7 @@ class Library {
       return null;
     });
     if (same) return this.show({ ...item, state: "merged", words: `The same text is here already, as “${same.label}”. It is kept once.` });
-    this.show({ ...item, state: "kept", words: `Kept: ${plural(read.passages.length, "passage")}` });
+    this.show({ ...item, state: "kept", words: [`Kept: ${plural(read.passages.length, "passage")}`, about.note].filter(Boolean).join(". ") });
     announceChange("documents");
     void this.prepare();
   }
@@ -162,7 +182,7 @@ class Library {
   /** Has the server fetch the page of an address: the address leaves the device for that, and is listed as such. */
   async fetchPage(document: Kept): Promise<string> {
     const page = await fetchPage(document.url!, document.label);
-    const read = await readWith({ kind: "text", text: page.text }, new AbortController().signal);
+    const read = await readWith({ kind: "text", text: page.text, headings: true }, new AbortController().signal);
     const device = await openDevice();
     const label = (page.title || document.label).slice(0, 200);
     await device.write(["documents", "chunks", "vectors"], async (stores) => {
@@ -218,7 +238,9 @@ class Library {
 
   private async embedMissing(made: Embedder, signal: AbortSignal): Promise<void> {
     const device = await openDevice();
-    const missing = await device.read(["chunks", "vectors"], async (stores) => {
+    const titles = new Map<string, string>();
+    const missing = await device.read(["documents", "chunks", "vectors"], async (stores) => {
+      for (const row of await stores.documents.all()) titles.set(row.id, titleOf(row));
       const have = new Set<string>();
       await stores.vectors.each((row) => void (row.embedder === made.id && have.add(row.chunk_id)));
       const found: Chunk[] = [];
@@ -229,7 +251,7 @@ class Library {
     for (let at = 0; at < missing.length; at += EMBEDDED_AT_ONCE) {
       this.preparing = { done: at, of: missing.length };
       const part = missing.slice(at, at + EMBEDDED_AT_ONCE);
-      const vectors = await made.embed(part.map((chunk) => chunk.text), signal);
+      const vectors = await made.embed(part.map((chunk) => withContext(chunk, titles.get(chunk.document_id))), signal);
       await keepVectors(device, made.id, part, vectors);
       if (performance.now() - told < TELL_EVERY_MS && at + EMBEDDED_AT_ONCE < missing.length) continue;
       announceChange("documents");
@@ -279,15 +301,14 @@ function chunksOf(document_id: string, read: Read): Chunk[] {
   return read.passages.map((passage, n) => ({ id: `${document_id}:${n}`, document_id, n, ...passage }));
 }
 
-/** "page 12"; empty if the document has no pages, or only one. */
-export function placeOf(document: Pick<Kept, "pages">, start: number): string {
+const describe = ({ title, extent }: Read): Pick<Kept, "title" | "extent"> => ({ ...(title ? { title } : {}), ...(extent ? { extent } : {}) });
+
+/** Where something stands in its document: "page 12", "sheet Sales, A5:F5"; empty where that has no parts. */
+export function placeIn(document: Pick<Kept, "pages">, chunk: Pick<Chunk, "start" | "end" | "place" | "parts">, start = chunk.start, end = chunk.end): string {
+  if (chunk.parts) return placeOf(chunk.parts, start, end);
+  if (chunk.place !== undefined) return chunk.place;
   const page = document.pages ? document.pages.findLastIndex((begins) => begins <= start) + 1 : 0;
   return page > 0 && document.pages!.length > 1 ? `page ${page}` : "";
-}
-
-/** "report.pdf, page 12". */
-export function labelOf(document: Pick<Kept, "label" | "pages">, start: number): string {
-  return nameWithPlace({ label: document.label, place: placeOf(document, start) });
 }
 
 const firstWords = (text: string): string => text.trim().split(/\s+/).slice(0, 8).join(" ").slice(0, 80) || "Note";

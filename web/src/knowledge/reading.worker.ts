@@ -2,16 +2,23 @@
 // goes with it.
 
 /// <reference lib="webworker" />
-import { cutIntoPassages, cutPagesIntoPassages, type Passage } from "./chunks";
+import { cutIntoPassages, type Passage } from "./chunks";
 import { decode, kindOf, readHtml, tidy, titleOfMarkdown, UnreadableError, type DocumentKind } from "./extraction";
+import { extentOf, inUtf16, mapParts, type Part } from "./parts";
+import { readTable } from "./tables";
 
-export type ToReader = { kind: "file"; name: string; blob: Blob } | { kind: "text"; text: string };
+export type ToReader =
+  | { kind: "file"; name: string; blob: Blob }
+  | { kind: "text"; text: string; headings?: boolean }
+  /** What the server read; its offsets count characters. */
+  | { kind: "document"; documentKind: DocumentKind; title: string; text: string; parts: readonly Part[] };
 export interface Read {
   readonly documentKind: DocumentKind;
   readonly title: string;
   readonly passages: Passage[];
   readonly characters: number;
-  readonly pages?: number[];
+  /** "12 slides". */
+  readonly extent: string;
   /** SHA-256 of the text: the same words are the same document, whatever file they come in. */
   readonly hash: string;
 }
@@ -30,36 +37,38 @@ scope.onmessage = ({ data }: MessageEvent<ToReader>) => {
   );
 };
 
-async function read(given: ToReader): Promise<Read> {
-  const { kind, title, text, pages } = given.kind === "text" ? { kind: "text" as const, title: "", text: given.text, pages: undefined } : await extract(given);
-  const tidied = pages ? text : tidy(text);
-  const passages = pages ? cutPagesIntoPassages(tidied, pages) : cutIntoPassages(tidied);
-  if (!passages.length) throw new UnreadableError("There is no text in this document.");
-  return { documentKind: kind, title, passages, characters: tidied.length, pages, hash: await hashOf(tidied) };
+interface Extracted {
+  readonly kind: DocumentKind;
+  readonly title: string;
+  readonly text: string;
+  readonly parts?: readonly Part[];
+  readonly headings?: boolean;
 }
 
-async function extract({ name, blob }: { name: string; blob: Blob }): Promise<{ kind: DocumentKind; title: string; text: string; pages?: number[] }> {
-  const bytes = new Uint8Array(await blob.arrayBuffer());
-  const kind = kindOf(name, bytes);
+async function read(given: ToReader): Promise<Read> {
+  const { kind, title, text, parts, headings } = await extract(given);
+  // Part by part, so that where each begins stays true; and the whole, which must not be too long.
+  const tidied = parts?.length ? mapParts(text, parts, tidy) : { text, parts: [] };
+  const whole = tidy(tidied.text);
+  const passages = cutIntoPassages(whole, { parts: tidied.parts, headings });
+  if (!passages.length) throw new UnreadableError("There is no text in this document.");
+  return { documentKind: kind, title, passages, characters: whole.length, extent: extentOf(tidied.parts), hash: await hashOf(whole) };
+}
+
+async function extract(given: ToReader): Promise<Extracted> {
+  if (given.kind === "text") return { kind: "text", title: "", text: given.text, headings: given.headings };
+  if (given.kind === "document") return { kind: given.documentKind, title: given.title, text: given.text, parts: inUtf16(given.text, given.parts), headings: true };
+  const bytes = new Uint8Array(await given.blob.arrayBuffer());
+  const kind = kindOf(given.name, bytes);
   if (kind === "pdf") {
     const { readPdf } = await import("./pdf");
-    const found = await readPdf(bytes, (done, of) => say({ kind: "progress", done, of }));
-    return { kind, ...tidyPages(found) };
+    const { title, text, pages } = await readPdf(bytes, (done, of) => say({ kind: "progress", done, of }));
+    return { kind, title, text, parts: pages.map((start, n) => ({ start, name: `page ${n + 1}`, cells: "" })) };
   }
   const text = decode(bytes, kind === "html");
   if (kind === "html") return { kind, ...readHtml(text) };
-  return { kind, title: kind === "markdown" ? titleOfMarkdown(text) : "", text };
-}
-
-/** Page by page, so that where each begins stays true. */
-function tidyPages(found: { title: string; text: string; pages: number[] }): { title: string; text: string; pages: number[] } {
-  const pages: number[] = [];
-  let text = "";
-  found.pages.forEach((start, n) => {
-    pages.push(text.length);
-    text += tidy(found.text.slice(start, found.pages[n + 1]));
-  });
-  return { title: found.title, text: tidy(text), pages };
+  if (kind === "table") return { kind, title: "", ...readTable(tidy(text), /\.t(sv|ab)$/i.test(given.name)) };
+  return kind === "markdown" ? { kind, title: titleOfMarkdown(text), text, headings: true } : { kind, title: "", text };
 }
 
 async function hashOf(text: string): Promise<string> {

@@ -7,24 +7,22 @@ import type { Answer, Question } from "./search.worker";
 export interface Searched {
   readonly hits: readonly Hit[];
   /** How the question was compared, in words for the person. */
-  readonly how: "by meaning" | "by words" | "by meaning and by words";
+  readonly how: "by words" | "by meaning and by words";
 }
 
 let worker: Worker | null = null;
 let last = 0;
 const waiting = new Map<number, { resolve: (hits: Hit[]) => void; reject: (error: Error) => void }>();
 
-/** The passages that fit best, eight at most. */
-export async function searchKnowledge(text: string, signal?: AbortSignal): Promise<Searched> {
+/** The passages that fit best: eight at most, forty if the documents are all there is to answer from (`wide`). */
+export async function searchKnowledge(text: string, { signal, wide = false }: { signal?: AbortSignal; wide?: boolean } = {}): Promise<Searched> {
   const device = await openDevice();
   const { embedder } = await import("../embedding/embedder");
   const made = await embedder().catch(() => null);
   const vector = made ? ((await made.embed([text], signal))[0] ?? null) : null;
   signal?.throwIfAborted();
-  const hits = await ask({ id: ++last, database: device.name, text, vector, embedder: made?.id ?? null });
-  const ways = new Set(hits.map((hit) => hit.by));
-  const words = ways.has("words") || !vector;
-  return { hits, how: words ? (ways.has("meaning") ? "by meaning and by words" : "by words") : "by meaning" };
+  const hits = await ask({ id: ++last, database: device.name, text, vector, embedder: made?.id ?? null, wide });
+  return { hits, how: vector ? "by meaning and by words" : "by words" };
 }
 
 function ask(question: Question): Promise<Hit[]> {

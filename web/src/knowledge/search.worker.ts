@@ -1,31 +1,32 @@
-// Searches what is kept. Passages and vectors are read once and held until something changes; a search is then a few milliseconds.
+// Searches what is kept. Passages, their words and their vectors are read once and held until something changes; a search is then a few
+// milliseconds.
 
 /// <reference lib="webworker" />
-import { onChange, openDevice, type Chunk } from "../device/database";
-import { byMeaning, byWords, choose, fold, VectorTable, type Hit } from "./retrieval";
+import { onChange, openDevice } from "../device/database";
+import { titleOf, withContext } from "./context";
+import { NARROW, retrieve, VectorTable, WIDE, WordIndex, type Hit, type Shelf } from "./retrieval";
 
 export interface Question {
   readonly id: number;
   readonly database: string;
   readonly text: string;
-  /** With it, passages that have a vector of this embedder are compared by meaning. */
+  /** With it, passages that have a vector of this embedder are compared by meaning, too. */
   readonly vector: Float32Array | null;
   readonly embedder: string | null;
+  /** The documents are all there is to answer from. */
+  readonly wide: boolean;
 }
 export type Answer = { id: number; hits: Hit[] } | { id: number; problem: string };
 
-interface Shelf {
-  readonly key: string;
-  readonly meant: Chunk[];
-  readonly table: VectorTable;
-  readonly plain: Chunk[];
-  readonly folded: string[];
+interface Held extends Shelf {
   readonly addresses: Map<string, string>;
 }
 
 const scope = self as unknown as DedicatedWorkerGlobalScope;
-let shelf: Promise<Shelf> | null = null;
+let shelf: Promise<Held> | null = null;
 let shelfKey = "";
+/** Most changes bring vectors and no words: then the index of the words stays. */
+let indexed: { readonly of: string; readonly words: WordIndex } | null = null;
 onChange("documents", () => (shelf = null));
 
 scope.onmessage = ({ data }: MessageEvent<Question>) => {
@@ -39,21 +40,22 @@ async function search(question: Question): Promise<Hit[]> {
   const key = `${question.database} ${question.embedder}`;
   if (key !== shelfKey) shelf = null;
   shelfKey = key;
-  const { meant, table, plain, folded, addresses } = await (shelf ??= load(question));
-  const ways = [question.vector ? byMeaning(question.vector, meant, table) : [], byWords(question.text, plain, folded)];
-  return choose(ways, (chunk) => addresses.get(chunk.document_id));
+  const held = await (shelf ??= load(question));
+  return retrieve(held, question.text, question.vector, (chunk) => held.addresses.get(chunk.document_id), question.wide ? WIDE : NARROW);
 }
 
-async function load({ database, embedder }: Question): Promise<Shelf> {
+async function load({ database, embedder }: Question): Promise<Held> {
   const device = await openDevice(database);
   const [documents, chunks, vectors] = await device.read(["documents", "chunks", "vectors"], (stores) =>
     Promise.all([stores.documents.all(), stores.chunks.all(), stores.vectors.all()]),
   );
   const vectorOf = new Map(vectors.filter((row) => row.embedder === embedder).map((row) => [row.chunk_id, row.vector]));
-  const meant = chunks.filter((chunk) => vectorOf.has(chunk.id));
-  const plain = chunks.filter((chunk) => !vectorOf.has(chunk.id));
+  const rows = chunks.flatMap((chunk, n) => (vectorOf.has(chunk.id) ? [n] : []));
+  const table = VectorTable.of(rows.map((n) => vectorOf.get(chunks[n]!.id)!));
+  const titles = new Map(documents.map((row) => [row.id, titleOf(row)]));
+  const of = documents.map((row) => `${row.id} ${row["fetched_at"]} ${row["passages"]}`).join();
+  const { words } = (indexed = indexed?.of === of ? indexed : { of, words: WordIndex.of(chunks.map((chunk) => withContext(chunk, titles.get(chunk.document_id)))) });
   // Only what is an address and nothing more is one with the others of its address.
   const addresses = new Map(documents.flatMap((row) => (row.kind === "url" && row.url && !row["fetched_at"] ? [[row.id, row.url] as const] : [])));
-  const table = VectorTable.of(meant.map((chunk) => vectorOf.get(chunk.id)!));
-  return { key: shelfKey, meant, table, plain, folded: plain.map((chunk) => fold(chunk.text)), addresses };
+  return { chunks, words, rows, table, addresses };
 }

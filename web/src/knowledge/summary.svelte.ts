@@ -14,13 +14,13 @@ export interface Excerpt extends Place {
   readonly id: string;
   /** The document's name. */
   readonly label: string;
-  /** Where in it: "page 12"; empty if it has no pages. */
-  readonly place: string;
+  /** Where in it: "page 3", "sheet Sales, A5:F9". What went before places were kept has it in its label. */
+  readonly place?: string;
   readonly text: string;
 }
 
 /** "report.pdf, page 12". */
-export const nameWithPlace = ({ label, place }: Pick<Excerpt, "label" | "place">): string => [label, place].filter(Boolean).join(", ");
+export const nameWithPlace = ({ label, place }: Pick<Excerpt, "label" | "place">): string => (place ? `${label}, ${place}` : label);
 
 /** What left with a question. */
 export interface Went {
@@ -28,6 +28,8 @@ export interface Went {
   readonly at: string;
   readonly excerpts: readonly Excerpt[];
   readonly addresses: readonly { readonly document_id: string; readonly label: string; readonly url: string }[];
+  /** The answer was to come from the documents alone. */
+  readonly only?: boolean;
 }
 
 /** Files, folders and words that somebody dropped or chose. */

@@ -72,7 +72,7 @@ def _path(request: ToolCallRequest) -> str:
 def _messages(result: ToolResult) -> list[ToolMessage]:
     if isinstance(result, ToolMessage):
         return [result]
-    update = result.update if isinstance(result, Command) and isinstance(result.update, dict) else {}
+    update = result.update if isinstance(result.update, dict) else {}
     return [message for message in update.get("messages", ()) if isinstance(message, ToolMessage)]
 
 

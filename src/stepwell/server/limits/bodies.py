@@ -12,7 +12,8 @@ and a checkpoint cannot store them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 from starlette.datastructures import Headers
@@ -34,6 +35,7 @@ from stepwell.server.settings import ServerSettings
 
 FORM = "application/x-www-form-urlencoded"
 ZIP = "application/zip"
+BYTES = "application/octet-stream"
 
 _IN_A_THREAD_BYTES = 256 * 1024
 
@@ -63,10 +65,10 @@ class BodyLimits:
         *,
         settings: ServerSettings,
         form_paths: Collection[str] = ("/login", "/logout"),
-        upload_paths: Collection[str] = ("/api/research/verify",),
+        upload_paths: Mapping[str, str] = MappingProxyType({"/api/research/verify": ZIP, "/api/documents/read": BYTES}),
         file_paths: tuple[str, ...] = ("/api/workspace/files/", "/api/workspace/uploads/"),
     ) -> None:
-        """Bodies sent to `upload_paths` as `application/zip`, and those sent with PUT below `file_paths`, are not read here; the route
+        """Bodies sent to `upload_paths` with the type named there, and those sent with PUT below `file_paths`, are not read here; the route
         reads them once it knows the sender. (A page cannot PUT across sites without the browser asking us first.)"""
         self._app = app
         self._settings = settings
@@ -100,8 +102,8 @@ class BodyLimits:
             await self._app(scope, _replay(body, receive), send)
 
     def _is_upload(self, scope: Scope, headers: Headers) -> bool:
-        if scope["path"] in self._upload_paths:
-            return headers.get("content-type", "").lower() == ZIP
+        if wanted := self._upload_paths.get(scope["path"]):
+            return headers.get("content-type", "").lower() == wanted
         return scope.get("method") == "PUT" and str(scope["path"]).startswith(self._file_paths)
 
     async def _check(self, path: str, content_type: str, body: bytes) -> None:

@@ -5,16 +5,16 @@ sender                         one body           all of its bodies at once     
 unknown (forms to sign in)     64 KiB, 10 s       -                             4 MiB
 known                          `most_bytes`       half of what all may send     `most_at_once`
 ```
-Bytes count from their arrival until the body is complete, so that a sender cannot block others by announcing a large body. A sender has
-some time to start, and must then keep up a minimum pace.
+Bytes count from their arrival until the body is complete (`read`) or no longer needed (`hold`), so that a sender cannot block others by
+announcing a large body. A sender has some time to start, and must then keep up a minimum pace.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -72,6 +72,21 @@ class Receiving:
 
     async def read(self, sender: str, headers: Headers, receive: Receive) -> bytes:
         """The whole body. `sender` is `UNKNOWN` or an owner; raises `Refused`, `Gone`."""
+        async with self.hold(sender, headers, receive) as body:
+            return body
+
+    @asynccontextmanager
+    async def hold(self, sender: str, headers: Headers, receive: Receive) -> AsyncIterator[bytes]:
+        """Like `read`; the body counts as received until the context ends."""
+        with self._counting(sender) as count:
+            yield await self._receive(sender, headers, receive, count)
+
+    @property
+    def held_bytes(self) -> int:
+        """What is held now for all known senders."""
+        return self._known
+
+    async def _receive(self, sender: str, headers: Headers, receive: Receive, count: Callable[[int], None]) -> bytes:
         most = min(self._most_bytes, UNKNOWN_MOST_BYTES) if sender == UNKNOWN else self._most_bytes
         announced = headers.get("content-length", "0")
         too_large = _too_large(most)
@@ -82,22 +97,21 @@ class Receiving:
         size = 0
         # We read on for a while after a rejection: a client that is still sending would see a broken connection, not the response.
         keep = int(announced) <= most if announced.isdigit() else True
-        with self._counting(sender) as count:
-            while True:
-                message = await _next(receive, pace, size)
-                chunk = message.get("body", b"")
-                size += len(chunk)
-                keep = keep and size <= most
-                if keep:
-                    count(len(chunk))
-                    parts.append(chunk)
-                else:
-                    parts.clear()
-                if not message.get("more_body") or size > _DRAINED_BYTES:
-                    break
-            if not keep:
-                raise too_large
-            return b"".join(parts)
+        while True:
+            message = await _next(receive, pace, size)
+            chunk = message.get("body", b"")
+            size += len(chunk)
+            keep = keep and size <= most
+            if keep:
+                count(len(chunk))
+                parts.append(chunk)
+            else:
+                parts.clear()
+            if not message.get("more_body") or size > _DRAINED_BYTES:
+                break
+        if not keep:
+            raise too_large
+        return b"".join(parts)
 
     @contextmanager
     def _counting(self, sender: str) -> Iterator[Callable[[int], None]]:

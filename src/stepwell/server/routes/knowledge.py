@@ -1,26 +1,45 @@
-"""For clients that store knowledge themselves: the files of the embedder that they run, and web pages fetched on request."""
+"""For clients that store knowledge themselves: the files of the embedder that they run, web pages fetched on request, and the text of
+files that a browser cannot read."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
+from urllib.parse import unquote
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import APIRouter, Depends, Header, Path
+from starlette.requests import Request
 from starlette.responses import Response
 
-from stepwell.errors import NotFoundError
+from stepwell.errors import FetchFailedError, FetchRefusedError, InvalidRequestError, NotFoundError
 from stepwell.server.knowledge import KnowledgeAid
+from stepwell.server.limits.bodies import BYTES
+from stepwell.server.limits.receiving import Gone, Refused
 from stepwell.server.login.principal import Principal
 from stepwell.server.parts import Services
 from stepwell.server.policy import policy
+from stepwell.server.problems import problem
 from stepwell.server.responses import json_response
 from stepwell.server.routing import Given, JsonRoute
-from stepwell.server.schemas.knowledge import EmbedderResponse, PageRequest, PageText, describe_embedder, page_wire
+from stepwell.server.schemas.knowledge import (
+    DocumentText,
+    EmbedderResponse,
+    PageRequest,
+    PageText,
+    describe_embedder,
+    document_wire,
+    page_wire,
+)
 
 router = APIRouter(tags=["Knowledge"], route_class=JsonRoute)
 
 Reader = Annotated[Principal, Depends(policy("model:read"))]
 Asker = Annotated[Principal, Depends(policy("pages:read"))]
+Sender = Annotated[Principal, Depends(policy("documents:read"))]
 Sha256 = Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
+FileName = Annotated[
+    str,
+    Header(alias="x-stepwell-file-name", min_length=1, max_length=1000, description="Percent-encoded; only its ending is used"),
+]
 
 _FOR_GOOD = "private, max-age=31536000, immutable"
 _FILE: dict[int | str, dict[str, Any]] = {
@@ -29,6 +48,7 @@ _FILE: dict[int | str, dict[str, Any]] = {
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
+_UPLOAD = {"requestBody": {"content": {BYTES: {"schema": {"type": "string", "format": "binary"}}}, "required": True}}
 
 
 @router.get(
@@ -60,6 +80,29 @@ async def get_embedder_file(sha256: Sha256, principal: Reader, services: Given) 
 )
 async def read_page(body: PageRequest, principal: Asker, services: Given) -> Response:
     return json_response(page_wire(await _aid(services).read_page(principal.owner, body.url)))
+
+
+@router.post(
+    "/api/documents/read",
+    operation_id="read_document",
+    summary="Return the text of a file (PDF, office formats, mail, books), sent as application/octet-stream; nothing is stored",
+    responses={200: {"model": DocumentText}},
+    openapi_extra=_UPLOAD,
+)
+async def read_document(request: Request, principal: Sender, services: Given, name: FileName) -> Response:
+    if request.headers.get("content-type", "").lower() != BYTES:
+        raise InvalidRequestError(f"Send the file itself as the body, with 'Content-Type: {BYTES}'.")
+    try:
+        read = await _aid(services).read_document(principal.owner, unquote(name), request.headers, request.receive)
+    except (FetchRefusedError, FetchFailedError) as error:
+        return problem(422, "document-unreadable", "The document cannot be read", str(error))
+    except Refused as refusal:
+        return problem(refusal.status, refusal.name, refusal.title, refusal.detail, headers=refusal.headers)
+    except Gone:
+        return problem(
+            400, "cut-off", "The body did not arrive", "The connection closed before the whole file arrived. Send it again."
+        )
+    return json_response(document_wire(read))
 
 
 def _aid(services: Services) -> KnowledgeAid:

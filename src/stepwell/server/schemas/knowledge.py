@@ -1,4 +1,4 @@
-"""The embedder's files and a fetched web page as JSON."""
+"""The embedder's files, a fetched web page and the text of a file as JSON."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from stepwell.models.embedding.minilm import MAX_TOKENS, MINILM_ID, MiniLMEmbedd
 from stepwell.models.embedding.minilm_files import TOKENIZER, WEIGHTS
 from stepwell.models.local.catalogue import LocalModel
 from stepwell.server.schemas.fields import Body
+from stepwell.tools.documents.page import PageText as ReadDocument
 from stepwell.tools.web.fetch import FetchedPage
 
 MAX_PAGE_CHARS = 400_000
@@ -48,6 +49,24 @@ class PageText(BaseModel):
     note: str = Field(description="A sentence that says what was left out; empty if nothing was")
 
 
+class DocumentPart(BaseModel):
+    start: int = Field(
+        description="Its offset in the text, in Unicode characters (code points); it reaches to the next part's start"
+    )
+    name: str = Field(description="For example `page 3`, `slide 2`, `sheet Sales`, `message 4 (Ann Lee, 3 May 2025)`")
+    cells: str = Field(description="The cells of a sheet, such as `A5:F5`; else empty")
+
+
+class DocumentText(BaseModel):
+    title: str
+    text: str = Field(description="Headings are lines that begin with `# ` to `###### `; a row of a table is one paragraph")
+    media_type: str
+    note: str = Field(description="A sentence that says what was left out; empty if nothing was")
+    parts: list[DocumentPart] = Field(
+        description="Pages, slides, rows or messages in their order; empty for a text without parts"
+    )
+
+
 def describe_embedder(available: bool) -> dict[str, Any]:
     if not available:
         return {"embedder": None, "sentence": "MiniLM's files are not on this server, so texts are compared by words."}
@@ -72,4 +91,14 @@ def page_wire(page: FetchedPage) -> dict[str, Any]:
         "media_type": page.media_type,
         "fetched_at": page.fetched_at,
         "note": note,
+    }
+
+
+def document_wire(read: ReadDocument) -> dict[str, Any]:
+    return {
+        "title": read.title,
+        "text": read.text,
+        "media_type": read.media_type,
+        "note": read.note,
+        "parts": [part._asdict() for part in read.parts],
     }
