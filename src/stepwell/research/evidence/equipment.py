@@ -98,6 +98,7 @@ def make_equipment(
     `web` of the caller's counts as within reach unless `has_route` says otherwise."""
     settings, clock = settings or Settings.load(), clock or SystemClock()
     sources = read_sources(settings.search.mcp_sources, settings.search.mcp_servers)
+    has_route = has_route or (own_documents.has_route if web is None else _always)
     web = web or public_web(settings)
     policy = policy or load_policy(settings.policy)
     folder = settings.data_folder / "research"
@@ -112,7 +113,7 @@ def make_equipment(
         vault_for=lambda config: find_vault(config, folder, clock),
         clock=clock,
         pages_per_step=pages_per_step,
-        has_route=has_route or (own_documents.has_route if web is None else _always),
+        has_route=has_route,
     )
 
 
