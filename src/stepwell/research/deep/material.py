@@ -9,7 +9,6 @@ from langchain.agents.middleware.types import AgentMiddleware
 from langchain_core.messages import ToolMessage
 from langgraph.config import get_config
 from langgraph.prebuilt.tool_node import ToolCallRequest
-from langgraph.types import Command
 
 from stepwell.middleware.large_results import LARGE_RESULTS
 from stepwell.middleware.request import AsyncToolHandler, ToolResult

@@ -31,8 +31,9 @@ MOST_PER_SOURCE = 8
 
 _LEAST_NEAR = {True: 0.2, False: 0.06}
 """By whether the embedder is semantic: the least similarity at which a passage is relevant."""
-_LEAST_SHARE = 0.4
-"""A relevant passage must also have at least this share of the best passage's score, unless a name has led to it."""
+LEAST_SHARE = 0.4
+"""A relevant passage must also have at least this share of the best passage's score, unless it is the best of a block to which a name has
+led."""
 _WORDS = 0.5
 """The weight of the question's words in a passage; the rest is the weight of its meaning."""
 _LEANING = 0.8
@@ -65,12 +66,17 @@ async def select_quotes(
     most: int = MOST_QUOTES,
     per_source: int = MOST_PER_SOURCE,
     sources: int | None = None,
+    parts: Sequence[str] = (),
     steps: Sequence[str] = (),
+    least_share: float = LEAST_SHARE,
     follow: bool = True,
 ) -> list[Quote]:
-    """At most `most` quotes from the texts (source id -> extracted text), the best first, of at most `sources` sources. `steps` are further
-    search texts. `follow`: whether names in the best passages may lead to others."""
-    asked = [each for each in (question, *steps) if each.strip()]
+    """At most `most` quotes from the texts (source id -> extracted text), the best first, of at most `sources` sources.
+
+    `parts` are the parts of a question that has several: each is answered before any is answered again. `steps` are further searches, such
+    as follow-ups. `follow`: whether names in the best passages may lead to others.
+    """
+    asked = [each for each in (question, *parts, *steps) if each.strip()]
     if not asked or most < 1 or per_source < 1:
         return []
     blocks = await asyncio.to_thread(_cut, texts, titles or {})
@@ -84,15 +90,20 @@ async def select_quotes(
     least = _LEAST_NEAR[embedder.is_semantic]
 
     def choose() -> list[Quote]:
-        near = [max(dot(vector, query) for query in wanted) for vector in held]
-        relevant = _relevant(candidates, _scores(asked, candidates, near), near, least)
-        chosen = _choose(relevant, most, per_source)
+        near = [[dot(vector, aim) for vector in held] for aim in wanted]
+        scores = [_scores(query, candidates, own) for query, own in zip(asked, near, strict=True)]
+        relevant = _relevant(candidates, _best(scores), _best(near), least, least_share)
+        chosen = _choose(_best_of_each(relevant, scores[: 1 + len(parts)]), candidates, relevant, most, per_source)
         return [
             Quote(f"e{number}", each.source_id, each.passage.start, each.passage.end, each.passage.text)
             for number, each in enumerate(chosen, 1)
         ]
 
     return await asyncio.to_thread(choose)
+
+
+def _best(rows: Sequence[Sequence[float]]) -> list[float]:
+    return [max(each) for each in zip(*rows, strict=True)]
 
 
 class QuoteBook:
@@ -137,39 +148,51 @@ def _passages(block: Block) -> Iterator[Passage]:
         yield Passage(block.start + passage.start, block.start + passage.end, passage.text)
 
 
-def _scores(asked: Sequence[str], candidates: Sequence[_Candidate], near: Sequence[float]) -> list[float]:
-    """From 0 to 1: how well each passage, below its title, answers by words and meaning."""
-    words = WordScores([terms_of(candidate.in_context) for candidate in candidates])
-    by_words = [max(each) for each in zip(*(words.score(terms_of(query)) for query in asked), strict=True)]
+def _scores(query: str, candidates: Sequence[_Candidate], near: Sequence[float]) -> list[float]:
+    """From 0 to 1: how well each passage, below its title, answers a query by words and meaning."""
+    words = WordScores([terms_of(candidate.in_context) for candidate in candidates]).score(terms_of(query))
     best = max(near) or 1.0
     return [
         (_LEANING if leans_back(candidate.passage.text) else 1.0) * (_WORDS * word + (1 - _WORDS) * max(0.0, one) / best)
-        for candidate, word, one in zip(candidates, by_words, near, strict=True)
+        for candidate, word, one in zip(candidates, words, near, strict=True)
     ]
 
 
 def _relevant(
-    candidates: Sequence[_Candidate], scores: Sequence[float], near: Sequence[float], least: float
-) -> list[tuple[_Candidate, float]]:
-    """The passages that have to do with the question, or to which a name has led, with their scores."""
-    enough = _LEAST_SHARE * max(scores)
-    return [
-        (candidate, round(score, 6))
-        for candidate, score, one in zip(candidates, scores, near, strict=True)
-        if one >= least and (score >= enough or candidate.found.by)
-    ]
+    candidates: Sequence[_Candidate], scores: Sequence[float], near: Sequence[float], least: float, share: float
+) -> dict[int, float]:
+    """The passages that have to do with the question, or to which a name has led: their indexes and scores."""
+    enough = share * max(scores)
+    best: dict[int, int] = {}  # the best passage of each block to which a name has led
+    for at, candidate in enumerate(candidates):
+        if candidate.found.by and (id(candidate.found) not in best or scores[at] > scores[best[id(candidate.found)]]):
+            best[id(candidate.found)] = at
+    led = frozenset(best.values())
+    return {
+        at: round(scores[at], 6) for at in range(len(candidates)) if near[at] >= least and (scores[at] >= enough or at in led)
+    }
 
 
-def _choose(relevant: Sequence[tuple[_Candidate, float]], most: int, per_source: int) -> list[_Candidate]:
-    """The best passage of each block in the order of the blocks, then their further passages. None says the same as another."""
-    blocks: dict[tuple[str, int], list[tuple[_Candidate, float]]] = {}
-    for candidate, score in relevant:
-        blocks.setdefault((candidate.source_id, candidate.found.block.start), []).append((candidate, score))
-    ranked = [sorted(each, key=lambda one: (-one[1], one[0].passage.start)) for each in blocks.values()]
-    ordered = [*(each[0][0] for each in ranked), *(candidate for each in ranked for candidate, _ in each[1:])]
+def _best_of_each(relevant: Mapping[int, float], scores: Sequence[Sequence[float]]) -> list[int]:
+    """The best passage for each part of a question that has several, so that each part is answered before any is answered again."""
+    if len(scores) < 2 or not relevant:
+        return []
+    return list(dict.fromkeys(max(relevant, key=lambda at: (round(own[at], 6), -at)) for own in scores))
+
+
+def _choose(
+    first: Sequence[int], candidates: Sequence[_Candidate], relevant: Mapping[int, float], most: int, per_source: int
+) -> list[_Candidate]:
+    """The `first` ones, then the best passage of each block in the order of the blocks, then their further passages. None says the same
+    as another."""
+    blocks: dict[tuple[str, int], list[int]] = {}
+    for at in relevant:
+        blocks.setdefault((candidates[at].source_id, candidates[at].found.block.start), []).append(at)
+    ranked = [sorted(each, key=lambda at: (-relevant[at], at)) for each in blocks.values()]
+    ordered = dict.fromkeys([*first, *(each[0] for each in ranked), *(at for each in ranked for at in each[1:])])
     chosen: list[_Candidate] = []
     taken: Counter[str] = Counter()
-    for candidate in ordered:
+    for candidate in (candidates[at] for at in ordered):
         if len(chosen) == most:
             break
         if taken[candidate.source_id] < per_source and not any(_repeats(candidate.marks, one.marks) for one in chosen):

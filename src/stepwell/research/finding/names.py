@@ -20,17 +20,28 @@ TITLE_NAMED, NAMES_TITLE, SHARED = 0.4, 0.25, 0.2
 """What a link adds to a block's score, whose own is at most 1: a chosen block names its title; it names the title of a chosen one; it has
 rare names in common with a chosen one."""
 _ENOUGH_SHARED = 3.0
-_JOINER = r"(?:of|the|and|de|del|der|des|du|la|le|for|in|von|van|zu|&)"
-_NAME = re.compile(rf"\b[^\W\d_a-z][\w'’.-]*(?: +(?:{_JOINER} +){{0,2}}[A-Z0-9\u00c0-\u00de][\w'’.-]*){{0,6}}")
+_JOINER = r"(?:of|the|de|del|der|des|du|la|le|von|van|zu|&)"
+_CAPITAL = r"[A-Z\u00c0-\u00de\u0391-\u03a9\u0410-\u042f]"
+_WORD_OF_NAME = rf"(?:{_CAPITAL}\.(?:{_CAPITAL}\.){{0,3}}|{_CAPITAL}[\w'’-]*)"
+_NAME = re.compile(rf"(?<![\w'’-]){_WORD_OF_NAME}(?: +(?:{_JOINER} +){{0,2}}(?:{_WORD_OF_NAME}|\d[\w-]*)){{0,6}}")
 _WORD = re.compile(r"\w+")
 _LONGEST_TITLE = 8
 
 
 def names_in(text: str) -> list[str]:
-    """The names in a text in order, each once, as they are written there. A capital
-    at the beginning of a sentence may be taken for a name."""
-    found = (_trim(match.group()) for match in _NAME.finditer(text))
-    return list(dict.fromkeys(name for name in found if len(name) > 2))
+    """The names in a text in order, each once, as they are written there. A single word at the beginning of a sentence is no name."""
+    found = ((match, _trim(match.group())) for match in _NAME.finditer(text))
+    return list(
+        dict.fromkeys(
+            name for match, name in found if len(name) > 2 and (" " in name or not _begins_sentence(text, match, name))
+        )
+    )
+
+
+def _begins_sentence(text: str, match: re.Match[str], name: str) -> bool:
+    """Whether a single word has its capital only because a sentence begins with it, as far as can be seen."""
+    before = text[max(0, match.start() - 3) : match.start()].rstrip(" \t\"'“”‘’(")
+    return match.group().startswith(name) and (not before or before[-1] in ".!?:\n•-")
 
 
 def bare(text: str) -> str:
@@ -53,7 +64,7 @@ def subject_of(title: str) -> str:
 def _trim(name: str) -> str:
     """Without function words at the beginning (`The`, `In`) and marks at the end."""
     words = name.split()
-    while words and is_function(words[0].strip(".,'’-")):
+    while words and (is_function(words[0].strip(".,'’-")) or re.match(r"\w+['’](?!s\b)\w", words[0])):
         words = words[1:]
     return " ".join(words).strip(".,'’-").removesuffix("'s").removesuffix("’s")
 

@@ -23,12 +23,13 @@ from stepwell.research.audit.story import excerpts_before
 from stepwell.research.audit.trail import Entry
 from stepwell.research.audit.writing.draft import Draft, read_draft
 from stepwell.research.audit.writing.report import Report, write_report
+from stepwell.research.evidence.extractive import LEAST_SHARE_TO_SHOW, add_note, extractive_draft
 from stepwell.research.evidence.extractive import MOST_QUOTES as MOST_EXTRACTS
-from stepwell.research.evidence.extractive import add_note, extractive_draft
 from stepwell.research.evidence.inquiry import Inquiry
 from stepwell.research.evidence.judging import ModelJudge, judge_all
 from stepwell.research.evidence.prompting import fence_material, prompt
-from stepwell.research.evidence.selecting import MOST_QUOTES, QuoteBook, select_quotes
+from stepwell.research.evidence.queries import sub_questions
+from stepwell.research.evidence.selecting import LEAST_SHARE, MOST_QUOTES, QuoteBook, select_quotes
 from stepwell.research.evidence.sources import SourceBook
 from stepwell.research.graph.snippets import read_snippets
 from stepwell.research.graph.state import Done, ResearchState, read_sources
@@ -93,14 +94,16 @@ async def _quote(inquiry: Inquiry, state: ResearchState, sources: Mapping[str, S
     """The passages relevant to the question or to a follow-up, each with its place. Ids continue from earlier questions of the thread."""
     texts = {name: (await inquiry.vault.get(source.text_sha256)).decode() for name, source in sources.items()}
     book = QuoteBook((await inquiry.evidence()).quotes)
-    further = [each.input for each in state.get("followed", ())]
+    parts = sub_questions(state["user_query"])
     selected = await select_quotes(
         state["user_query"],
         texts,
         inquiry.equipment.embedder,
         titles={name: source.title for name, source in sources.items()},
         most=MOST_QUOTES if inquiry.equipment.writes else MOST_EXTRACTS,
-        steps=further,
+        least_share=LEAST_SHARE if inquiry.equipment.writes else LEAST_SHARE_TO_SHOW,
+        parts=parts if len(parts) > 1 else (),
+        steps=[each.input for each in state.get("followed", ())],
     )
     chosen = [book.name(quote) for quote in selected]
     for quote in chosen:
