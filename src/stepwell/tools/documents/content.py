@@ -92,7 +92,10 @@ def kind_of(content: bytes, content_type: str | None, name: str = "") -> tuple[C
     _refuse_old(content)
     binary = _binary(content)
     if binary:
-        raise FetchRefusedError(f"The page says it is '{said or name[-60:] or 'nothing'}' but is {binary}.", "type")
+        if said in _UNSAID:
+            what = f"of the type '{binary}'" if "/" in binary else binary
+            raise FetchRefusedError(f"The page is {what}. {READABLE}", "type")
+        raise FetchRefusedError(f"The page says it is '{said}' but is {binary}.", "type")
     if said in _UNSAID or said == "text/plain":
         named = kind_of_name(name)
         if named and (said in _UNSAID or named.key in _REFINED):

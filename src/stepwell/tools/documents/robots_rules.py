@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from urllib.parse import quote, unquote_to_bytes
 
-from stepwell.tools.web.addresses import LONGEST_URL
-from stepwell.tools.web.transport import PRODUCT
-
+PRODUCT = "Stepwell"
+"""The name by which a robots.txt addresses us. Our requests carry it too."""
+LONGEST_URL = 2048
+"""No address that we request is longer."""
 _FEW_CHARACTERS = 20_000
 _LONGEST_TARGET = 12 * LONGEST_URL
 """A character of an address becomes at most four bytes, written as `%F0%9F%8C%8D`. A longer pattern can match no address."""

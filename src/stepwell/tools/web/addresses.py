@@ -18,11 +18,11 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import quote, urljoin, urlsplit
 
 from stepwell.errors import FetchFailedError, FetchRefusedError
+from stepwell.tools.documents.robots_rules import LONGEST_URL as LONGEST_URL  # for others too
 
 Address = IPv4Address | IPv6Address
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
-LONGEST_URL = 2048
 _PORTS = {"http": 80, "https": 443}
 _NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\Z")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Protocol
 
-PRODUCT = "Stepwell"
-"""The product token by which robots.txt addresses us."""
+from stepwell.tools.documents.robots_rules import PRODUCT
 
 DEFAULT_MAX_BYTES = 8 * 1024 * 1024
 DEFAULT_TIMEOUT_S = 20.0
