@@ -1,16 +1,15 @@
-"""The user's own files for `stepwell research --context`: texts, Markdown, web pages and PDFs, single files or whole folders.
+"""The user's own files for `stepwell research --context`, single files or whole folders, in the formats of `tools.documents.kinds`.
 
 ```
-files ─> text, by pages where there are pages ─> passages of at most 1,200 characters ─> those nearest to the question
+files ─> text, by pages, slides or sections where there are any ─> passages of at most 1,200 characters ─> those nearest to the question
 ```
-Only the chosen passages go to the research, as sources with the file's name and page. Separate processes with limits read the files,
+Only the chosen passages go to the research, as sources with the file's name and place. Separate processes with limits read the files,
 because a PDF from an unknown source may attack its reader.
 """
 
 from __future__ import annotations
 
 import hashlib
-import mimetypes
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import mul
@@ -18,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stepwell.errors import InvalidRequestError, WebError
+from stepwell.tools.documents.kinds import EXTENSIONS
+from stepwell.tools.documents.parts import Part, place_of
 
 if TYPE_CHECKING:
     from stepwell.models.embedding.embedder import Embedder
@@ -26,7 +27,7 @@ MOST_FILES = 500
 MOST_BYTES = 50_000_000
 """The most bytes of one file."""
 MOST_PASSAGES = 5_000
-READ = (".txt", ".md", ".markdown", ".rst", ".html", ".htm", ".pdf")
+READ = EXTENSIONS
 PASSAGE_CHARS = 1_200
 """About as much as an embedder reads. It would compare only the beginning of a longer passage with the question."""
 MANY = 500
@@ -40,13 +41,14 @@ class Passage:
 
     file: str
     document_id: str
-    page: int | None
+    place: str
+    """Where it stands in the file, such as `page 3`; empty if the file has no parts."""
     start: int
     text: str
 
     @property
     def label(self) -> str:
-        return f"{self.file}, page {self.page}" if self.page else self.file
+        return f"{self.file}, {self.place}" if self.place else self.file
 
 
 async def read_material(
@@ -128,14 +130,13 @@ async def _read(file: Path) -> list[Passage]:
     from stepwell.tools.documents.reader_pool import usual_readers
 
     content = _content(file)
-    kind = "text/plain" if file.suffix.lower() in (".md", ".markdown", ".rst") else mimetypes.guess_type(file.name)[0]
     try:
-        page = await usual_readers().read_page(content, kind)
+        page = await usual_readers().read_file(content, file.name)
     except WebError as error:
-        said = str(error).replace("The page", "it")
+        said = str(error).replace("The file", "it")
         raise InvalidRequestError(f"The file '{file.name}' of --context cannot be read: {said}") from error
     document_id = hashlib.sha256(content).hexdigest()[:32]
-    return list(_cut(file.name, document_id, page.text, tuple(part.start for part in page.parts)))
+    return list(_cut(file.name, document_id, page.text, page.parts))
 
 
 def _content(file: Path) -> bytes:
@@ -147,10 +148,11 @@ def _content(file: Path) -> bytes:
         raise InvalidRequestError(f"The file '{file.name}' of --context cannot be read ({error.strerror}).") from error
 
 
-def _cut(name: str, document_id: str, text: str, pages: Sequence[int]) -> Iterator[Passage]:
-    """Cuts a text into passages that stay within one page and the length limit, at the end of a line or sentence if possible."""
-    begins = list(pages) or [0]
-    for number, (begin, end) in enumerate(zip(begins, [*begins[1:], len(text)], strict=True), 1):
+def _cut(name: str, document_id: str, text: str, parts: Sequence[Part]) -> Iterator[Passage]:
+    """Cuts a text into passages that stay within one page, slide, sheet or section and the length limit, at the end of a line or
+    sentence if possible. Rows of a table share passages."""
+    begins = [0, *(part.start for part, before in zip(parts[1:], parts, strict=False) if _begins_anew(part, before))]
+    for begin, end in zip(begins, [*begins[1:], len(text)], strict=True):
         place = begin
         while text[place:end].strip():
             stop = min(end, place + PASSAGE_CHARS)
@@ -165,7 +167,12 @@ def _cut(name: str, document_id: str, text: str, pages: Sequence[int]) -> Iterat
             passage = text[place:stop]
             lead = len(passage) - len(passage.lstrip())
             if passage.strip():
-                yield Passage(name, document_id, number if pages else None, place + lead, passage.strip())
+                start, shown = place + lead, passage.strip()
+                yield Passage(name, document_id, place_of(parts, start, start + len(shown)), start, shown)
             if stop >= end:
                 break
             place = max(stop - _OVERLAP, place + 1)
+
+
+def _begins_anew(part: Part, before: Part) -> bool:
+    return part.name != before.name and not part.name.startswith(("line", "record"))
