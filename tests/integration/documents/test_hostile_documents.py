@@ -12,6 +12,7 @@ from tests.support.growth import unit_s
 
 from stepwell.errors import WebError
 from stepwell.tools.documents.page import PageText
+from stepwell.tools.documents.pieces import MOST_PARTS
 from stepwell.tools.documents.reader_pool import ReaderPool
 
 __all__ = ["pytestmark"]
@@ -43,7 +44,7 @@ def check(found: PageText | str) -> None:
         return
     assert "root:" not in found.text
     assert len(found.text) <= MOST_TEXT
-    assert len(found.parts) <= 6_000
+    assert len(found.parts) <= MOST_PARTS
     assert all(0 <= part.start <= len(found.text) for part in found.parts)
 
 

@@ -51,7 +51,7 @@ class Documents:
         self._lock = threading.Lock()
 
     def read(self, backend: Any, result: Any, args: dict[str, Any]) -> Any:
-        """What `read_file` answers instead of `result`, the backend's complaint about a file that is not text."""
+        """What `read_file` answers: the document's text, or `result`, the backend's own answer, if the file is no document."""
         content = _content(backend, result, args)
         if not isinstance(content, bytes):
             return result
@@ -66,7 +66,7 @@ class Documents:
 
     async def aread(self, backend: Any, result: Any, args: dict[str, Any]) -> Any:
         """`read` for an event loop, which it does not block."""
-        if not _may_be_document(backend, result):
+        if not _may_be_document(backend, result, args["file_path"]):
             return result
         content = await asyncio.to_thread(_content, backend, result, args)
         if not isinstance(content, bytes):
@@ -101,22 +101,26 @@ class Documents:
         return page
 
 
-def _may_be_document(backend: Any, result: Any) -> bool:
-    return isinstance(result, ErrorText) and messages.says_not_text(result) and hasattr(backend, "read_whole")
+def _may_be_document(backend: Any, result: Any, path: str) -> bool:
+    """Whether the backend says that the file is not text. Some PDFs are made of plain characters, so they count as well."""
+    not_text = messages.says_not_text(result) if isinstance(result, ErrorText) else path.lower().endswith(".pdf")
+    return not_text and hasattr(backend, "read_whole")
 
 
 def _content(backend: Any, result: Any, args: dict[str, Any]) -> bytes | None:
     """The file's bytes, if it may be a document."""
-    if not _may_be_document(backend, result):
+    if not _may_be_document(backend, result, args["file_path"]):
         return None
     try:
         found = backend.read_whole(args["file_path"])
     except StepwellError:  # a backend without whole files
         return None
-    return found if isinstance(found, bytes) else None
+    if not isinstance(found, bytes) or not (isinstance(result, ErrorText) or found.startswith(b"%PDF-")):
+        return None
+    return found
 
 
-def _complaint(error: StepwellError, result: ErrorText, args: dict[str, Any]) -> ErrorText:
+def _complaint(error: StepwellError, result: Any, args: dict[str, Any]) -> Any:
     """Why a document cannot be read. What nobody would take for a document keeps the backend's own words."""
     suffix = PurePosixPath(args["file_path"]).suffix.lower()
     if isinstance(error, MissingExtraError) or (isinstance(error, WebError) and suffix in (*EXTENSIONS, *OLD_EXTENSIONS)):

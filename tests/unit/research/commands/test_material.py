@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.pdfs import make_pdf
+from tests.unit.tools.documents.making import docx, sheet
 
 from stepwell.errors import InvalidRequestError
 from stepwell.models.embedding.lexical import LexicalEmbedder
@@ -53,6 +55,19 @@ async def test_a_passage_stands_where_it_says(tmp_path: Path):
         assert text[each["start"] : each["end"]] == each["text"]  # type: ignore[misc]
     covered = {n for n in range(200) if any(f"Line {n} of" in str(each["text"]) for each in found)}
     assert covered == set(range(200))
+
+
+async def test_passages_of_office_documents_name_their_places(tmp_path: Path):
+    def build(document: Any) -> None:
+        document.add_heading("Depth", 1)
+        document.add_paragraph("The Kessel well is 12 metres deep.")
+
+    (tmp_path / "a.docx").write_bytes(docx(build))
+    (tmp_path / "b.xlsx").write_bytes(sheet([("Well", "Depth"), ("Kessel", 12), ("Aue", 9)]))
+    (tmp_path / "c.csv").write_text("Well,Depth\nKessel,12\nAue,9\n")
+    found, _ = await read(tmp_path)
+    assert [each["label"] for each in found] == ["a.docx, section Depth", "b.xlsx, sheet Sales, A1:B3", "c.csv, lines 2 to 3"]
+    assert found[1]["text"] == "# Sales\n\nWell: Kessel; Depth: 12\n\nWell: Aue; Depth: 9"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.tools.documents.making import packed, read
+from tests.unit.tools.documents.making import packed, read, sheet
 
 from stepwell.errors import FetchFailedError, FetchRefusedError
 from stepwell.tools.documents.content import kind_of
@@ -296,3 +296,12 @@ def test_the_page_about_formats_lists_every_extension():
     page = (Path(__file__).parents[4] / "docs" / "reference" / "documents.md").read_text()
     listed = re.findall(r"`(\.\w+)`", page)
     assert set(listed) == {*EXTENSIONS, *OLD_EXTENSIONS} - {".pages", ".numbers", ".key"}
+
+
+def test_bytes_that_show_their_type_decide_before_an_old_media_type():
+    old = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "WordDocument".encode("utf-16-le")
+    with pytest.raises(FetchRefusedError, match="an old Word file"):
+        kind_of(old, "application/msword")
+    assert kind_of(sheet([("a", "b")]), "application/vnd.ms-excel")[0] == "xlsx"
+    with pytest.raises(FetchRefusedError, match="of the type 'image/png'"):
+        kind_of(sheet([("a", "b")]), "image/png")

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 from langchain.tools import ToolRuntime
+from tests.unit.pdfs import make_pdf
 from tests.unit.tools.documents.making import docx, pptx, sheet
 
 from stepwell.backends import CompositeBackend, FilesystemBackend, StateBackend
+from stepwell.backends.protocol import ErrorText
+from stepwell.errors import MissingExtraError
 from stepwell.tools.documents.page import PageText
 from stepwell.tools.documents.reader_pool import ReaderPool
 from stepwell.tools.files.documents import Documents
@@ -118,6 +121,31 @@ async def test_paging_through_a_document_parses_it_once(tmp_path: Path):
     assert "Other words." in await read()
     assert readers.count == 2
     readers.close()
+
+
+class BarePool(ReaderPool):
+    """As without the extra."""
+
+    async def read_file(self, content: bytes, name: str, timeout_s: float | None = None) -> PageText:
+        raise MissingExtraError("Reading documents", "research")
+
+
+async def test_without_the_extra_the_sentence_names_it(tmp_path: Path):
+    (tmp_path / "a.docx").write_bytes(docx(lambda document: document.add_paragraph("Words.")))
+    backend = FilesystemBackend(tmp_path)
+    answer = await Documents(BarePool()).aread(backend, await backend.aread("/a.docx"), {"file_path": "/a.docx"})
+    assert isinstance(answer, ErrorText)
+    assert "stepwell[research]" in answer
+
+
+async def test_a_pdf_of_plain_characters_is_a_document_too(tmp_path: Path):
+    content = make_pdf("The well is deep.")
+    (tmp_path / "a.pdf").write_bytes(b"".join(line + b"\n" for line in content.split(b"\n") if line.isascii()))
+    (tmp_path / "b.pdf").write_text("not a PDF at all")
+    tools = Tools(FilesystemBackend(tmp_path), sync=False)
+    answer = await tools.call("read_file", file_path="/a.pdf")
+    assert answer.content.split("\n")[1:] == ["     1\t[page 1]", "     2\tThe well is deep."]
+    assert (await tools.call("read_file", file_path="/b.pdf")).content == "     1\tnot a PDF at all"
 
 
 async def test_long_paragraphs_are_broken_into_lines_and_nothing_is_cut(tmp_path: Path):
