@@ -23,15 +23,16 @@ class FollowUp(NamedTuple):
 
 def follow_ups(question: str, texts: Mapping[str, str], asked: Collection[str], most: int) -> list[FollowUp]:
     """At most `most` further searches, the best first. `texts` are what was found, by source id; `asked` are the queries already made."""
-    wanted, said = frozenset(content_stems(question)), [question, *asked]
-    best: dict[str, tuple[int, FollowUp]] = {}
-    for source_id, text in texts.items():
-        for name, shared in _find_names(text, wanted):
-            if not any(name.casefold() in each.casefold() for each in said):
-                known = best.get(name.casefold())
-                if known is None or shared > known[0]:
-                    best[name.casefold()] = shared, FollowUp(name, name, source_id)
-    return [found for _, found in sorted(best.values(), key=lambda each: -each[0])][:most]
+    wanted, said = frozenset(content_stems(question)), [each.casefold() for each in (question, *asked)]
+    found = [
+        (shared, FollowUp(name, name, source_id))
+        for source_id, text in texts.items()
+        for name, shared in _find_names(text, wanted)
+    ]
+    # Names in sentences that are less about the question lead elsewhere, even when the best ones were already searched for.
+    nearest = max((shared for shared, _ in found), default=0)
+    fresh = {each.query.casefold(): each for shared, each in reversed(found) if shared == nearest}
+    return [each for name, each in reversed(fresh.items()) if not any(name in text for text in said)][:most]
 
 
 def _find_names(text: str, wanted: frozenset[str]) -> Iterator[tuple[str, int]]:
