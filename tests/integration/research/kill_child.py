@@ -199,7 +199,7 @@ async def follow(engine: Engine, persistence: EmbeddedPersistence) -> dict[str, 
     """Ask, approve, admit; each only if it was not done before a death."""
     given = {
         "user_query": "Who designed the bridge, who found the comet, and who owns the plant?",
-        "knowledge_context": "Our own note: bring a torch.",
+        "knowledge_context": "Our own note: Ann Lawton designed the bridge, found the comet and owns the plant. Bring a torch.",
         "review_sources": True,
     }
     while True:

@@ -22,7 +22,7 @@ from stepwell.tools.web.search.outcomes import SearchResult
 from .conftest import Bench, MakeBench, found
 
 QUERY = "Who designed the Vardal bridge?"
-TEXT = "The Vardal bridge was designed by Kessel Works. Its opening drew Ann Lawton to the Vardal bridge."
+TEXT = "The Vardal bridge was designed by Kessel Works. For the Vardal bridge, the lamps were designed by Ann Lawton."
 PAGE = answer(f"<html><body><p>{TEXT}</p></body></html>", content_type="text/html")
 OTHER = answer(
     "<html><body><p>Kessel Works is a firm of Quellmouth, and was founded in 1901.</p></body></html>", content_type="text/html"
@@ -150,6 +150,8 @@ def test_names_of_the_question_and_of_earlier_searches_are_not_followed() -> Non
     assert [each.query for each in follow_ups(QUERY, {"s1": TEXT}, ["kessel works"], 4)] == ["Ann Lawton designed"]
     assert follow_ups(QUERY, {"s1": TEXT}, [], 0) == []
     assert follow_ups(QUERY, {"s1": "Something about Grand Hotels elsewhere."}, [], 4) == [], "no word of the question near it"
+    further = {"s1": TEXT, "s2": "The Selmouth bridge was designed by Lund Bureau."}
+    assert follow_ups(QUERY, further, ["Kessel Works", "Ann Lawton"], 4) == [], "another bridge is another matter"
 
 
 async def test_results_that_share_words_with_the_search_are_read_first() -> None:
