@@ -9,7 +9,6 @@ from langchain.agents.middleware.types import AgentMiddleware
 from langchain_core.messages import ToolMessage
 from langgraph.config import get_config
 from langgraph.prebuilt.tool_node import ToolCallRequest
-from langgraph.types import Command
 
 from stepwell.middleware.large_results import LARGE_RESULTS
 from stepwell.middleware.request import AsyncToolHandler, ToolResult
@@ -72,7 +71,7 @@ def _path(request: ToolCallRequest) -> str:
 def _messages(result: ToolResult) -> list[ToolMessage]:
     if isinstance(result, ToolMessage):
         return [result]
-    update = result.update if isinstance(result, Command) and isinstance(result.update, dict) else {}
+    update = result.update if isinstance(result.update, dict) else {}
     return [message for message in update.get("messages", ()) if isinstance(message, ToolMessage)]
 
 
