@@ -27,8 +27,8 @@ def search(query: str) -> str:
     """What a small library knows."""
     if "nothing" in query:
         return ""
-    more = "More. " * (60_000 * ("long" in query))
-    return f"The library on {query}:\u200b\nThe Harbour bridge was painted green in 1934. It needs 40 tonnes of paint. {more}"
+    known = f"The library on {query}:\u200b\nThe Harbour bridge was painted green in 1934. It needs 40 tonnes of paint."
+    return known + " More." * (60_000 if "long" in query else 0)
 
 
 @server.tool()

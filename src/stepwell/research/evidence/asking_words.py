@@ -142,7 +142,7 @@ STUDIES = _any(
 """A question that asks for papers."""
 
 YEAR = re.compile(r"\b(?:1[0-9]|20|21)\d\d\b")
-ABBREVIATED = re.compile(r"(?:\b[A-Za-z]\.)+$")
+ABBREVIATED = re.compile(r"\b[A-Za-z]\.$")
 QUOTED = re.compile(r"\"([^\"]{2,80})\"|“([^”]{2,80})”|„([^“”]{2,80})[“”]|«\s?([^»]{2,80}?)\s?»")
 
 ARTICLES = _words(

@@ -18,6 +18,7 @@ from stepwell.tools.web.search.engines import arxiv, openalex, pubmed
 from stepwell.tools.web.search.engines.arxiv import Arxiv
 from stepwell.tools.web.search.engines.openalex import OpenAlex
 from stepwell.tools.web.search.engines.pubmed import PubMed
+from stepwell.tools.web.search.engines.wikipedia import Wikipedia
 from stepwell.tools.web.search.guard import EngineLimits, GuardedEngine
 from stepwell.tools.web.search.outcomes import Blocked, Empty, Failed, Found, SearchOutcome, SearchResult
 
@@ -200,6 +201,13 @@ async def test_foreign_xml_is_parsed_in_the_readers_process_and_bounded():
     assert all(len(excerpt) < 21_000 for _, _, excerpt in papers.rows)
     with pytest.raises(FetchFailedError):
         read_papers(BOMB.encode())
+
+
+async def test_wikipedia_is_not_asked_for_words_that_only_ask():
+    web = ScriptedWeb({"https://en.wikipedia.org/w/rest.php/v1/search/page": answer('{"pages": []}')})
+    await Wikipedia(web).search("how long is the Brooklyn Bridge?")
+    await Wikipedia(web).search("The Who")
+    assert [url.split("?")[1] for url in web.urls] == ["q=long+Brooklyn+Bridge&limit=10", "q=The+Who&limit=10"]
 
 
 class Named:
