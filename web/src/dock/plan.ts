@@ -181,7 +181,7 @@ export function afterWords(step: PlanStep, steps: PlanStep[]): string {
   return `after step${numbers.length > 1 ? "s" : ""} ${numbers.join(", ").replace(/, (\d+)$/, " and $1")}`;
 }
 
-function readStep(step: JsonObject): PlanStep {
+export function readStep(step: JsonObject): PlanStep {
   return {
     id: textOf(step.id),
     tool: textOf(step.tool) || "web_search",

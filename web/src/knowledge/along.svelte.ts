@@ -32,6 +32,8 @@ interface Permitted {
 
 const WAIT_MS = 350;
 const LEAST_CHARS = 8;
+/** The server takes no longer name of a place. */
+const MAX_PLACE_CHARS = 200;
 const SWITCH = "knowledge.along";
 const ONLY = "knowledge.only";
 
@@ -181,7 +183,7 @@ function describe(document: Kept | undefined, chunk: Chunk): Candidate[] {
   if (!document) return [];
   const { id, document_id, start, end, text } = chunk;
   const address = document.kind === "url" && !document.fetched_at ? { url: document.url } : {};
-  return [{ id, document_id, start, end, text, label: document.label, place: placeIn(document, chunk), ...address }];
+  return [{ id, document_id, start, end, text, label: document.label, place: placeIn(document, chunk).slice(0, MAX_PLACE_CHARS), ...address }];
 }
 
 /** Everything is recorded on the device before it leaves. */

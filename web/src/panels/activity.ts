@@ -71,6 +71,7 @@ const NODES: Record<string, [past: string, present: string]> = {
   thinker: ["Made a plan", "Making a plan"],
   auditor: ["Audited the plan against the policy", "Auditing the plan against the policy"],
   tool_executor: ["Searched and read", "Searching and reading"],
+  follow_up: ["Followed up on what was found", "Following up on what was found"],
   source_review: ["Had the sources reviewed", "Waiting for your review of the sources"],
   hitl_gate: ["You decided", "Waiting for your decision"],
   synthesizer: ["Wrote the report and checked every sentence", "Writing the report and checking every sentence"],

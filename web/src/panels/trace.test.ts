@@ -52,4 +52,10 @@ describe("planSteps", () => {
     expect(planSteps(values, [])!.steps[2]!.state).toBe("later");
     expect(planSteps({}, [])).toBe(null);
   });
+
+  it("lists the searches that followed, and what they came from", () => {
+    const followed = [{ id: "f", tool: "web_search", input: "Ann Lee", rationale: "named in survey", output: "Found 2 pages." }];
+    expect(planSteps({ plan, followed }, [])!.followed).toEqual([{ id: "f", tool: "web_search", input: "Ann Lee", state: "done", output: "named in survey. Found 2 pages." }]);
+    expect(planSteps({ plan }, [])!.followed).toEqual([]);
+  });
 });

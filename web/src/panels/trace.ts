@@ -3,7 +3,7 @@
  * begun. There are no percentages, because nobody knows them.
  */
 
-import { readPlan, type Plan } from "../dock/plan";
+import { readPlan, readStep, type Plan } from "../dock/plan";
 import { asObject, isObject, textOf, textsOf } from "../dock/waiting";
 import type { JsonObject, Step, Waiting } from "../state/types";
 import type { Saying } from "./activity";
@@ -42,11 +42,12 @@ const NODES: [node: string, name: string][] = [
   ["hitl_gate", "Your decision"],
   ["tool_executor", "Search and read"],
   ["search_retry", "Try again?"],
+  ["follow_up", "Follow up on names found"],
   ["source_review", "Your review of the sources"],
   ["synthesizer", "Write and check"],
 ];
 /** Shown only when they happened: most research does without. */
-const OPTIONAL = new Set(["search_retry", "source_review", "intake"]);
+const OPTIONAL = new Set(["search_retry", "follow_up", "source_review", "intake"]);
 const ASKED_BY: Record<string, string> = {
   plan_approval: "hitl_gate",
   search_retry: "search_retry",
@@ -68,7 +69,7 @@ export function traceOf(values: JsonObject, steps: readonly Step[], waiting: rea
   return nodes.filter((each) => each.state !== "later" || !OPTIONAL.has(each.node));
 }
 
-export function planSteps(values: JsonObject, steps: readonly Step[]): { plan: Plan; steps: PlanStepState[] } | null {
+export function planSteps(values: JsonObject, steps: readonly Step[]): { plan: Plan; steps: PlanStepState[]; followed: PlanStepState[] } | null {
   const plan = readPlan(values.plan);
   if (!plan) return null;
   const done = new Set(textsOf(values.done_steps));
@@ -76,8 +77,10 @@ export function planSteps(values: JsonObject, steps: readonly Step[]): { plan: P
   const working =
     textOf(values.status) === "executing" &&
     steps.some((step) => step.kind === "node" && step.name === "tool_executor" && step.status === "running");
+  const followed = Array.isArray(values.followed) ? values.followed.filter(isObject).map(readStep) : [];
   return {
     plan,
+    followed: followed.map(({ id, tool, input, rationale, output }) => ({ id, tool, input, state: "done", output: [rationale, output].filter(Boolean).join(". ") })),
     steps: plan.steps.map((step) => {
       const missed = asObject(unreached[step.id]);
       const state: NodeState =
