@@ -20,6 +20,8 @@ from stepwell.research.finding.terms import WordScores, terms_of
 
 _BLOCKS, _SENTENCES = 40, 60
 """How many of the best blocks, and of their best sentences, are searched for names."""
+_LEAST_SHARE = 0.6
+"""A sentence that fits the question less than this, compared with the best one, is about something else."""
 _STILL_ASKED = 4
 _PER_SOURCE = 0.1
 """What a name gains for each further source that has it."""
@@ -72,7 +74,7 @@ def _best_sentences(question: str, texts: Mapping[str, str]) -> Iterator[tuple[s
     said = [(blocks[at].source_id, each.text) for at in near if scores[at] for each in passages(blocks[at].text)]
     held = WordScores([terms_of(text) for _, text in said]).score(wanted)
     for at in sorted(range(len(said)), key=lambda each: -held[each])[:_SENTENCES]:
-        if held[at]:
+        if held[at] >= _LEAST_SHARE:
             yield *said[at], held[at]
 
 

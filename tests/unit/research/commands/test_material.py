@@ -66,15 +66,21 @@ async def test_passages_of_office_documents_name_their_places(tmp_path: Path):
     (tmp_path / "b.xlsx").write_bytes(sheet([("Well", "Depth"), ("Kessel", 12), ("Aue", 9)]))
     (tmp_path / "c.csv").write_text("Well,Depth\nKessel,12\nAue,9\n")
     found, _ = await read(tmp_path)
-    assert [each["label"] for each in found] == ["a.docx, section Depth", "b.xlsx, sheet Sales, A1:B3", "c.csv, lines 2 to 3"]
-    assert found[1]["text"] == "# Sales\n\nWell: Kessel; Depth: 12\n\nWell: Aue; Depth: 9"
+    assert [(each["label"], each["place"]) for each in found] == [
+        ("a.docx", "section Depth"),
+        ("b.xlsx", "sheet Sales, A2:B2"),
+        ("b.xlsx", "sheet Sales, A3:B3"),
+        ("c.csv", "line 2"),
+        ("c.csv", "line 3"),
+    ]
+    assert found[1]["text"] == "Well: Kessel; Depth: 12"
 
 
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
         ("a.pdf", b"%PDF-1.4 broken", r"a\.pdf' of --context cannot be read\. The PDF is damaged"),
-        ("a.png", b"\x89PNG\r\n", r"a\.png' of --context cannot be read\. The file .* is image/png"),
+        ("a.png", b"\x89PNG\r\n", r"a\.png' of --context cannot be read\. The file is of the type 'image/png'"),
         ("empty.txt", b"", r"empty\.txt' of --context cannot be read\. .* there is no text in it"),
     ],
 )
