@@ -38,7 +38,7 @@ _WORDS = 0.5
 """The weight of the question's words in a passage; the rest is the weight of its meaning."""
 _LEANING = 0.8
 """The factor for a passage that begins with `It` or `They`, because the reader cannot tell who that is."""
-_SAME_WORDS = 0.85
+_SAME_WORDS, _SAME_BUT_UPDATED = 0.85, 0.7
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -68,13 +68,15 @@ async def select_quotes(
     sources: int | None = None,
     parts: Sequence[str] = (),
     steps: Sequence[str] = (),
+    older: Mapping[str, str] | None = None,
     least_share: float = LEAST_SHARE,
     follow: bool = True,
 ) -> list[Quote]:
     """At most `most` quotes from the texts (source id -> extracted text), the best first, of at most `sources` sources.
 
     `parts` are the parts of a question that has several: each is answered before any is answered again. `steps` are further searches, such
-    as follow-ups. `follow`: whether names in the best passages may lead to others.
+    as follow-ups. `older` are older copies (source id -> that of the newer copy): what both say is quoted from the newer one. `follow`:
+    whether names in the best passages may lead to others.
     """
     asked = [each for each in (question, *parts, *steps) if each.strip()]
     if not asked or most < 1 or per_source < 1:
@@ -93,6 +95,7 @@ async def select_quotes(
         near = [[dot(vector, aim) for vector in held] for aim in wanted]
         scores = [_scores(query, candidates, own) for query, own in zip(asked, near, strict=True)]
         relevant = _relevant(candidates, _best(scores), _best(near), least, least_share)
+        relevant = _without_outdated(candidates, relevant, older or {})
         chosen = _choose(_best_of_each(relevant, scores[: 1 + len(parts)]), candidates, relevant, most, per_source)
         return [
             Quote(f"e{number}", each.source_id, each.passage.start, each.passage.end, each.passage.text)
@@ -171,6 +174,22 @@ def _relevant(
     return {
         at: round(scores[at], 6) for at in range(len(candidates)) if near[at] >= least and (scores[at] >= enough or at in led)
     }
+
+
+def _without_outdated(
+    candidates: Sequence[_Candidate], relevant: Mapping[int, float], older: Mapping[str, str]
+) -> dict[int, float]:
+    """Leaves out passages of older copies that the newer copy has in nearly the same words, whatever the figures."""
+    held: dict[str, list[frozenset[str]]] = {}
+    for at in relevant:
+        held.setdefault(candidates[at].source_id, []).append(candidates[at].marks[0])
+
+    def is_outdated(candidate: _Candidate) -> bool:
+        newer = held.get(older.get(candidate.source_id, ""), ())
+        said = candidate.marks[0]
+        return any(len(said & each) >= _SAME_BUT_UPDATED * len(said | each) for each in newer)
+
+    return {at: score for at, score in relevant.items() if not is_outdated(candidates[at])}
 
 
 def _best_of_each(relevant: Mapping[int, float], scores: Sequence[Sequence[float]]) -> list[int]:

@@ -8,6 +8,7 @@ No evidence, no report.
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,14 +32,17 @@ from stepwell.research.evidence.prompting import fence_material, prompt
 from stepwell.research.evidence.queries import sub_questions
 from stepwell.research.evidence.selecting import LEAST_SHARE, MOST_QUOTES, QuoteBook, select_quotes
 from stepwell.research.evidence.sources import SourceBook
+from stepwell.research.finding.copies import Copy, older_copies
 from stepwell.research.graph.snippets import read_snippets
 from stepwell.research.graph.state import Done, ResearchState, read_sources
 
 
 async def synthesizer(inquiry: Inquiry, state: ResearchState) -> Done:
     sources = await _list_admitted(inquiry, state)
-    quotes = await _quote(inquiry, state, sources)
-    draft, skipped = await _draft(inquiry, state, quotes, sources)
+    texts = {name: (await inquiry.vault.get(source.text_sha256)).decode() for name, source in sources.items()}
+    copies = await _find_copies(inquiry, texts, sources)
+    quotes = await _quote(inquiry, state, texts, sources, copies)
+    draft, skipped = await _draft(inquiry, state, quotes, sources, copies)
     claims = await judge_all(draft.read.claims(), quotes, _judge(inquiry))
     report = write_report(draft.read, claims, quotes, sources, skipped=skipped)
     if draft.extractive and report.is_sufficient:
@@ -61,10 +65,14 @@ class _Drafted:
 
 
 async def _draft(
-    inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]
+    inquiry: Inquiry,
+    state: ResearchState,
+    quotes: Mapping[str, Quote],
+    sources: Mapping[str, Source],
+    copies: Sequence[Copy],
 ) -> tuple[_Drafted, list[str]]:
     """Sentences with evidence ids, and what was skipped. If a ceiling leaves no room to write, the draft consists of quotes."""
-    skipped = list(state.get("skipped", ()))
+    skipped = [*state.get("skipped", ()), *(_describe_copy(each, sources) for each in copies)]
     if not quotes:
         return _Drafted(Draft(()), not inquiry.equipment.writes), skipped
     if not inquiry.equipment.writes:
@@ -90,9 +98,28 @@ async def _list_admitted(inquiry: Inquiry, state: ResearchState) -> dict[str, So
     return {each: evidence.sources[each] for each in dict.fromkeys(named) if each not in denied}
 
 
-async def _quote(inquiry: Inquiry, state: ResearchState, sources: Mapping[str, Source]) -> dict[str, Quote]:
+async def _find_copies(inquiry: Inquiry, texts: Mapping[str, str], sources: Mapping[str, Source]) -> list[Copy]:
+    """The sources that are older copies of others. Notes what that means for the report."""
+    copies = await asyncio.to_thread(older_copies, {name: source.title for name, source in sources.items()}, texts)
+    if copies:
+        told = [_describe_copy(each, sources) for each in copies]
+        await inquiry.note("limit", "limit:copies", {"step": "copies", "skipped": told})
+    return copies
+
+
+def _describe_copy(copy: Copy, sources: Mapping[str, Source]) -> str:
+    older, newer = sources[copy.older].title, sources[copy.newer].title
+    return f"'{older}' looks like an older copy of '{newer}': what both say is quoted from the newer one."
+
+
+async def _quote(
+    inquiry: Inquiry,
+    state: ResearchState,
+    texts: Mapping[str, str],
+    sources: Mapping[str, Source],
+    copies: Sequence[Copy],
+) -> dict[str, Quote]:
     """The passages relevant to the question or to a follow-up, each with its place. Ids continue from earlier questions of the thread."""
-    texts = {name: (await inquiry.vault.get(source.text_sha256)).decode() for name, source in sources.items()}
     book = QuoteBook((await inquiry.evidence()).quotes)
     parts = sub_questions(state["user_query"])
     selected = await select_quotes(
@@ -104,6 +131,7 @@ async def _quote(inquiry: Inquiry, state: ResearchState, sources: Mapping[str, S
         least_share=LEAST_SHARE if inquiry.equipment.writes else LEAST_SHARE_TO_SHOW,
         parts=parts if len(parts) > 1 else (),
         steps=[each.input for each in state.get("followed", ())],
+        older={each.older: each.newer for each in copies},
     )
     chosen = [book.name(quote) for quote in selected]
     for quote in chosen:
