@@ -30,7 +30,7 @@ from stepwell.tools.documents.robots_rules import Rules, parse
 Message = tuple[dict[str, Any], bytes]
 
 _LENGTHS = struct.Struct(">II")
-_MAX_HEAD = 4 << 20
+_MAX_HEAD = 8 << 20
 _MAX_BODY = 64 << 20
 _MAX_DOCUMENTS = 500
 _SHARE_TO_GO_ON = 0.7
