@@ -55,6 +55,8 @@ LONGEST_INPUT = 500
 """The most characters of a query or an address."""
 MOST_QUERIES = 4
 _MAX_WORDS = 12
+_LONGEST_PAIR = 300
+"""Names that are compared stand within so many characters of a part."""
 _SPOKEN_WORDS = 9
 """A part of at most this many words is searched for as it was asked; a longer one is cut down to its content words."""
 
@@ -95,9 +97,11 @@ def _ask(question: str) -> Asked | None:
 
 
 def _rows(asked: Asked) -> list[tuple[str, str]]:
-    if pair := _find_compared(asked):
-        return list(_compare(pair))
-    rows = [(as_typed(part, asked.language), "Sub-question") for part in asked.parts]
+    pair = _find_compared(asked)
+    rows = [(as_typed(part, asked.language), "Sub-question") for part in asked.parts if not pair or part != pair.part]
+    if pair:
+        both, *each = _compare(pair)
+        return [both, *rows, *each]
     if len(rows) == 1:
         return [(rows[0][0], "Main query from your question"), *_find_first_hop(asked.parts[0], asked.language)]
     return rows
@@ -172,21 +176,23 @@ class _Pair(NamedTuple):
 
     one: str
     other: str
-    about: str = ""
-    joint: str = " vs "
+    about: str
+    joint: str
+    part: str
+    """The part of the question that compares them."""
 
 
 def _find_compared(asked: Asked) -> _Pair | None:
     for part in asked.parts:
         if match := BETWEEN.search(part):
-            return _tidy_pair(match[1], match[2], asked.language)
+            return _tidy_pair(part, match[1], match[2], asked.language)
         sides = VERSUS.split(part, maxsplit=1)
         if len(sides) == 2:
-            return _tidy_pair(sides[0], sides[1], asked.language)
+            return _tidy_pair(part, sides[0], sides[1], asked.language)
     return _find_named_pair(asked.parts[0], asked.language) if len(asked.parts) == 1 else None
 
 
-def _tidy_pair(one: str, other: str, language: str) -> _Pair | None:
+def _tidy_pair(part: str, one: str, other: str, language: str) -> _Pair | None:
     second, *context = CONTEXT.split(other, maxsplit=1)
     first, second = as_typed(_without(YES_NO, one), language), as_typed(second, language)
     if not first or not second or first.casefold() == second.casefold():
@@ -194,13 +200,13 @@ def _tidy_pair(one: str, other: str, language: str) -> _Pair | None:
     is_short = len(first.split()) == 1 and len(second.split()) == 2 and f"{first}{second}".replace(" ", "").islower()
     if is_short:
         first = f"{first} {second.split()[1]}"  # "sodium vs lithium batteries"
-    return _Pair(first, second, _keep_telling(context[0], language) if context else "")
+    return _Pair(first, second, _keep_telling(context[0], language) if context else "", " vs ", part)
 
 
 def _find_named_pair(text: str, language: str) -> _Pair | None:
     """`Were A and B of the same nationality`, `Which was first, A or B`: two names, and what is asked about both. Names of one word need
     such a word as `same`: "Procter and Gamble" are one."""
-    for joint in PAIR.finditer(text):
+    for joint in PAIR.finditer(text[:_LONGEST_PAIR]):
         left, right = text[: joint.start()], _without(ARTICLE, text[joint.end() :])
         before, after = find_things(left, language), find_things(f"- {right}", language)
         if not before or not after or not left.endswith(before[-1]) or not right.startswith(after[0]):
@@ -208,7 +214,7 @@ def _find_named_pair(text: str, language: str) -> _Pair | None:
         one, other = before[-1], after[0]
         if SAME.search(text) or (" " in one and " " in other):
             about = content_words(f"{left.removesuffix(one)} {right.removeprefix(other)}")
-            return _Pair(one, other, " ".join(word for word in about[:4] if not SAME.fullmatch(word)), joint.group())
+            return _Pair(one, other, " ".join(word for word in about[:4] if not SAME.fullmatch(word)), joint.group(), text)
     return None
 
 

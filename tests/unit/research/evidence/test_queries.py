@@ -106,6 +106,12 @@ QUESTIONS: dict[str, list[str]] = {
         "electric cars pollute lifetime",
         "petrol cars lifetime",
     ],
+    "What is the difference between HTTP/2 and HTTP/3, and who designed QUIC?": [
+        "HTTP/2 vs HTTP/3",
+        "who designed QUIC",
+        "HTTP/2",
+        "HTTP/3",
+    ],
     "Is nuclear power better than solar power?": ["nuclear power vs solar power", "nuclear power", "solar power"],
     "Compare SQLite and PostgreSQL for an application with one server and a thousand users.": [
         "SQLite vs PostgreSQL application one server thousand users",
@@ -200,6 +206,7 @@ def test_a_long_question_costs_little():
         "the of a of the who " * 200,
         "and what, " * 400,
         "A" * 4_000,
+        "Ann Lee and " * 330,
         '"' * 4_000,
         "so " * 1_300,
     ):
