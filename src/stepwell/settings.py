@@ -163,6 +163,12 @@ class SearchSettings:
 
     engines: str | None = None
     """`STEPWELL_SEARCH_ENGINES` as written: names separated by commas, in order of preference."""
+    paper_engines: str | None = None
+    """`STEPWELL_PAPER_ENGINES` as written, for queries that ask for papers."""
+    mcp_sources: str | None = None
+    """`STEPWELL_RESEARCH_MCP` as written: `server:tool`, separated by commas."""
+    mcp_servers: Path | None = field(default=None, repr=False)
+    """The file that describes MCP servers. Never from `.env`: a stray file must not be able to set a command."""
     searxng_url: str | None = field(default=None, repr=False)
     google_cse_key: Secret | None = None
     google_cse_cx: str | None = None
@@ -374,6 +380,9 @@ def _find_server(layers: Sequence[_Layer]) -> dict[str, str]:
 def _find_search(layers: Sequence[_Layer]) -> SearchSettings:
     return SearchSettings(
         engines=_find(layers, "STEPWELL_SEARCH_ENGINES"),
+        paper_engines=_find(layers, "STEPWELL_PAPER_ENGINES"),
+        mcp_sources=_find(layers, "STEPWELL_RESEARCH_MCP"),
+        mcp_servers=_path(_find(layers[:1], "STEPWELL_MCP_SERVERS")),
         searxng_url=_find(layers, "STEPWELL_SEARXNG_URL"),
         google_cse_key=_secret(_find(layers, "GOOGLE_CSE_API_KEY")),
         google_cse_cx=_find(layers, "GOOGLE_CSE_CX"),

@@ -22,6 +22,15 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
+@server.tool(annotations=ToolAnnotations(readOnlyHint=True))
+def search(query: str) -> str:
+    """What a small library knows."""
+    if "nothing" in query:
+        return ""
+    known = f"The library on {query}:\u200b\nThe Harbour bridge was painted green in 1934. It needs 40 tonnes of paint."
+    return known + " More." * (60_000 if "long" in query else 0)
+
+
 @server.tool()
 def fail(reason: str) -> str:
     """Fail, for a reason."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from stepwell.backends.paths import PathError, Place
 from stepwell.backends.protocol import ErrorText
 
+_NOT_TEXT = " is not a text file"
+
 
 def no_file(path: str) -> ErrorText:
     folder = path[: path.rfind("/")] or "/"
@@ -39,7 +41,12 @@ def conflict(path: str) -> ErrorText:
 
 def not_text(path: str, what: str = "") -> ErrorText:
     described = f" ({what})" if what else " (UTF-8)"
-    return PathError("Error: ", Place(path), f" is not a text file{described}, so it cannot be shown or edited here.")
+    return PathError("Error: ", Place(path), f"{_NOT_TEXT}{described}, so it cannot be shown or edited here.")
+
+
+def says_not_text(error: ErrorText) -> bool:
+    """Whether the error is `not_text`, also below a mount."""
+    return _NOT_TEXT in error
 
 
 def too_large(path: str, size: int, limit: int) -> ErrorText:

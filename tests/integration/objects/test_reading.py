@@ -9,10 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from langchain.tools import ToolRuntime
+from tests.unit.tools.documents.making import docx
 
 from stepwell.backends import tree
 from stepwell.backends.objects import Bucket, ObjectBackend, Patience
 from stepwell.testing.objects import FakeObjectStore
+from stepwell.tools.files.tools import build_file_tools
 
 OpenBucket = Callable[..., Bucket]
 
@@ -184,3 +187,13 @@ async def test_a_hundred_tenants_at_once_do_not_meet(
     assert grown_mb < 100  # the fake store, all its generations and all its threads live in this process too
     record_property("tenants", rounds * 100)
     record_property("grown_mb", round(grown_mb))
+
+
+async def test_a_document_in_a_bucket_is_read_by_both_forms_of_read_file(store: FakeObjectStore, open_fake: OpenBucket):
+    fill(store, ["t1/wells.docx"], docx(lambda document: document.add_paragraph("The well is deep.")))
+    (tool,) = (each for each in build_file_tools(ObjectBackend(open_fake(), "/t1/")) if each.name == "read_file")
+    runtime = ToolRuntime(state={}, context=None, config={}, stream_writer=print, tool_call_id="c1", store=None)
+    expected = "(text of a Word document; edit_file cannot change it.)\n     1\tThe well is deep."
+    arguments = {"runtime": runtime, "file_path": "/wells.docx"}
+    assert (await tool.coroutine(**arguments)).content == expected
+    assert (await asyncio.to_thread(lambda: tool.func(**arguments))).content == expected

@@ -136,13 +136,19 @@ class StandingClock:
 async def _no_wait(seconds: float) -> None: ...
 
 
+def _with_a_local_step(made: str) -> str:
+    planned = json.loads(made)
+    local = {"tool": "search_documents", "input": "a torch", "rationale": "first"}
+    return json.dumps({**planned, "steps": [local, *planned["steps"]]})
+
+
 def graph(port: int, folder: Path, requests: int) -> Any:
     world = FarWorld(idle_timeout_s=60.0)
     world.far_port = port
     settings = Settings.load({"STEPWELL_DATA_DIR": str(folder)})
     subjects = [world.pages[number].subject for number in (0, 40, 80)]
     roles = Roles(write=word_for_word)
-    planner = ScriptedModel.answering(lambda asked: plan(*subjects))
+    planner = ScriptedModel.answering(lambda asked: _with_a_local_step(plan(*subjects)))
     equipment = make_equipment(
         settings,
         web=world.web,
@@ -191,7 +197,11 @@ async def research(folder: Path, port: int, die_before: int, requests: int) -> d
 
 async def follow(engine: Engine, persistence: EmbeddedPersistence) -> dict[str, Any]:
     """Ask, approve, admit; each only if it was not done before a death."""
-    given = {"user_query": "What are these?", "knowledge_context": "Our own note: bring a torch.", "review_sources": True}
+    given = {
+        "user_query": "Who designed the bridge, who found the comet, and who owns the plant?",
+        "knowledge_context": "Our own note: Ann Lawton designed the bridge, found the comet and owns the plant. Bring a torch.",
+        "review_sources": True,
+    }
     while True:
         runs = []
         if (await persistence.records.search_threads(OWNER, _any(), Page())) != []:

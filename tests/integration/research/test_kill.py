@@ -103,6 +103,8 @@ def check(found: dict[str, Any], undisturbed: Undisturbed, kills: int) -> int:
     resends = Counter(key.split(":resend:")[0] for _, kind, key, resend in found["trail"] if kind == "request" and resend)
     assert all(count <= kills for count in resends.values()), "a request is sent again at most once for each death"
     assert found["requests"] <= ENOUGH
+    followed, then = ([entry[2] for entry in one["trail"] if entry[1] == "follow_up"] for one in (found, undisturbed.result))
+    assert followed == then, "no follow-up is lost, and none is made twice"
     once = {key for _, kind, key, _ in found["trail"] if kind == "request" and ":resend:" not in key}
     assert once == {key for _, kind, key, _ in undisturbed.result["trail"] if kind == "request"}, "nothing else was asked"
     return sum(resends.values())
@@ -114,7 +116,8 @@ def test_the_undisturbed_research_is_whole(undisturbed: Undisturbed) -> None:
     assert undisturbed.result["problems"] == []
     kinds = {write.split(":")[0] for write in undisturbed.writes}
     entries = {"question", "plan", "audit", "approval", "request", "response", "model_call", "source", "source_review"}
-    assert entries | {"quote", "claim", "report", "checkpoint"} <= kinds
+    assert entries | {"quote", "claim", "report", "checkpoint", "document_search", "follow_up"} <= kinds
+    assert sum(kind == "follow_up" for _, kind, *_ in undisturbed.result["trail"]) == 2
 
 
 @pytest.mark.prove

@@ -32,7 +32,12 @@ ENGINE_HOSTS = {
     "api.tavily.com": "tavily",
     "api.search.brave.com": "brave",
     "en.wikipedia.org": "wikipedia",
+    "export.arxiv.org": "arxiv",
+    "eutils.ncbi.nlm.nih.gov": "pubmed",
+    "api.openalex.org": "openalex",
 }
+PAPER_PAGES = {"arxiv.org": "/abs/2401.{:05d}v1", "pubmed.ncbi.nlm.nih.gov": "/{}/"}
+"""Hosts of papers' pages, and the path of the world's n-th page there."""
 _WORD = re.compile(r"\w+")
 _BOT_CHECK = (
     '<html><body><form id="challenge-form" action="//duckduckgo.com/anomaly.js?sv=html&amp;cc=botnet" method="POST">'
@@ -71,8 +76,14 @@ def engine_reply(engine: str, mode: Mode, request: Received, pages: Sequence[Wor
         return ServedResponse(body=b"<html><body><h1>Welcome</h1><p>We have a new design.</p></body></html>")
     if mode == "blocked":
         return _blocked(engine)
+    if engine == "pubmed" and "/efetch.fcgi" in request.path:
+        return _efetch(request, pages)
     query, limit = _asked(engine, request)
     found = rank(pages, query, limit) if mode == "normal" else []
+    if engine == "arxiv":
+        return _arxiv([(pages.index(page), page) for page in found])
+    if engine == "pubmed":
+        return _esearch([pages.index(page) for page in found])
     return _duckduckgo(query, found) if engine == "duckduckgo" else _json(_FORMATS[engine](found))
 
 
@@ -82,8 +93,10 @@ def _asked(engine: str, request: Received) -> tuple[str, int]:
         return str(body["query"]), int(body.get("max_results", 5))
     source = request.body.decode() if engine == "duckduckgo" else urlsplit(request.path).query
     fields = {name: values[0] for name, values in parse_qs(source).items()}
-    limit = next((int(fields[name]) for name in ("num", "count", "limit") if name in fields), 25)
-    return fields.get("q", ""), limit
+    limits = ("num", "count", "limit", "max_results", "retmax", "per_page")
+    limit = next((int(fields[name]) for name in limits if name in fields), 25)
+    query = next((fields[name] for name in ("q", "search_query", "term", "search") if name in fields), "")
+    return query.replace("all:", "").replace(" AND ", " "), limit
 
 
 def _blocked(engine: str) -> ServedResponse:
@@ -102,6 +115,12 @@ def _blocked(engine: str) -> ServedResponse:
         )
     if engine == "tavily":
         return _json({"detail": {"error": "This request exceeds your plan's set usage limit."}}, 432)
+    if engine == "arxiv":
+        return ServedResponse(503, "text/html", b"<h1>503 Service Unavailable</h1>", headers=(("Retry-After", "5"),))
+    if engine == "pubmed":
+        return _json({"error": "API rate limit exceeded", "api-key": "192.0.2.7", "count": "4", "limit": "3"}, 429)
+    if engine == "openalex":
+        return _json({"error": "Rate limit exceeded", "message": "Insufficient budget. Resets at midnight UTC."}, 429)
     return _json({"type": "ErrorResponse", "error": {"code": "RATE_LIMITED", "status": 429}}, 429)
 
 
@@ -171,7 +190,72 @@ def _wikipedia(pages: Sequence[WorldPage]) -> dict[str, Any]:
     return {"pages": rows}
 
 
-_FORMATS = {"google_cse": _google, "searxng": _searxng, "tavily": _tavily, "brave": _brave, "wikipedia": _wikipedia}
+def _openalex(pages: Sequence[WorldPage]) -> dict[str, Any]:
+    rows = [
+        {"id": f"https://openalex.org/W{n}", "doi": f"https://doi.org/10.5555/{n}", "display_name": p.title, "publication_year": 2024,
+         "authorships": [{"author_position": "first", "author": {"id": "https://openalex.org/A1", "display_name": "Ann Lee"}}],
+         "best_oa_location": {"is_oa": True, "landing_page_url": p.url, "pdf_url": None}, "primary_location": None,
+         "abstract_inverted_index": _invert(p.paragraphs[0])}
+        for n, p in enumerate(pages, 1)
+    ]  # fmt: skip
+    return {"meta": {"count": len(rows), "page": 1, "per_page": 25}, "results": rows, "group_by": []}
+
+
+def _invert(text: str) -> dict[str, list[int]]:
+    index: dict[str, list[int]] = {}
+    for place, word in enumerate(text.split()):
+        index.setdefault(word, []).append(place)
+    return index
+
+
+def _arxiv(found: Sequence[tuple[int, WorldPage]]) -> ServedResponse:
+    entries = "".join(
+        f"<entry><id>http://arxiv.org{PAPER_PAGES['arxiv.org'].format(n)}</id><updated>2024-01-02T00:00:00Z</updated>"
+        f"<published>2024-01-01T00:00:00Z</published><title>{escape(page.title)}</title><summary>  {escape(page.paragraphs[0])}\n</summary>"
+        "<author><name>Ann Lee</name></author><author><name>Bo Ruiz</name></author>"
+        f'<link href="http://arxiv.org{PAPER_PAGES["arxiv.org"].format(n)}" rel="alternate" type="text/html"/>'
+        f'<link title="pdf" href="http://arxiv.org/pdf/2401.{n:05d}v1" rel="related" type="application/pdf"/>'
+        '<arxiv:primary_category xmlns:arxiv="http://arxiv.org/schemas/atom" term="cs.CE"/></entry>'
+        for n, page in found
+    )
+    body = (
+        '<?xml version="1.0" encoding="UTF-8"?><feed xmlns="http://www.w3.org/2005/Atom"><title type="html">ArXiv Query</title>'
+        "<id>http://arxiv.org/api/x</id><opensearch:totalResults "
+        f'xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/">{len(found)}</opensearch:totalResults>{entries}</feed>'
+    )
+    return ServedResponse(200, "application/atom+xml; charset=UTF-8", body.encode())
+
+
+def _esearch(numbers: Sequence[int]) -> ServedResponse:
+    missing = {} if numbers else {"warninglist": {"phrasesignored": [], "outputmessages": ["No items found."]}}
+    result = {
+        "count": str(len(numbers)),
+        "retmax": str(len(numbers)),
+        "retstart": "0",
+        "idlist": [str(n + 1) for n in numbers],
+        **missing,
+    }
+    return _json({"header": {"type": "esearch", "version": "0.3"}, "esearchresult": result})
+
+
+def _efetch(request: Received, pages: Sequence[WorldPage]) -> ServedResponse:
+    numbers = [int(name) for name in parse_qs(urlsplit(request.path).query)["id"][0].split(",")]
+    articles = "".join(
+        f'<PubmedArticle><MedlineCitation Status="MEDLINE"><PMID Version="1">{n}</PMID><Article PubModel="Print"><Journal><JournalIssue>'
+        f"<PubDate><Year>2024</Year></PubDate></JournalIssue></Journal><ArticleTitle>{escape(pages[n - 1].title)}</ArticleTitle><Abstract>"
+        f'<AbstractText Label="RESULTS">{escape(pages[n - 1].paragraphs[0])}</AbstractText></Abstract><AuthorList><Author><LastName>Lee'
+        "</LastName><Initials>A</Initials></Author></AuthorList></Article></MedlineCitation><PubmedData><ReferenceList><Reference>"
+        "<ArticleIdList><ArticleId>9</ArticleId></ArticleIdList></Reference></ReferenceList></PubmedData></PubmedArticle>"
+        for n in numbers
+    )
+    dtd = '"-//NLM//DTD PubMedArticle, 1st January 2025//EN" "https://dtd.nlm.nih.gov/ncbi/pubmed/out/pubmed_250101.dtd"'
+    body = f'<?xml version="1.0" ?><!DOCTYPE PubmedArticleSet PUBLIC {dtd}><PubmedArticleSet>{articles}</PubmedArticleSet>'
+    return ServedResponse(200, "text/xml; charset=UTF-8", body.encode())
+
+
+_FORMATS = {
+    "google_cse": _google, "searxng": _searxng, "tavily": _tavily, "brave": _brave, "wikipedia": _wikipedia, "openalex": _openalex,
+}  # fmt: skip
 
 
 def _json(data: dict[str, Any], status: int = 200) -> ServedResponse:

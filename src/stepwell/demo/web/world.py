@@ -24,7 +24,7 @@ import httpcore
 
 from stepwell.demo.web.facts import Fact, WorldPage, world_pages
 from stepwell.demo.web.rendering import html, render
-from stepwell.demo.web.search_pages import ENGINE_HOSTS, SEARXNG_URL, Mode, engine_reply
+from stepwell.demo.web.search_pages import ENGINE_HOSTS, PAPER_PAGES, SEARXNG_URL, Mode, engine_reply
 from stepwell.demo.web.serving import Received, ServedResponse, WorldServer
 from stepwell.tools.web.addresses import AddressRules
 from stepwell.tools.web.public_web import PublicWeb
@@ -57,6 +57,9 @@ class WorldReplies:
         self.pages: Sequence[WorldPage] = world_pages(seed)
         self.modes: dict[str, Mode] = {}
         self._by_place = {_place(page.url): page for page in self.pages}
+        papers = {"arxiv.org": 0, "pubmed.ncbi.nlm.nih.gov": 1}  # the number of the first paper
+        for host, path in PAPER_PAGES.items():
+            self._by_place |= {(host, path.format(n)): page for n, page in enumerate(self.pages, papers[host])}
         self._by_subject = {page.subject: page for page in reversed(self.pages)}
         self._extra = extra
 

@@ -13,8 +13,11 @@ Only the weights are int8: the computation uses floats, so a text's vector depen
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import importlib.util
 import threading
+from array import array
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,6 +36,8 @@ _WINDOW = 32
 """How many texts are handled at a time. It limits the memory, and the work that a cancelled `aembed` still finishes."""
 _BATCH_TOKENS = 1024
 """Padded tokens per run. Larger batches are no faster on a CPU and take hundreds of megabytes."""
+_MOST_REMEMBERED = 4_000
+"""How many vectors are remembered, of 1.5 kB each: a research compares the same passages several times."""
 _FIRST_CHARACTERS = 8_192
 """Nearly always enough of a text for 256 tokens; tokenizing a whole megabyte takes 2 s and 150 MB."""
 
@@ -60,6 +65,7 @@ class MiniLMEmbedder:
         self._threads = threads
         self._loading = threading.Lock()
         self._loaded: _Network | None = None
+        self._remembered = _Vectors()
 
     def describe(self) -> str:
         return (
@@ -77,7 +83,12 @@ class MiniLMEmbedder:
         return vectors
 
     def _embed_window(self, texts: Sequence[str]) -> list[list[float]]:
-        return self._network().embed(texts)
+        known = [self._remembered.get(text) for text in texts]
+        new = list(dict.fromkeys(text for text, vector in zip(texts, known, strict=True) if vector is None))
+        found = dict(zip(new, self._network().embed(new), strict=True)) if new else {}
+        for text, vector in found.items():
+            self._remembered.keep(text, vector)
+        return [vector or found[text] for text, vector in zip(texts, known, strict=True)]
 
     def _network(self) -> _Network:
         # A failed load leaves nothing behind: the next call tries again.
@@ -86,6 +97,33 @@ class MiniLMEmbedder:
                 require_runtime()
                 self._loaded = _Network(self._path_of, self._threads)
             return self._loaded
+
+
+class _Vectors:
+    """The vectors of the latest texts, by hash."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[bytes, array[float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, text: str) -> list[float] | None:
+        key = _hash(text)
+        with self._lock:
+            vector = self._held.get(key)
+            if vector is None:
+                return None
+            self._held.move_to_end(key)
+        return vector.tolist()
+
+    def keep(self, text: str, vector: Sequence[float]) -> None:
+        with self._lock:
+            self._held[_hash(text)] = array("f", vector)
+            if len(self._held) > _MOST_REMEMBERED:
+                self._held.popitem(last=False)
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 class _Network:

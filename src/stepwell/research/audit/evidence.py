@@ -12,12 +12,14 @@ from itertools import pairwise
 from typing import Any, Literal, get_args
 
 from stepwell.secrets.text import hide_secrets
-from stepwell.tools.documents.parts import Part, place_of
+from stepwell.tools.documents.parts import Part, merge_parts, place_of
 
 Verdict = Literal["supported", "partial", "unsupported", "contradicted"]
 SourceKind = Literal["web", "device"]
 Robots = Literal["allowed", "disallowed", "none", "unreachable", "n/a"]
 
+ADDRESSES = ("http://", "https://", "mcp://")
+"""How the address of a source begins that is not from the device. `mcp://<server>/<tool>?query=...` is an answer of an MCP server."""
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 MOST_PARTS = 10_000
 MAX_PART_NAME = 200
@@ -81,19 +83,10 @@ def to_data(item: Source | Quote | Claim) -> dict[str, Any]:
 
 
 def fit_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Parts as a trail may store them: without keys, with names of limited length, and no more than `MOST_PARTS`. Of a long sheet,
-    several rows become one part, and of other documents several neighbours."""
-    plain = [Part(start, hide_secrets(name)[:MAX_PART_NAME] or "part", cells[:MAX_CELLS]) for start, name, cells in parts]
-    together = -(-len(plain) // MOST_PARTS)
-    return tuple(plain if together <= 1 else (_join(plain[at : at + together]) for at in range(0, len(plain), together)))
-
-
-def _join(parts: Sequence[Part]) -> Part:
-    """`A5:F5` to `A9:F9` of a sheet become `A5:F9`."""
-    start, name, _ = parts[0]
-    place = place_of(parts, start, parts[-1].start + 1)
-    is_one = all(part.name == name for part in parts)
-    return Part(start, name, place.removeprefix(f"{name}, ")[:MAX_CELLS]) if is_one else Part(start, place[:MAX_PART_NAME])
+    """Parts as a trail may store them: without keys, short enough, and at most `MOST_PARTS`; beyond that, neighbours share one."""
+    share = -(-len(parts) // MOST_PARTS) or 1
+    shared = (merge_parts(parts[at], parts[min(at + share, len(parts)) - 1]) for at in range(0, len(parts), share))
+    return tuple(Part(start, hide_secrets(name)[:MAX_PART_NAME] or "part", cells[:MAX_CELLS]) for start, name, cells in shared)
 
 
 def parts_from(data: object) -> tuple[Part, ...]:

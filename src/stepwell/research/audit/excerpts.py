@@ -25,7 +25,8 @@ from stepwell.research.audit.ledger import plain_title
 from stepwell.secrets.text import hide_secrets
 from stepwell.tools.documents.parts import Part
 
-MOST_EXCERPTS = 40
+MOST_EXCERPTS = 200
+"""Passages are fewer; a passage of several rows has an excerpt for each, so that a quote leads to its own cells."""
 MAX_EXCERPT_CHARS = 4_000
 MAX_ALL_CHARS = 48_000
 """The most characters of all excerpts of a question together."""

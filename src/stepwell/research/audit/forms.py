@@ -25,7 +25,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from stepwell.research.audit.evidence import parts_from
+from stepwell.research.audit.evidence import ADDRESSES, parts_from
 from stepwell.research.audit.excerpts import MAX_EXCERPT_CHARS, MAX_LABEL_CHARS, MAX_PLACE_CHARS, MOST_EXCERPTS
 from stepwell.research.audit.trail import Defect, Entry
 from stepwell.validation import describe_first_fault
@@ -293,7 +293,7 @@ class RefusalForm(_Form):
 
 
 class ShownForm(_Form):
-    by: Literal["question", "search", "page"]
+    by: Literal["question", "search", "page", "device", "agent"]
     addresses: Count
     body_sha256: Sha256
 
@@ -405,8 +405,8 @@ def _find_address_fault(data: dict[str, Any]) -> str:
     """A page has an address on the web. A source from a device has neither an address nor any trace of a fetch."""
     addresses = [data["url"], data["final_url"]]
     if data["kind"] == "web":
-        is_web = all(isinstance(each, str) and each.lower().startswith(("http://", "https://")) for each in addresses)
-        return "" if is_web else "a page has an address that begins with http:// or https://"
+        is_web = all(isinstance(each, str) and each.lower().startswith(ADDRESSES) for each in addresses)
+        return "" if is_web else "a page has an address that begins with http://, https:// or mcp://"
     fetched = [*addresses, data["status"], data["engine"]]
     plain = all(each is None for each in fetched) and data["robots"] == "n/a"
     return "" if plain else "what came from a device has no address on the web, and was not fetched"

@@ -20,7 +20,17 @@ from typing import Any
 
 from stepwell.errors import EntryConflictError, EvidenceDamagedError, EvidenceError
 from stepwell.research.audit.canonical import canonical
-from stepwell.research.audit.evidence import Claim, Quote, Source, claim_from, fit_parts, quote_from, source_from, to_data
+from stepwell.research.audit.evidence import (
+    ADDRESSES,
+    Claim,
+    Quote,
+    Source,
+    claim_from,
+    fit_parts,
+    quote_from,
+    source_from,
+    to_data,
+)
 from stepwell.research.audit.exchanges.redaction import without_secrets
 from stepwell.research.audit.trail import Entry, NewEntry
 from stepwell.research.audit.vault import EvidenceVault
@@ -71,7 +81,7 @@ def _check_address(source: Source) -> None:
             raise EvidenceError(
                 f"Source {source.source_id} came from a device and has an address on the web. Leave the address out."
             )
-    elif not all(url is not None and url.lower().startswith(("http://", "https://")) for url in addresses):
+    elif not all(url is not None and url.lower().startswith(ADDRESSES) for url in addresses):
         raise EvidenceError(f"Source {source.source_id} is a page, and its address does not begin with http:// or https://.")
 
 

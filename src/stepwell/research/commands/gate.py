@@ -69,9 +69,7 @@ class Gate:
         return self._decide(interrupt)
 
     def decide_outage(self, interrupt: Mapping[str, Any]) -> str | None:
-        """`documents` or `approve` if the person types so; `None` for later. Nobody is asked if there are no documents."""
-        if not interrupt.get("documents"):
-            return None
+        """`documents` or `approve` if the person types so; `None` for later, or if nobody is there."""
         self.say(str(interrupt.get("message")))
         while True:
             try:
@@ -166,9 +164,11 @@ class GateAnswers:
         if self._retries:
             self._retries = False
             return {outage.id: {"decision": "approve"}}
+        if not outage.value.get("documents"):
+            raise OutageError(str(outage.value.get("message")))
         decision = self._gate.decide_outage(outage.value)
         if decision is None:
-            raise OutageError(str(outage.value.get("message")))
+            raise OutageError("Nobody could be reached, and your documents alone were not chosen.")
         return {outage.id: {"decision": decision}}
 
 

@@ -1,106 +1,121 @@
-"""The user's own files for `stepwell research --context`: texts, Markdown, web pages and PDFs, single files or whole folders.
+"""The user's own files for `stepwell research --context`: documents of every kind that we read, single files or whole folders.
 
 ```
-files ─> text, by pages where there are pages ─> passages of at most 1,200 characters ─> those nearest to the question
+files ─> text and parts (pages, slides, cells, messages) ─> passages worth reading for the question ─> snippets, one for each part
 ```
 Only the chosen passages go to the research, each with the file's name and its place there. Separate processes with limits read the
-files, because a PDF from an unknown source may attack its reader.
+files, because a document from an unknown source may attack its reader.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-import mimetypes
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from operator import mul
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stepwell.errors import InvalidRequestError, WebError
-from stepwell.tools.documents.parts import Part, place_of
+from stepwell.tools.documents.kinds import EXTENSIONS, OLD_EXTENSIONS
+from stepwell.tools.documents.parts import parts_between, place_of
 
 if TYPE_CHECKING:
     from stepwell.models.embedding.embedder import Embedder
+    from stepwell.research.finding.blocks import Block
+    from stepwell.research.finding.passages import Document
 
 MOST_FILES = 500
 MOST_BYTES = 50_000_000
 """The most bytes of one file."""
-MOST_PASSAGES = 5_000
-READ = (".txt", ".md", ".markdown", ".rst", ".html", ".htm", ".pdf")
-PASSAGE_CHARS = 1_200
-"""About as much as an embedder reads. It would compare only the beginning of a longer passage with the question."""
-MANY = 500
-"""Comparing more passages than this takes a moment, so we tell the user first."""
-_OVERLAP = 150
+MAX_CHARACTERS = 20_000_000
+"""The most characters of all files together."""
+MANY = 500_000
+"""Searching more characters than this takes a moment, so we tell the user first."""
+PASSAGES, PASSAGE_CHARACTERS = 40, 24_000
+"""How much of the files goes along with a question."""
+_READ_AT_ONCE = 4
+_NEARLY_ALL = 0.9
+"""Headings and blank lines between passages do not count as left out."""
 
 
 @dataclass(frozen=True)
-class Passage:
-    """Part of a file's text. `start` is its offset in the whole text."""
+class _Read:
+    """A file: its document, or why it cannot be read; and what the reader left out of it."""
 
-    file: str
-    document_id: str
-    place: str
-    start: int
-    text: str
+    file: Path
+    document: Document | None = None
+    problem: str = ""
+    note: str = ""
 
 
 async def read_material(
     places: Sequence[Path], question: str, embedder: Embedder, tell: Callable[[str], None]
 ) -> list[dict[str, Any]]:
-    """The passages to send, as `snippets` for the graph. `tell` reports how many were chosen."""
-    from stepwell.research.audit.excerpts import MAX_ALL_CHARS, MOST_EXCERPTS
+    """The passages to send, as `snippets` for the graph. `tell` reports what was left out and how much was chosen."""
+    from stepwell.research.finding.passages import choose_passages
 
-    passages, unread = await _read_all(list_files(places))
-    for said in unread:
-        tell(said)
-    if len(passages) > MOST_PASSAGES:
+    read = await _read_all(list_files(places))
+    documents = {each.document.name: each.document for each in read if each.document}
+    if not documents:
+        whole = "" if len(read) == 1 else "None of the files of --context can be read. "
+        raise InvalidRequestError(whole + read[0].problem)
+    for each in read:
+        if each.problem:
+            tell(f"{each.problem} It is left out.")
+        elif each.note:
+            tell(f"{each.file.name}: {each.note}")
+    names = {each.document.name: each.file.name for each in reversed(read) if each.document}
+    size = sum(len(document.text) for document in documents.values())
+    if size > MAX_CHARACTERS:
         raise InvalidRequestError(
-            f"The files of --context have {len(passages):,} passages; the limit is {MOST_PASSAGES:,}. Name fewer files."
+            f"The files of --context have {size:,} characters of text; the limit is {MAX_CHARACTERS:,}. Name fewer files."
         )
-    if len(passages) > MANY:
-        tell(f"Searching {len(passages):,} passages of your files ...")
-    chosen = await choose(passages, question, embedder, min(MOST_EXCERPTS, MAX_ALL_CHARS // PASSAGE_CHARS))
-    if len(chosen) < len(passages):
-        tell(f"Using the {len(chosen)} passages of your files that are closest to the question, of {len(passages):,}.")
+    if size > MANY:
+        tell(f"Searching {size:,} characters of your files ...")
+    chosen = await choose_passages([question], list(documents.values()), embedder, most=PASSAGES, characters=PASSAGE_CHARACTERS)
+    used = sum(len(block.text) for block in chosen)
+    if used < _NEARLY_ALL * size:
+        tell(f"Using the passages of your files that matter for the question: {used:,} of {size:,} characters.")
+    order = {name: number for number, name in enumerate(documents)}
     return [
-        {
-            "id": f"{passage.document_id}:{passage.start}",
-            "document_id": passage.document_id,
-            "label": passage.file[-200:],
-            "place": passage.place[:200],
-            "text": passage.text,
-            "start": passage.start,
-            "end": passage.start + len(passage.text),
-        }
-        for passage in chosen
+        snippet
+        for block in sorted(chosen, key=lambda block: (order[block.source_id], block.start))
+        for snippet in _snippets(block, documents[block.source_id], names[block.source_id])
     ]
 
 
-async def _read_all(files: Sequence[Path]) -> tuple[list[Passage], list[str]]:
-    """The passages of all files, and a sentence for each unreadable file. One broken file does not stop the others."""
-    passages: list[Passage] = []
-    unread: list[str] = []
-    for file in files:
-        try:
-            passages += await _read(file)
-        except InvalidRequestError as error:
-            unread.append(f"{error} It is left out.")
-    if len(unread) == len(files):
-        raise InvalidRequestError(f"None of the files of --context can be read. {unread[0].removesuffix(' It is left out.')}")
-    return passages, unread
+def _snippets(block: Block, document: Document, label: str) -> Iterator[dict[str, Any]]:
+    """A passage as snippets, one for each part it touches, so that a quote leads to its own cell, slide or message."""
+    parts = parts_between(document.parts, block.start, block.end)
+    cuts = [block.start, *(part.start for part in parts if part.start > block.start), block.end]
+    for begin, end in pairwise(cuts):
+        text = document.text[begin:end]
+        if not (said := text.strip()):
+            continue
+        start = begin + text.index(said)
+        yield {
+            "id": f"{document.name}:{start}",
+            "document_id": document.name,
+            "label": label[-200:],
+            "place": place_of(document.parts, start, start + len(said))[:200],
+            "text": said,
+            "start": start,
+            "end": start + len(said),
+        }
 
 
 def list_files(places: Sequence[Path]) -> list[Path]:
-    """The named files, and all readable files in the named folders, sorted by name; hidden files are left out."""
+    """The named files, and all documents in the named folders, sorted by name; hidden files are left out."""
     found: list[Path] = []
     for place in places:
         if place.is_dir():
-            inside = (file for file in sorted(place.rglob("*")) if file.suffix.lower() in READ and file.is_file())
+            known = EXTENSIONS + OLD_EXTENSIONS  # the old ones are refused with a sentence, not passed over
+            inside = (file for file in sorted(place.rglob("*")) if file.suffix.lower() in known and file.is_file())
             own = [file for file in inside if not any(part.startswith(".") for part in file.relative_to(place).parts)]
             if not own:
-                kinds = ", ".join(READ)
+                kinds = ", ".join(EXTENSIONS)
                 raise InvalidRequestError(f"The folder '{place.name}' of --context has no readable files ({kinds}).")
             found += own
         elif place.exists():
@@ -112,28 +127,31 @@ def list_files(places: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-async def choose(passages: Sequence[Passage], question: str, embedder: Embedder, most: int) -> list[Passage]:
-    """The passages closest to the question, in the order of their files."""
-    if len(passages) <= most:
-        return list(passages)
-    asked, *vectors = await embedder.aembed([question, *(passage.text for passage in passages)])
-    nearness = [sum(map(mul, asked, vector)) for vector in vectors]
-    nearest = sorted(range(len(passages)), key=lambda place: -nearness[place])[:most]
-    return [passages[place] for place in sorted(nearest)]
+async def _read_all(files: Sequence[Path]) -> list[_Read]:
+    """Every file, a few at a time. One broken file does not stop the others."""
+    turns = asyncio.Semaphore(_READ_AT_ONCE)
+
+    async def read(file: Path) -> _Read:
+        async with turns:
+            return await _read(file)
+
+    return await asyncio.gather(*map(read, files))
 
 
-async def _read(file: Path) -> list[Passage]:
+async def _read(file: Path) -> _Read:
+    from stepwell.research.finding.blocks import readable_name
+    from stepwell.research.finding.passages import Document
     from stepwell.tools.documents.reader_pool import usual_readers
 
-    content = _content(file)
-    kind = "text/plain" if file.suffix.lower() in (".md", ".markdown", ".rst") else mimetypes.guess_type(file.name)[0]
     try:
-        page = await usual_readers().read_page(content, kind)
+        content = await asyncio.to_thread(_content, file)
+        page = await usual_readers().read_file(content, file.name)
+    except InvalidRequestError as error:
+        return _Read(file, problem=str(error))
     except WebError as error:
-        said = str(error).replace("The page", "it")
-        raise InvalidRequestError(f"The file '{file.name}' of --context cannot be read: {said}") from error
-    document_id = hashlib.sha256(content).hexdigest()[:32]
-    return list(_cut(file.name, document_id, page.text, page.parts))
+        return _Read(file, problem=f"The file '{file.name}' of --context cannot be read. {error}")
+    name = hashlib.sha256(content).hexdigest()[:32]
+    return _Read(file, Document(name, page.text, page.title or readable_name(file.stem), page.parts), note=page.note)
 
 
 def _content(file: Path) -> bytes:
@@ -143,28 +161,3 @@ def _content(file: Path) -> bytes:
         return file.read_bytes()
     except OSError as error:
         raise InvalidRequestError(f"The file '{file.name}' of --context cannot be read ({error.strerror}).") from error
-
-
-def _cut(name: str, document_id: str, text: str, parts: Sequence[Part]) -> Iterator[Passage]:
-    """Cuts a text into passages that stay within one part and the length limit, at the end of a line or sentence if possible."""
-    begins = [part.start for part in parts] or [0]
-    for begin, end in zip(begins, [*begins[1:], len(text)], strict=True):
-        place = begin
-        while text[place:end].strip():
-            stop = min(end, place + PASSAGE_CHARS)
-            if stop < end:
-                stop = (
-                    max(
-                        text.rfind("\n", place + PASSAGE_CHARS // 2, stop),
-                        text.rfind(". ", place + PASSAGE_CHARS // 2, stop) + 1,
-                    )
-                    or stop
-                )
-            passage = text[place:stop]
-            lead = len(passage) - len(passage.lstrip())
-            if passage.strip():
-                start, words = place + lead, passage.strip()
-                yield Passage(name, document_id, place_of(parts, start, start + len(words)), start, words)
-            if stop >= end:
-                break
-            place = max(stop - _OVERLAP, place + 1)

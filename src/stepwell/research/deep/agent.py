@@ -38,6 +38,7 @@ from stepwell.payments.paid_graphs import charge_for
 from stepwell.research.audit.ledger import Evidence, read_evidence
 from stepwell.research.audit.vault import EvidenceVault
 from stepwell.research.deep.checking import check_report, is_kept, keep_report
+from stepwell.research.deep.material import MaterialInTrail
 from stepwell.research.deep.model_calls import ModelsInTrail
 from stepwell.research.deep.report import finish_message
 from stepwell.research.deep.web_tools import DeepWeb, record_question, thread_of
@@ -69,7 +70,7 @@ def build_agent(equipment: Equipment, *, checkpointer: BaseCheckpointSaver[Any] 
         "system_prompt": prompt("stepwell.research.deep", "researcher"),
         "tools": tools,
         "model": models["files"],
-        "middleware": [ModelsInTrail(equipment, "researcher")],
+        "middleware": [ModelsInTrail(equipment, "researcher"), MaterialInTrail(equipment)],
         "timeout_s": RESEARCHER_TIMEOUT_S,
     }
     critic: Any = {
@@ -78,7 +79,7 @@ def build_agent(equipment: Equipment, *, checkpointer: BaseCheckpointSaver[Any] 
         "system_prompt": prompt("stepwell.research.deep", "critic"),
         "tools": tools,
         "model": models["audit"],
-        "middleware": [ModelsInTrail(equipment, "critic")],
+        "middleware": [ModelsInTrail(equipment, "critic"), MaterialInTrail(equipment)],
     }
     limits = equipment.policy.limits
     prices = assume_prices(models)
@@ -92,7 +93,13 @@ def build_agent(equipment: Equipment, *, checkpointer: BaseCheckpointSaver[Any] 
         tools,
         system_prompt=prompt("stepwell.research.deep", "lead"),
         subagents=[researcher, critic],
-        middleware=[*charge_for("deep_research"), ceilings, ModelsInTrail(equipment, "lead"), CheckedReport(equipment)],
+        middleware=[
+            *charge_for("deep_research"),
+            ceilings,
+            ModelsInTrail(equipment, "lead"),
+            MaterialInTrail(equipment),
+            CheckedReport(equipment),
+        ],
         checkpointer=checkpointer,
         name="deep_research",
     )

@@ -30,6 +30,8 @@ from stepwell.research.audit.trail import Entry, EntryKind, NewEntry
 from stepwell.research.audit.vault import VAULT, EvidenceVault, append_beside
 from stepwell.research.evidence.equipment import Equipment
 from stepwell.research.evidence.inquiry import Inquiry
+from stepwell.research.evidence.mcp_sources import ask_sources
+from stepwell.research.evidence.policy.private_material import PrivateMaterial
 from stepwell.research.evidence.policy.rules import Violation
 from stepwell.research.evidence.policy.shown_addresses import ShownAddresses, find_addresses, find_links, origin_of
 from stepwell.research.evidence.sources import SourceBook
@@ -45,7 +47,7 @@ _MAX_OPEN = 256
 _MAX_WAIT_S = 30.0
 _SEARCH = (
     "Search the web. Gives titles, addresses and short excerpts, not pages: read a page with fetch_page before you rely on it. "
-    "A search result is no source."
+    "A search result is no source. A query that begins with 'papers:' searches scholarly papers."
 )
 _FETCH = "Fetch one public web page or PDF by its address and read its text. It gets a source id, such as s1: cite it as [s1]."
 
@@ -68,6 +70,7 @@ class _OpenQuestion:
     inquiry: Inquiry
     book: SourceBook
     shown: ShownAddresses
+    private: PrivateMaterial
     fetcher: PageFetcher
     """Shared by all agents of the question: they fetch robots.txt once, and queue per host."""
 
@@ -93,12 +96,17 @@ class DeepWeb:
     ) -> str:
         at_work = await self._opened(runtime.config)
         _forbid(await at_work.inquiry.check_text(_call(runtime), query))
+        query, max_results = await self._check_private(runtime, query, max_results)
 
         async def search() -> str:
+            own, silent = await ask_sources(at_work.inquiry, _WAY_OUT.get(), query)
             searched = await self._search.search(query, max_results)
-            if isinstance(searched.outcome, Found):
-                await self._show(runtime, [result.url for result in searched.outcome.results], "search")
-            return word_outcome(searched)
+            results = searched.outcome.results if isinstance(searched.outcome, Found) else ()
+            if results or own:
+                addresses = [*(result.url for result in results), *(url for page in own for url in find_addresses(page.text))]
+                await self._show(runtime, addresses, "search")
+            answers = [word_page(page, name) for page, name in zip(own, await at_work.book.keep_pages(own), strict=True)]
+            return "\n\n".join([*answers, word_outcome(searched), *silent])
 
         return await self._within(runtime, search)
 
@@ -149,10 +157,29 @@ class DeepWeb:
             # An agent can use another source instead, so it need not wait at the end of a long queue.
             turns = Turns(self._equipment.clock, self._equipment.sleep, _MAX_WAIT_S)
             fetcher = inquiry.make_fetcher(_CurrentWeb(), turns)
-            self._open[thread] = known = _OpenQuestion(given, loop, inquiry, book, shown, fetcher)
+            self._open[thread] = known = _OpenQuestion(
+                given, loop, inquiry, book, shown, PrivateMaterial(inquiry.vault), fetcher
+            )
             while len(self._open) > _MAX_OPEN:
                 self._open.popitem(last=False)
         return known
+
+    async def _check_private(self, runtime: ToolRuntime[Any, Any], query: str, max_results: int) -> tuple[str, int]:
+        """The search as it may be made now that private material was read, if it was: the number of results says nothing then either."""
+        at_work, rule = await self._opened(runtime.config), self._equipment.policy.after_private
+        if rule == "any" or not await at_work.private.was_read():
+            return query, max_results
+        kept, broken = await at_work.private.check(query, rule)
+        if broken is None:
+            return kept, DEFAULT_RESULTS
+        if rule == "ask" and is_yes(
+            interrupt({"type": "address_approval", "url": query, "rule": broken.rule, "question": _may_search(query)})
+        ):
+            said = {"decision": "approve", "reason": f"the search {hide_secrets(query)}"}
+            await tell(at_work.inquiry.vault, "approval", f"{at_work.inquiry.scope}:{_call(runtime)}:address", said)
+            return query, DEFAULT_RESULTS
+        await at_work.inquiry.note_refusal(_call(runtime), query, rule=broken.rule, reason=str(broken))
+        raise ToolUseError(f"The policy forbids it ({broken}). It was not sent; search with those words, or go on without.")
 
     async def _check_shown(self, runtime: ToolRuntime[Any, Any], url: str) -> None:
         at_work, rule = await self._opened(runtime.config), self._equipment.policy.after_reading
@@ -237,6 +264,12 @@ def is_yes(answer: object) -> bool:
 
 def _may(url: str) -> str:
     return f"No search and no page has shown this address, and it carries a query to a new host. May it be fetched (yes or no)? {url}"
+
+
+def _may_search(query: str) -> str:
+    return (
+        f"Your files were read, and this search holds words that are not in your question. May it be sent (yes or no)? {query}"
+    )
 
 
 def _tool(coroutine: Callable[..., Awaitable[str]], description: str) -> BaseTool:

@@ -27,6 +27,7 @@ from stepwell.research.evidence.origin import Origin
 from stepwell.research.evidence.policy.file import load_policy
 from stepwell.research.evidence.policy.rules import ResearchPolicy
 from stepwell.settings import Settings
+from stepwell.tools.mcp_web import McpSource, McpWeb, read_sources
 from stepwell.tools.web.fetch import Sleep, Turns
 from stepwell.tools.web.search.chain import SearchChain
 from stepwell.tools.web.search.choice import public_web, search_chain
@@ -47,6 +48,8 @@ class Equipment:
     embedder: Embedder
     vault_for: Callable[[RunnableConfig], EvidenceVault]
     """Where a run's thread stores its evidence."""
+    mcp_sources: tuple[McpSource, ...] = ()
+    """MCP servers that every search asks too. `web` reaches them."""
     models: ModelRoutes | None = None
     """`None` if no model can write; research is then extractive."""
     local: BaseChatModel | None = None
@@ -94,11 +97,15 @@ def make_equipment(
     """Builds the equipment from the settings (by default, those of the environment). Other arguments replace what the settings say. A
     `web` of the caller's counts as within reach unless `has_route` says otherwise."""
     settings, clock = settings or Settings.load(), clock or SystemClock()
+    sources = read_sources(settings.search.mcp_sources, settings.search.mcp_servers)
+    has_route = has_route or (own_documents.has_route if web is None else _always)
+    web = web or public_web(settings)
     policy = policy or load_policy(settings.policy)
     folder = settings.data_folder / "research"
     return Equipment(
         policy=policy,
-        web=web or public_web(settings),
+        web=McpWeb(web, sources, policy.check_source) if sources else web,
+        mcp_sources=sources,
         search=search or _engines(settings, clock),
         embedder=embedder or choose_embedder(settings),
         models=_models(settings) if models == "configured" else models,
@@ -106,7 +113,7 @@ def make_equipment(
         vault_for=lambda config: find_vault(config, folder, clock),
         clock=clock,
         pages_per_step=pages_per_step,
-        has_route=has_route or (own_documents.has_route if web is None else _always),
+        has_route=has_route,
     )
 
 

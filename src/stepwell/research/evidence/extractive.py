@@ -1,4 +1,4 @@
-"""Research without a model that can write: the report consists of quotes, ranked and grouped, each with its id.
+"""Research without a model that can write: the report consists of quotes, the best first, then source by source.
 
 Every sentence of the draft is a source's own and carries the id of its quote, so the draft goes through the same checks as a model's
 (`audit.writing`, `audit.verdicts`), and they keep all of it. Everything else is a heading; the first heading says that no model wrote the
@@ -8,42 +8,41 @@ claim without evidence.
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Container, Sequence
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
 
-from stepwell.models.embedding.embedder import Embedder
-from stepwell.research.audit.evidence import Quote
-from stepwell.research.audit.facts.words import content_stems, fold, is_function, stem, words
-from stepwell.research.audit.writing.draft import Draft, read_draft
+from stepwell.research.audit.evidence import Quote, Source
+from stepwell.research.audit.writing.draft import MAX_HEADING, Draft, read_draft
 from stepwell.research.audit.writing.quoted import quote_blocks
 from stepwell.research.audit.writing.report import QUOTES_NOTE
-from stepwell.research.evidence.selecting import dot
+from stepwell.research.finding.blocks import readable_name
+from stepwell.tools.documents.kinds import EXTENSIONS
 
 TITLE = "# Quotes from the sources: no model wrote this"
+MOST_QUOTES = 24
+"""More than a person reads is no report."""
+LEAST_SHARE_TO_SHOW = 0.55
+"""Nobody leaves out later what has little to do with the question, as a model that writes would."""
 BRIEF = 3
-MOST_GROUPS = 6
-_ALIKE = {True: 0.45, False: 0.3}
-"""By whether the embedder is semantic: the least average similarity of quotes that belong together."""
-_NAME_WORDS = 3
+UNNAMED = "Further quotes"
+_MARKUP = re.compile(r"[#*_`\[\]<>|]")
 
 
-async def extractive_draft(question: str, quotes: Sequence[Quote], sources: Container[str], embedder: Embedder) -> Draft:
-    """A draft from quotes in order of rank; skips quotes whose source is not in `sources` (id -> source).
+def extractive_draft(quotes: Sequence[Quote], sources: Mapping[str, Source]) -> Draft:
+    """A draft from quotes in order of rank; skips quotes whose source is not in `sources`.
 
     Without usable quotes the draft has no blocks: there is nothing to report.
     """
     usable = [quote for quote in quotes if quote.source_id in sources]
     if not usable:
         return Draft(())
-    vectors = await embedder.aembed([quote.text for quote in usable])
-    groups = _groups(vectors, _ALIKE[embedder.is_semantic])
-    brief = _brief(groups)
-    parts = [read_draft(TITLE), read_draft("## In brief"), *map(_item, (usable[at] for at in brief))]
-    remaining = [(name, [at for at in group if at not in brief]) for name, group in _name_groups(question, usable, groups)]
-    for name, group in remaining:
-        if group:
-            parts += [read_draft(f"## {name}"), *map(_item, (usable[at] for at in group))]
+    parts = [read_draft(TITLE), read_draft("## In brief"), *map(_item, usable[:BRIEF])]
+    groups: dict[str, list[Quote]] = {}
+    for quote in usable[BRIEF:]:
+        groups.setdefault(heading_of(sources[quote.source_id]), []).append(quote)
+    for heading, own in groups.items():
+        parts += [read_draft(f"## {heading}"), *map(_item, sorted(own, key=_place))]
     return Draft(tuple(block for part in parts for block in part.blocks), sum(part.removed_links for part in parts))
 
 
@@ -53,65 +52,20 @@ def add_note(report: str) -> str:
     return f"{title}\n\n{QUOTES_NOTE}\n{rest}" if title.startswith("# ") else f"{QUOTES_NOTE}\n\n{report}"
 
 
+def heading_of(source: Source) -> str:
+    """A source's title as a heading. It has no words with figures, because a heading with a figure would state something."""
+    title = PurePosixPath(source.title).stem if source.title.lower().endswith(EXTENSIONS) else source.title
+    words = [word for word in _MARKUP.sub(" ", readable_name(title)).split() if not any(map(str.isdigit, word))]
+    while len(" ".join(words)) > MAX_HEADING:
+        words.pop()
+    heading = " ".join(words).strip(" .,;:!?-–|")
+    return heading[:1].upper() + heading[1:] if len(heading) > 2 else UNNAMED
+
+
 def _item(quote: Quote) -> Draft:
     """A quote as a draft. Each quote is parsed alone, so that nothing in it can affect another quote."""
     return Draft(*quote_blocks(quote))
 
 
-def _brief(groups: Sequence[Sequence[int]]) -> list[int]:
-    """The best quote of each of the best groups; if there are too few groups, the next best quotes."""
-    firsts = [group[0] for group in groups]
-    others = sorted(at for group in groups for at in group[1:])
-    return sorted([*firsts, *others][:BRIEF])
-
-
-def _groups(vectors: Sequence[Sequence[float]], alike: float) -> list[list[int]]:
-    """Groups the indexes of quotes that belong together, by joining the two closest groups as long as they are close enough on average.
-
-    Groups are ordered by their best quote. Single quotes and surplus groups form one group at the end.
-    """
-    near = [[dot(one, other) for other in vectors] for one in vectors]
-    groups = [[at] for at in range(len(vectors))]
-    while len(groups) > 1:
-        likeness, first, second = max(
-            (_average(near, groups[a], groups[b]), -a, -b) for a in range(len(groups)) for b in range(a + 1, len(groups))
-        )
-        if likeness < alike:
-            break
-        joined = sorted([*groups[-first], *groups[-second]])
-        groups = [group for at, group in enumerate(groups) if at not in (-first, -second)] + [joined]
-        groups.sort()
-    together = [group for group in groups if len(group) > 1][: MOST_GROUPS - 1]
-    rest = sorted(set(range(len(vectors))) - {at for group in together for at in group})
-    return [*together, rest] if rest else together
-
-
-def _average(near: Sequence[Sequence[float]], one: Sequence[int], other: Sequence[int]) -> float:
-    return round(sum(near[a][b] for a in one for b in other) / (len(one) * len(other)), 6)
-
-
-def _name_groups(question: str, quotes: Sequence[Quote], groups: Sequence[Sequence[int]]) -> list[tuple[str, Sequence[int]]]:
-    """Each group with a heading: words that are frequent in it, rare elsewhere, and not in the question."""
-    counted = [Counter(each for at in group for each in set(content_stems(quotes[at].text))) for group in groups]
-    spread = Counter(each for counts in counted for each in counts)
-    asked = set(content_stems(question))
-    named: dict[str, Sequence[int]] = {}
-    for group, counts in zip(groups, counted, strict=True):
-        weights = {
-            each: count * math.log(1 + len(groups) / spread[each]) for each, count in counts.items() if each not in asked
-        }
-        # A word names a group only if several of its quotes have it, because an odd word in one quote is not a topic.
-        telling = sorted((each for each in weights if counts[each] > 1), key=lambda each: (-weights[each], each))[:_NAME_WORDS]
-        name = " · ".join(_surface(each, [quotes[at].text for at in group]) for each in telling)
-        name = f"On {name}" if name else "Further quotes"
-        named[name if name not in named else f"{name}, part {'I' * (len(named) + 1)}"] = group
-    return list(named.items())
-
-
-def _surface(wanted: str, texts: Sequence[str]) -> str:
-    """The most common form of a stem in the texts; in lower case unless it has a capital everywhere."""
-    forms = Counter(
-        word.text for text in texts for word in words(text) if not is_function(word.text) and stem(word.text) == wanted
-    )
-    form = min(forms, key=lambda each: (-forms[each], each))
-    return form if all(each[0].isupper() for each in forms) else fold(form)
+def _place(quote: Quote) -> tuple[str, int]:
+    return quote.source_id, quote.start

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -13,6 +13,7 @@ from typing_extensions import TypedDict  # before Python 3.12, pydantic cannot b
 
 from stepwell.errors import FetchRefusedError, RequestCeilingError, ToolUseError, WebError
 from stepwell.research.evidence.inquiry import Inquiry
+from stepwell.research.evidence.mcp_sources import ask_sources
 from stepwell.research.evidence.own_documents import describe_found, search_own
 from stepwell.research.evidence.policy.rules import DOCUMENTS, Step
 from stepwell.research.evidence.recorded.web import RecordedWeb
@@ -91,10 +92,31 @@ async def _fetch_one(inquiry: Inquiry, step: Step) -> Gathered:
 
 async def _search(inquiry: Inquiry, step: Step, known: frozenset[str]) -> Gathered:
     web = inquiry.web(step.id)
+    own, silent = await ask_sources(inquiry, web, step.input)
     try:
         searched = await inquiry.equipment.search(web).search(step.input, MOST_RESULTS)
     except ToolUseError as error:
         return Gathered(step, f"Not searched: {error}", skipped=(f"Step '{step.input}': {error}",))
+    except RequestCeilingError:
+        if not own:
+            raise
+        told = f"Step '{step.input}': {inquiry.requests_ceiling}"
+        return Gathered(step, _describe_own(own), tuple(own), skipped=(*silent, told))
+    return _add_own(await _read_results(inquiry, step, known, web, searched), own, silent)
+
+
+def _add_own(gathered: Gathered, own: Sequence[FetchedPage], silent: Sequence[str]) -> Gathered:
+    """What a step gathered, with the answers of MCP servers first. With one of them, somebody was reached."""
+    said = f"{_describe_own(own)} {gathered.output}" if own else gathered.output
+    missed = None if own else gathered.unreached
+    return replace(gathered, output=said, pages=(*own, *gathered.pages), skipped=(*silent, *gathered.skipped), unreached=missed)
+
+
+def _describe_own(own: Sequence[FetchedPage]) -> str:
+    return f"{', '.join(page.found_by for page in own)} answered."
+
+
+async def _read_results(inquiry: Inquiry, step: Step, known: frozenset[str], web: RecordedWeb, searched: Searched) -> Gathered:
     match searched.outcome:
         case Found() as outcome:
             pass

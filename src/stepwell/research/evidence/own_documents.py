@@ -6,7 +6,7 @@ They are read from the question's entry in the trail, so a search can only find 
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -52,30 +52,39 @@ def check_only_documents(notes: object, snippets: object, urls: object) -> None:
 async def search_own(query: str, own: Sequence[OwnText], embedder: Embedder) -> list[OwnText]:
     """The texts with a passage about the query, in their order."""
     numbered = {str(number): each for number, each in enumerate(own)}
-    quotes = await select_quotes(query, {number: each.text for number, each in numbered.items()}, embedder)
+    texts = {number: each.text for number, each in numbered.items()}
+    quotes = await select_quotes(query, texts, embedder, most=len(own), per_source=1)
     found = {quote.source_id for quote in quotes}
     return [each for number, each in numbered.items() if number in found]
 
 
 def describe_found(found: Sequence[OwnText], own: Sequence[OwnText]) -> str:
-    what = f"Found {_count(found)} of yours" if found else "Nothing in your documents matches"
-    return f"{what}; searched {_count(own)}."
+    if not found:
+        return f"Matched none of {len(own)} passages of {_count_documents(own)} of yours."
+    return (
+        f"Matched {len(found)} of {len(own)} passages, in {len({each.document for each in found})} of {_count_documents(own)}."
+    )
 
 
-def _count(texts: Sequence[OwnText]) -> str:
-    passages, documents = len(texts), len({each.document for each in texts})
-    return f"{passages} passage{'s' * (passages != 1)} of {documents} document{'s' * (documents != 1)}"
+def _count_documents(texts: Sequence[OwnText]) -> str:
+    many = len({each.document for each in texts})
+    return f"{many} document{'s' * (many != 1)}"
 
 
-def has_route() -> bool:
-    """Whether this machine has a way to any network. Asks the operating system alone: connecting a UDP socket sends nothing."""
-    return any(_leads(family, address) for family, address in _NOWHERE)
+def has_route(connect: Callable[[int, str], None] | None = None) -> bool:
+    """Whether this machine has a way to any network. Asks the operating system alone: connecting a UDP socket sends nothing. `connect`
+    does that, and raises `OSError` if there is no way."""
+    return any(_leads(connect or _connect, family, address) for family, address in _NOWHERE)
 
 
-def _leads(family: int, address: str) -> bool:
+def _leads(connect: Callable[[int, str], None], family: int, address: str) -> bool:
     try:
-        with socket.socket(family, socket.SOCK_DGRAM) as one:
-            one.connect((address, 9))
+        connect(family, address)
     except OSError:
         return False
     return True
+
+
+def _connect(family: int, address: str) -> None:
+    with socket.socket(family, socket.SOCK_DGRAM) as one:
+        one.connect((address, 9))

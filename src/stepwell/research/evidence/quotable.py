@@ -37,6 +37,7 @@ _FURNITURE = re.compile(
     r"|\b(?:read|agree to) our (?:privacy|terms)\b",
     re.IGNORECASE,
 )
+_HEAD_OF_MESSAGE = re.compile(r"(?:From|To|Date|Subject|Channel): [^;\n]{1,300}; (?:From|To|Cc|Date|Subject|Channel): ")
 _INSTRUCTION = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b[^.]{0,40}\b(?:instructions?|prompts?|rules|polic(?:y|ies)|plan)\b"
     r"|\b(?:fetch_page|web_search|write_file|read_file|execute)\s*\("
@@ -60,7 +61,12 @@ def quotable(text: str) -> list[Passage]:
 
 def is_quotable(passage: str) -> bool:
     """Whether a passage tells a reader something."""
-    return _is_sentence(passage) and not _FURNITURE.search(passage) and not addresses_a_model(passage)
+    return (
+        _is_sentence(passage)
+        and not _HEAD_OF_MESSAGE.match(passage)
+        and not _FURNITURE.search(passage)
+        and not addresses_a_model(passage)
+    )
 
 
 def addresses_a_model(passage: str) -> bool:

@@ -74,7 +74,7 @@ class SourceBook:
             ("web", without_secrets(page.final_url), text, parts),  # the form in the trail
             lambda name: Source(
                 name, "web", page.url, page.final_url, page.title, page.media_type, page.status,
-                page.fetched_at, content, text, engine, page.robots, parts,
+                page.fetched_at, content, text, page.found_by or engine, page.robots, parts,
             ),
         )  # fmt: skip
 

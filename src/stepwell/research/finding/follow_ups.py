@@ -1,5 +1,9 @@
-"""What to search for next: names that the first round found and the question does not contain.
+"""What to search for next: names in the sentences that were found, with what the question still asks about them.
 
+```
+"Which office did the actress of Corliss Archer hold?"
+found: "Kiss and Tell stars Shirley Temple as Corliss Archer."   ->   "Shirley Temple office hold"
+```
 The same question and texts give the same follow-ups.
 """
 
@@ -8,13 +12,26 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from stepwell.research.audit.facts.names import Name, names
-from stepwell.research.audit.facts.words import content_stems
+from stepwell.research.audit.facts.words import is_function, stem, words
 from stepwell.research.audit.sentences import passages
+from stepwell.research.finding.blocks import cut_blocks
+from stepwell.research.finding.names import bare, holds, names_in
+from stepwell.research.finding.terms import WordScores, terms_of
+
+_BLOCKS, _SENTENCES = 40, 60
+"""How many of the best blocks, and of their best sentences, are searched for names."""
+_STILL_ASKED = 4
+_PER_SOURCE = 0.1
+"""What a name gains for each further source that has it."""
+_ONE_WORD = 0.6
+"""The factor for a name of a single word, which is often only the first word of a sentence."""
+_ASKING = frozenset(
+    ["how", "many", "much", "which", "what", "who", "whom", "whose", "when", "where", "why", "did", "does", "do", "has", "have"]
+)
 
 
 class FollowUp(NamedTuple):
-    """A further search: what to search for, the words it came from, and the text that has them."""
+    """A further search: what to search for, the name it came from, and the source that has it."""
 
     query: str
     because: str
@@ -23,26 +40,48 @@ class FollowUp(NamedTuple):
 
 def follow_ups(question: str, texts: Mapping[str, str], asked: Collection[str], most: int) -> list[FollowUp]:
     """At most `most` further searches, the best first. `texts` are what was found, by source id; `asked` are the queries already made."""
-    wanted, said = frozenset(content_stems(question)), [question, *asked]
-    best: dict[str, tuple[int, FollowUp]] = {}
-    for source_id, text in texts.items():
-        for name, shared in _find_names(text, wanted):
-            if not any(name.casefold() in each.casefold() for each in said):
-                known = best.get(name.casefold())
-                if known is None or shared > known[0]:
-                    best[name.casefold()] = shared, FollowUp(name, name, source_id)
-    return [found for _, found in sorted(best.values(), key=lambda each: -each[0])][:most]
+    if most < 1:
+        return []
+    known = [bare(each) for each in (question, *asked)]
+    best: dict[str, tuple[float, FollowUp]] = {}
+    holders: dict[str, set[str]] = {}
+    for source_id, sentence, score in _best_sentences(question, texts):
+        for name in names_in(sentence):
+            plain = bare(name)
+            if any(holds(each, plain) for each in known):
+                continue
+            holders.setdefault(plain, set()).add(source_id)
+            worth = score * (1.0 if " " in plain else _ONE_WORD)
+            if plain not in best or worth > best[plain][0]:
+                best[plain] = worth, FollowUp(_query(name, question, sentence), name, source_id)
+    ranked = sorted(best, key=lambda name: (-best[name][0] - _PER_SOURCE * len(holders[name]), name))
+    chosen: list[str] = []
+    for name in ranked:
+        # `Temple` after `Shirley Temple` would ask the same again.
+        if len(chosen) < most and not any(holds(one, name) or holds(name, one) for one in chosen):
+            chosen.append(name)
+    return [best[name][1] for name in chosen]
 
 
-def _find_names(text: str, wanted: frozenset[str]) -> Iterator[tuple[str, int]]:
-    """Names in sentences that share words with the question, each with how many they share."""
-    for passage in passages(text):
-        if shared := len(wanted.intersection(content_stems(passage.text))):
-            for name in names(passage.text):
-                if _is_telling(name):
-                    yield passage.text[name.start : name.end], shared
+def _best_sentences(question: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str, float]]:
+    """The sentences that have most of the question's telling words: source id, sentence, score."""
+    wanted = terms_of(question)
+    blocks = [block for source_id in sorted(texts) for block in cut_blocks(source_id, texts[source_id])]
+    scores = WordScores([terms_of(block.text) for block in blocks]).score(wanted)
+    near = sorted(range(len(blocks)), key=lambda at: -scores[at])[:_BLOCKS]
+    said = [(blocks[at].source_id, each.text) for at in near if scores[at] for each in passages(blocks[at].text)]
+    held = WordScores([terms_of(text) for _, text in said]).score(wanted)
+    for at in sorted(range(len(said)), key=lambda each: -held[each])[:_SENTENCES]:
+        if held[at]:
+            yield *said[at], held[at]
 
 
-def _is_telling(name: Name) -> bool:
-    """A name of one word is often the first word of a sentence, a month or a title."""
-    return len(name.parts) > 1
+def _query(name: str, question: str, sentence: str) -> str:
+    """The name, and the words of the question that its sentence does not answer."""
+    answered = set(terms_of(sentence)) | set(terms_of(name))
+    left = [
+        word.text
+        for word in words(question)
+        if not is_function(word.text) and word.text.casefold() not in _ASKING and stem(word.text) not in answered
+    ]
+    return " ".join([name, *left[:_STILL_ASKED]])

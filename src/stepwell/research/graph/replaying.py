@@ -32,7 +32,13 @@ from stepwell.research.audit.story import Story, story_of
 from stepwell.research.audit.trail import Entry
 from stepwell.research.evidence.equipment import Equipment
 from stepwell.research.evidence.policy.file import parse_policy
-from stepwell.research.evidence.recorded.replay_stand_ins import NoModel, NoWeb, ReplayVault, recorded_search
+from stepwell.research.evidence.recorded.replay_stand_ins import (
+    NoModel,
+    NoWeb,
+    ReplayVault,
+    recorded_search,
+    recorded_sources,
+)
 from stepwell.research.graph.graph import Graph, build_graph
 from stepwell.runs.graphs.binding import AnyGraph, allowed_classes, bind
 from stepwell.settings import Settings
@@ -137,6 +143,7 @@ def _equipment(
     return Equipment(
         policy=parse_policy(policy, "policy.md"),
         web=NoWeb(),
+        mcp_sources=recorded_sources(entries),
         search=lambda web: search_chain(settings, web, cached=False, sleep=at_once),
         embedder=embedder,
         models=ModelRoutes(NoModel()) if writes else None,

@@ -14,7 +14,7 @@ from stepwell.server.schemas.fields import Body, JsonObject, Uuid, Whole
 
 MAX_QUERY_CHARS = 4000
 MAX_CONTEXT_CHARS = 200_000
-MOST_SNIPPETS = 40
+MOST_SNIPPETS = 200
 MAX_SNIPPET_CHARS = 4000
 MAX_SNIPPETS_CHARS = 48_000
 MAX_URLS = 50

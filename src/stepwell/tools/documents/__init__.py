@@ -2,8 +2,12 @@
 
 ```
 reader_pool   the processes that read; they run `reader_child`
+kinds         the formats: names, extensions, media types
 content       type and encoding
 page          text, title and parts of a document
+formats       one reader for each kind of document
+archive       the members of a zip, checked before anything is unpacked, and their XML
+pieces        puts the text together, and limits it
 parts         where something stands in a document: page, slide, cells, message
 plain_html    the words of any HTML
 result_page   a page of search results

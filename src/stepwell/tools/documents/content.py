@@ -6,6 +6,7 @@
 | a type we read | text | the announced type |
 | nothing, or `text/plain` | text | what the file's extension says; `text/plain` never becomes HTML |
 | a type we read, or nothing | a picture, a program, another archive, an old Office file | refused; the error says what it is |
+| another `application/` type | a zip, an old Office file | what the bytes are |
 | anything else | anything | refused |
 """
 
@@ -52,7 +53,6 @@ _OTHER_ARCHIVES = (
     ("application/vnd.oasis.opendocument.spreadsheet", "an OpenDocument spreadsheet (.ods)", "Save it as .xlsx"),
     ("application/vnd.oasis.opendocument.presentation", "an OpenDocument presentation (.odp)", "Save it as .pptx or PDF"),
 )
-_ZIPPED = ("application/zip", "application/x-zip-compressed")
 _FOLDERS: tuple[tuple[str, ContentKind], ...] = (("word/", "docx"), ("ppt/", "pptx"), ("xl/", "xlsx"))
 READABLE = "HTML, PDF, DOCX, PPTX, XLSX, EPUB, e-mail, CSV, JSON and plain text can be read."
 # A comment ends at its first `-->`: if it could also end at a later one, each comment would double the ways to match.
@@ -81,7 +81,9 @@ def kind_of(content: bytes, content_type: str | None, name: str = "") -> tuple[C
     announced = kind_of_type(said)
     is_text = said.startswith("text/") or said in _TEXT or said.endswith(("+json", "+xml"))
     is_zip = content.startswith(b"PK\x03\x04")
-    if not (announced or is_text or said in _UNSAID or (is_zip and said in _ZIPPED)):
+    # Servers announce office files under many old names; the bytes know better.
+    is_office = said.startswith("application/") and (is_zip or content.startswith(_OLE))
+    if not (announced or is_text or said in _UNSAID or is_office):
         raise FetchRefusedError(f"The page is of the type '{said[:60]}'. {READABLE}", "type")
     if b"%PDF-" in content[:1024]:
         return "pdf", "application/pdf"
@@ -92,7 +94,10 @@ def kind_of(content: bytes, content_type: str | None, name: str = "") -> tuple[C
     _refuse_old(content)
     binary = _binary(content)
     if binary:
-        raise FetchRefusedError(f"The page says it is '{said or name[-60:] or 'nothing'}' but is {binary}.", "type")
+        if said in _UNSAID:
+            what = f"of the type '{binary}'" if "/" in binary else binary
+            raise FetchRefusedError(f"The page is {what}. {READABLE}", "type")
+        raise FetchRefusedError(f"The page says it is '{said}' but is {binary}.", "type")
     if said in _UNSAID or said == "text/plain":
         named = kind_of_name(name)
         if named and (said in _UNSAID or named.key in _REFINED):

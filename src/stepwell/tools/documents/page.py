@@ -19,7 +19,7 @@ from stepwell.tools.documents.formats.delimited import read_delimited
 from stepwell.tools.documents.formats.epub import read_epub
 from stepwell.tools.documents.formats.mail import read_mail, read_mailbox
 from stepwell.tools.documents.formats.markdown import read_markdown
-from stepwell.tools.documents.formats.markup import parse_html
+from stepwell.tools.documents.formats.markup import mark_structure, parse_html
 from stepwell.tools.documents.formats.pdf import read_pdf
 from stepwell.tools.documents.formats.records import read_json, read_json_lines
 from stepwell.tools.documents.formats.sheets import read_workbook
@@ -33,6 +33,7 @@ from stepwell.tools.documents.visible import normalise, one_line
 
 MOST_CHARACTERS = 4_000_000
 _FEWEST_LETTERS = 2
+_HEADING = re.compile(r"#{1,6} ")
 _SHARE = 0.7
 """The share of the time limit after which we stop reading a long document and return what was read, before the reader is killed."""
 
@@ -57,19 +58,22 @@ def read_page(content: bytes, content_type: str | None, timeout_s: float, name: 
     kind, media_type = kind_of(content, content_type, name)
     if kind in ("html", "text"):
         title, text = _read_markup(kind, content, content_type)
-        return _checked(PageText(media_type, one_line(title), normalise(text[:MOST_CHARACTERS])))
+        return _checked(PageText(media_type, one_line(title), normalise(text[:MOST_CHARACTERS])), "it may need a browser")
     document = _READERS[kind](content, content_type)
     composed = compose(document.pieces, deadline, MOST_CHARACTERS)
     notes = list(document.notes)
     if not composed.is_whole:
         where = f" The last part is {composed.parts[-1].name}." if composed.parts else ""
         notes.insert(0, f"Only the beginning was read, because it is very long.{where}")
-    return _checked(PageText(media_type, one_line(document.title), composed.text, " ".join(notes), composed.parts))
+    return _checked(
+        PageText(media_type, one_line(document.title), composed.text, " ".join(notes), composed.parts),
+        "it may consist of pictures",
+    )
 
 
-def _checked(page: PageText) -> PageText:
+def _checked(page: PageText, why: str) -> PageText:
     if len(re.findall(r"\w", page.text[:1000])) < _FEWEST_LETTERS:
-        raise FetchFailedError("The page was received, but there is no text in it (it may need a browser).", "empty")
+        raise FetchFailedError(f"The page was received, but there is no text in it ({why}).", "empty")
     return page
 
 
@@ -114,8 +118,10 @@ def _article(html: str) -> str:
     if tree is None:
         return ""  # `words_of` still finds its words
     _drop_hidden(tree)
+    rows = mark_structure(tree)
     # Recall before precision: a sentence that is left out cannot be quoted. We keep repeated text, or repeated numbers would be lost.
-    return extract(tree, include_comments=False, include_tables=True, favor_recall=True, deduplicate=False) or ""
+    found = extract(tree, include_comments=False, include_tables=True, favor_recall=True, deduplicate=False) or ""
+    return "\n".join(f"\n{line}\n" if line in rows or _HEADING.match(line) else line for line in found.split("\n"))
 
 
 def _drop_hidden(tree: Any) -> None:

@@ -69,13 +69,23 @@ def _normalise(text: str) -> str:
     return text.strip() if text.isascii() and text.isprintable() else normalise(text)
 
 
-def _thin(parts: Sequence[Part]) -> Iterator[Part]:
-    """At most about `MOST_PARTS` parts: beyond that, several neighbours of a kind share one."""
-    share = -(-len(parts) // MOST_PARTS)
-    if share <= 1:
-        yield from parts
-        return
-    for _, group in groupby(parts, key=lambda part: part.name if part.cells else ""):
-        several = list(group)
-        for start in range(0, len(several), share):
-            yield merge_parts(several[start], several[min(start + share, len(several)) - 1])
+def _thin(parts: list[Part]) -> list[Part]:
+    """At most `MOST_PARTS` parts: beyond that, several neighbours share one. Rows of one sheet are joined first, so that they keep their
+    cells; if there are too many sheets for that, any neighbours are."""
+    if len(parts) <= MOST_PARTS:
+        return parts
+    joined = [part for _, group in groupby(parts, key=_sheet) for part in _join(list(group), _share(parts))]
+    return joined if len(joined) <= MOST_PARTS else list(_join(joined, _share(joined)))
+
+
+def _share(parts: Sequence[Part]) -> int:
+    return -(-len(parts) // MOST_PARTS)
+
+
+def _sheet(part: Part) -> str:
+    return part.name if part.cells else ""
+
+
+def _join(parts: Sequence[Part], share: int) -> Iterator[Part]:
+    for start in range(0, len(parts), share):
+        yield merge_parts(parts[start], parts[min(start + share, len(parts)) - 1])

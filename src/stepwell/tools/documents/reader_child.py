@@ -23,6 +23,7 @@ from typing import Any
 
 from stepwell.errors import ConfigurationError, FetchFailedError, MissingExtraError, WebError
 from stepwell.tools.documents.page import read_page, warm_up
+from stepwell.tools.documents.papers import read_papers
 from stepwell.tools.documents.result_page import read_result_page
 from stepwell.tools.documents.robots_rules import Rules, parse
 
@@ -196,11 +197,17 @@ def _read_results_job(_head: dict[str, Any], body: bytes) -> Message:
     return {"says_none": page.says_none, "has_bot_check": page.has_bot_check}, json.dumps(page.rows).encode()
 
 
+def _read_papers_job(_head: dict[str, Any], body: bytes) -> Message:
+    papers = read_papers(body)
+    return {"form": papers.form, "total": papers.total}, json.dumps(papers.rows).encode()
+
+
 _JOBS: dict[str, Callable[[dict[str, Any], bytes], Message]] = {
     "page": _read_page_job,
     "robots": _read_robots_job,
     "check_robots": _check_robots_job,
     "results": _read_results_job,
+    "papers": _read_papers_job,
 }
 
 

@@ -31,6 +31,7 @@ from stepwell.errors import ConfigurationError, FetchFailedError, FetchRefusedEr
 from stepwell.settings import bare_environment
 from stepwell.tools.documents import reader_child
 from stepwell.tools.documents.page import PageText
+from stepwell.tools.documents.papers import PaperList
 from stepwell.tools.documents.parts import Part
 from stepwell.tools.documents.reader_child import Message, receive, send
 from stepwell.tools.documents.result_page import ResultPage
@@ -86,10 +87,14 @@ class ReaderPool:
         """The text of a file: its bytes decide what it is, then its name. Raises like `read_page`."""
         return await self._read("The file", content, None, name, timeout_s)
 
+    def read_file_blocking(self, content: bytes, name: str, timeout_s: float | None = None) -> PageText:
+        """`read_file` for callers without an event loop. It blocks its thread."""
+        job = self._job({"job": "page", "content_type": None, "name": name}, content, timeout_s)
+        self._enter(job)
+        return _page(self._check("The file", job, job.answer.result()))
+
     async def _read(self, what: str, content: bytes, content_type: str | None, name: str, timeout_s: float | None) -> PageText:
-        head, body = await self._ask(what, {"job": "page", "content_type": content_type, "name": name}, content, timeout_s)
-        parts = tuple(Part(int(start), str(named), str(cells)) for start, named, cells in head["parts"])
-        return PageText(str(head["media_type"]), str(head["title"]), body.decode("utf-8", "replace"), str(head["note"]), parts)
+        return _page(await self._ask(what, {"job": "page", "content_type": content_type, "name": name}, content, timeout_s))
 
     async def read_robots(self, content: bytes) -> Rules:
         """The rules of a robots.txt; raises `FetchFailedError` if it cannot be read."""
@@ -108,6 +113,12 @@ class ReaderPool:
         rows = tuple((str(title), str(link), str(snippet)) for title, link, snippet in json.loads(body))
         return ResultPage(rows, bool(head["says_none"]), bool(head["has_bot_check"]))
 
+    async def read_papers(self, content: bytes) -> PaperList:
+        """The papers in a list; raises `FetchFailedError` if it cannot be read."""
+        head, body = await self._ask("The list of papers", {"job": "papers"}, content)
+        rows = tuple((str(title), str(link), str(excerpt)) for title, link, excerpt in json.loads(body))
+        return PaperList(str(head["form"]), rows, str(head["total"]))
+
     def close(self) -> None:
         """End all processes once they have answered. Later calls start new ones."""
         with self._lock:
@@ -118,16 +129,22 @@ class ReaderPool:
             keeper.join()
 
     async def _ask(self, what: str, head: Mapping[str, Any], body: bytes, timeout_s: float | None = None) -> Message:
-        timeout_s = timeout_s or self._timeout_s
-        job = _Job({**head, "timeout_s": timeout_s}, body, timeout_s)
+        job = self._job(head, body, timeout_s)
         self._enter(job)
         try:
             answer = await asyncio.wrap_future(job.answer)
         except asyncio.CancelledError:
             job.drop()
             raise
+        return self._check(what, job, answer)
+
+    def _job(self, head: Mapping[str, Any], body: bytes, timeout_s: float | None) -> _Job:
+        timeout_s = timeout_s or self._timeout_s
+        return _Job({**head, "timeout_s": timeout_s}, body, timeout_s)
+
+    def _check(self, what: str, job: _Job, answer: Message) -> Message:
         if "error" in answer[0]:
-            raise _failure(what, answer[0], timeout_s, self._memory_mb)
+            raise _failure(what, answer[0], job.timeout_s, self._memory_mb)
         return answer
 
     def _enter(self, job: _Job) -> None:
@@ -286,6 +303,12 @@ class _Child:
             yield
         finally:
             timer.cancel()
+
+
+def _page(answer: Message) -> PageText:
+    head, body = answer
+    parts = tuple(Part(int(start), str(name), str(cells)) for start, name, cells in head["parts"])
+    return PageText(str(head["media_type"]), str(head["title"]), body.decode("utf-8", "replace"), str(head["note"]), parts)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

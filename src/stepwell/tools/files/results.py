@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from stepwell.backends.protocol import EditResult, ErrorText, FileInfo, GrepMatch, SearchMatch, WriteResult
+from stepwell.tools.files.documents import DocumentText
 
 MAX_CHARS = 60_000
 """About 15,000 tokens. Larger results are cut here, since sending them to a file would only copy files to files."""
@@ -74,6 +75,8 @@ def text(result: str, args: Mapping[str, Any]) -> Rendered:
     """Numbered lines from `read`. Output that is too long is cut at the end of a line."""
     if isinstance(result, ErrorText):
         return Rendered(result, is_error=True)
+    if isinstance(result, DocumentText):
+        return Rendered(f"{result.about}\n{text(str(result), args).text}")
     if len(result) <= MAX_CHARS:
         return Rendered(result)
     shown = result[: result.rfind("\n", 0, MAX_CHARS)]

@@ -27,6 +27,7 @@ from stepwell.backends.protocol import (
 )
 from stepwell.backends.turn import after
 from stepwell.tools.files import results
+from stepwell.tools.files.documents import Documents
 from stepwell.tools.files.order import ChangeGate, file_turn
 
 EXECUTE = "execute"
@@ -104,7 +105,7 @@ FILE_TOOLS = (
     ),
     FileTool(
         "read_file",
-        "Read a text file; lines come numbered. Page through long files with offset and limit.",
+        "Read a text file, PDF or Office document; lines come numbered. Page through long files with offset and limit.",
         ReadArgs,
         "read",
         lambda args: ((args["file_path"], args.get("offset", 0), args.get("limit", DEFAULT_READ_LIMIT)), {}),
@@ -192,15 +193,19 @@ def backend_for(backend: BackendProtocol | BackendFactory, runtime: Any) -> Back
 
 
 def _reading_tool(spec: FileTool, backend: BackendProtocol | BackendFactory, description: str, gate: ChangeGate) -> BaseTool:
+    documents = Documents() if spec.verb == "read" else None
+
     def run(runtime: ToolRuntime, **args: Any) -> Any:
         positional, keywords = spec.arguments(args)
-        result = getattr(backend_for(backend, runtime), spec.verb)(*positional, **keywords)
-        return _answer(spec, runtime, result, args)
+        chosen = backend_for(backend, runtime)
+        result = getattr(chosen, spec.verb)(*positional, **keywords)
+        return _answer(spec, runtime, documents.read(chosen, result, args) if documents else result, args)
 
     async def arun(runtime: ToolRuntime, **args: Any) -> Any:
         positional, keywords = spec.arguments(args)
-        result = await acall(backend_for(backend, runtime), spec.verb, *positional, **keywords)
-        return _answer(spec, runtime, result, args)
+        chosen = backend_for(backend, runtime)
+        result = await acall(chosen, spec.verb, *positional, **keywords)
+        return _answer(spec, runtime, await documents.aread(chosen, result, args) if documents else result, args)
 
     return _tool(spec, description, run, arun)
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from stepwell.clock import Clock, SystemClock, timestamp
 from stepwell.errors import FetchFailedError, FetchRefusedError
+from stepwell.tools.documents.kinds import KINDS
 from stepwell.tools.documents.parts import Part
 from stepwell.tools.documents.reader_pool import READ_TIMEOUT_S, ReaderPool, usual_readers
 from stepwell.tools.web.addresses import AddressRules, Url, check_url, read_hop, read_url
@@ -26,7 +27,15 @@ from stepwell.tools.web.transport import DEFAULT_MAX_BYTES, DEFAULT_TIMEOUT_S, W
 MOST_REDIRECTS = 5
 _LONGEST_DELAY_S = 10.0
 _MAX_ORIGINS = 1_000
-_ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.1"
+_ACCEPT = ",".join(
+    (
+        "text/html",
+        "application/xhtml+xml",
+        *(f"{kind.media_types[0]};q=0.9" for kind in KINDS if kind.key not in ("html", "text")),
+        "text/plain;q=0.8",
+        "*/*;q=0.1",
+    )
+)
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -50,6 +59,8 @@ class FetchedPage:
     """What was left out, in one sentence."""
     parts: tuple[Part, ...] = ()
     """See `PageText.parts`."""
+    found_by: str = ""
+    """What gave it, if not the search engine of the step: `mcp:<server>`."""
 
 
 class Turns:
@@ -123,7 +134,10 @@ class PageFetcher:
             redirects.append(str(current))
         _check_status(current, response)
         page = await self._readers.read_page(
-            response.content, response.header("content-type"), min(self._timeout_s, READ_TIMEOUT_S)
+            response.content,
+            response.header("content-type"),
+            min(self._timeout_s, READ_TIMEOUT_S),
+            name=current.target.partition("?")[0].rpartition("/")[2],
         )
         return FetchedPage(
             str(first), str(current), response.status, page.media_type, response.content, page.text,

@@ -38,7 +38,7 @@ async def test_a_trail_of_research_has_the_form(filled: Filling) -> None:
         ("claim", {"checks": "3"}, "checks: Input should be a valid integer"),
         ("claim", {"claim_id": "c7"}, "its key is 'claim:c1', and its id another"),
         ("source", {"kind": "device"}, "what came from a device has no address on the web, and was not fetched"),
-        ("source", {"url": None}, "a page has an address that begins with http:// or https://"),
+        ("source", {"url": None}, "a page has an address that begins with http://, https:// or mcp://"),
     ],
 )
 async def test_a_field_that_is_missing_unknown_or_of_another_kind_is_named(

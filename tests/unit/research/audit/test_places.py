@@ -28,16 +28,19 @@ from stepwell.research.audit.forms import check_forms
 from stepwell.research.audit.ledger import Evidence, read_evidence, record_quote, record_source
 from stepwell.research.audit.memory_vault import MemoryVault
 from stepwell.research.audit.quoting import make_quote
+from stepwell.research.audit.story import story_of
 from stepwell.research.audit.trail import NewEntry
 from stepwell.research.audit.verify import verify_bundle
 from stepwell.research.audit.writing.compared import compare_numbered
 from stepwell.research.audit.writing.references import (
     check_references,
     cited_places,
+    list_places,
     reference_line,
     reference_section,
     without_places,
 )
+from stepwell.research.http.evidence_schemas import ReportResponse, report_wire
 from stepwell.tools.documents.page import join_pages, read_page
 from stepwell.tools.documents.parts import Part
 
@@ -157,7 +160,8 @@ def test_the_names_of_parts_are_cut_and_hold_no_key():
         (SHEETS, [(0, 150)], "sheet Sales, A2:F3"),
         (SHEETS, [(10, 20), (210, 220), (310, 320)], "sheet Sales, A2:F2, A9:F9; sheet Costs, B2:C2"),
         ((Part(0, "chapter Tides; a story"), Part(9, "chapter [Wells](x)")), [(0, 5), (10, 12)], None),
-        ((Part(0, "page 3"), Part(9, "pages 3 to 4")), [(0, 5), (10, 12)], "page 3; pages 3 to 4"),
+        ((Part(0, "page 3"), Part(9, "pages 3 to 4")), [(0, 5), (10, 12)], "pages 3, 3 to 4"),
+        ((Part(0, "pages 3 to 4"),), [(0, 5)], "pages 3 to 4"),
     ],
 )
 def test_the_list_of_sources_names_cited_places(parts: tuple[Part, ...], quoted: list[tuple[int, int]], listed: str | None):
@@ -187,6 +191,22 @@ def test_a_place_that_is_not_quoted_is_found_out(parts: tuple[Part, ...], writte
     line = reference_line(1, sources["s1"]).replace(", fetched", f", {written}, fetched")
     report = f"A sentence [1].\n\n## Sources\n\n{line}"
     assert check_references(report, sources, quotes_at((25, 30))) == [f"{said}, of which nothing is quoted"]
+
+
+def test_a_line_with_very_many_places_costs_no_more_than_it_is_long():
+    """A stranger's report may have a line of two megabytes."""
+    parts = tuple(Part(10 * n, f"chapter {n}, and more") for n in range(MOST_PARTS))
+    sources = {"s1": make_source("a" * 64, "b" * 64, parts)}
+    quotes = quotes_at(*((10 * n, 10 * n + 5) for n in range(2_000)))
+    longest = len(list_places(cited_places(quotes.values(), sources)["s1"]))
+
+    def check(places: str) -> list[str]:
+        line = reference_line(1, sources["s1"]).replace(", fetched", f", {places}, fetched")
+        return check_references(f"A sentence [1].\n\n## Sources\n\n{line}", sources, quotes)
+
+    assert check("chapter x; " * 180_000) == ["names more places of source 1 than are quoted"]
+    assert check(", ".join("x" for _ in range(longest // 3)))
+    assert check("; ".join("x" for _ in range(longest // 3)))
 
 
 async def make_bundle(file: Path, kind: str = "page") -> str:
@@ -265,3 +285,13 @@ async def test_a_report_that_names_another_place_does_not_verify(tmp_path: Path)
 def evidence_in(bundle: Path) -> Evidence:
     with BundleReader(bundle) as reader:
         return read_evidence(reader.entries())
+
+
+async def test_the_server_names_the_place_of_each_quote(tmp_path: Path):
+    report = await make_bundle(tmp_path / "b.zip")
+    with BundleReader(tmp_path / "b.zip") as reader:
+        entries = reader.entries()
+    shown = report_wire(entries, story_of(entries), evidence_in(tmp_path / "b.zip"), report)
+    assert [(quote["place"], quote["passage"]) for quote in shown["quotes"]] == [("page 3", None), ("page 4", None)]
+    assert shown["references"] == ["s1"], "a line with places is still that of its source"
+    ReportResponse.model_validate(shown)

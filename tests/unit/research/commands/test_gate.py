@@ -227,7 +227,7 @@ def test_nobody_and_nothing_typed_leave_the_outage_for_later():
 
     for ask in (nobody, lambda text: ""):
         gate = Gate(ask, lambda line: None, approve_clean=True)
-        with pytest.raises(OutageError, match="No search engine serves us"):
+        with pytest.raises(OutageError, match="your documents alone were not chosen"):
             GateAnswers(gate, retries=False)([WITH_DOCUMENTS])
 
 

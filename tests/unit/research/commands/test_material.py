@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.pdfs import make_pdf
+from tests.unit.tools.documents.making import docx, sheet
 
 from stepwell.errors import InvalidRequestError
 from stepwell.models.embedding.lexical import LexicalEmbedder
-from stepwell.research.commands.material import list_files, read_material
+from stepwell.research.commands.material import PASSAGE_CHARACTERS, list_files, read_material
 from stepwell.research.graph.snippets import read_snippets
 
 
@@ -39,10 +41,10 @@ async def test_of_much_only_what_is_near_to_the_question_goes_along(tmp_path: Pa
     (tmp_path / "long.txt").write_text("\n".join(f"Paragraph {n} is about goats and grass." for n in range(4_000)))
     (tmp_path / "short.txt").write_text("The Kessel well has 12 steps.")
     found, said = await read(tmp_path)
-    assert len(found) == 40
+    assert sum(len(str(each["text"])) for each in found) <= PASSAGE_CHARACTERS
     assert "short.txt" in [each["label"] for each in found]
     (sentence,) = said
-    assert sentence.startswith("Using the 40 passages of your files that are closest to the question, of ")
+    assert sentence.startswith("Using the passages of your files that matter for the question: ")
 
 
 async def test_a_passage_stands_where_it_says(tmp_path: Path):
@@ -55,12 +57,25 @@ async def test_a_passage_stands_where_it_says(tmp_path: Path):
     assert covered == set(range(200))
 
 
+async def test_passages_of_office_documents_name_their_places(tmp_path: Path):
+    def build(document: Any) -> None:
+        document.add_heading("Depth", 1)
+        document.add_paragraph("The Kessel well is 12 metres deep.")
+
+    (tmp_path / "a.docx").write_bytes(docx(build))
+    (tmp_path / "b.xlsx").write_bytes(sheet([("Well", "Depth"), ("Kessel", 12), ("Aue", 9)]))
+    (tmp_path / "c.csv").write_text("Well,Depth\nKessel,12\nAue,9\n")
+    found, _ = await read(tmp_path)
+    assert [each["label"] for each in found] == ["a.docx, section Depth", "b.xlsx, sheet Sales, A1:B3", "c.csv, lines 2 to 3"]
+    assert found[1]["text"] == "# Sales\n\nWell: Kessel; Depth: 12\n\nWell: Aue; Depth: 9"
+
+
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.pdf", b"%PDF-1.4 broken", r"a\.pdf' of --context cannot be read: The PDF is damaged"),
-        ("a.png", b"\x89PNG\r\n", r"a\.png' of --context cannot be read: it is of the type 'image/png'"),
-        ("empty.txt", b"", r"empty\.txt' of --context cannot be read: it was received, but there is no text in it"),
+        ("a.pdf", b"%PDF-1.4 broken", r"a\.pdf' of --context cannot be read\. The PDF is damaged"),
+        ("a.png", b"\x89PNG\r\n", r"a\.png' of --context cannot be read\. The file .* is image/png"),
+        ("empty.txt", b"", r"empty\.txt' of --context cannot be read\. .* there is no text in it"),
     ],
 )
 async def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, content: bytes, said: str):
@@ -75,7 +90,7 @@ async def test_one_broken_file_is_a_note_and_the_others_are_read(tmp_path: Path)
     found, said = await read(tmp_path)
     assert [each["label"] for each in found] == ["good.md"]
     (note,) = said
-    assert note.startswith("The file 'broken.pdf' of --context cannot be read: The PDF is damaged")
+    assert note.startswith("The file 'broken.pdf' of --context cannot be read. The PDF is damaged")
     assert note.endswith("It is left out.")
 
 

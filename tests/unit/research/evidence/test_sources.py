@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 from stepwell.clock import SystemClock
+from stepwell.research.audit.excerpts import documents_of
 from stepwell.research.audit.ledger import read_evidence
 from stepwell.research.audit.memory_vault import MemoryVault
 from stepwell.research.audit.trail import Entry, NewEntry
 from stepwell.research.evidence.sources import SourceBook
+from stepwell.tools.documents.parts import Part
 from stepwell.tools.web.fetch import FetchedPage
 
 
@@ -66,3 +69,20 @@ async def test_a_page_that_changed_is_another_source_unless_its_address_counts_a
     assert await book.keep_pages([page("a", "Other words.")], read=read) == []
     assert read == {"https://known.example/", "https://a.example/"}
     assert await book.keep_pages([page("a", "Other words.")]) == ["s2"]
+
+
+async def test_the_parts_of_a_document_are_stored_with_it() -> None:
+    vault = MemoryVault()
+    rows = (Part(0, "sheet Sales", "A2:C2"), Part(9, "sheet Sales", "A3:C3"))
+    sheet = replace(page("a"), parts=rows)
+    assert await book_of(vault).keep_pages([sheet]) == await book_of(vault).keep_pages([sheet]) == ["s1"]
+    assert read_evidence(await vault.entries()).sources["s1"].parts == rows
+    assert (await vault.entries())[0].data["parts"] == [[0, "sheet Sales", "A2:C2"], [9, "sheet Sales", "A3:C3"]]
+
+
+async def test_a_document_of_the_device_with_other_places_is_another_source() -> None:
+    book = book_of(MemoryVault())
+    excerpt = {"id": "c1", "document_id": "d1", "label": "a.pdf", "place": "page 2", "text": "Words.", "start": 0, "end": 6}
+    for place, expected in (("page 2", "s1"), ("page 3", "s2"), ("page 2", "s1")):
+        (document,) = documents_of([{**excerpt, "place": place}])
+        assert await book.keep_document(document) == expected

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +17,7 @@ from stepwell.research.audit.verdicts import verdict
 from stepwell.research.audit.writing.draft import Draft
 from stepwell.research.audit.writing.quoted import quoted_sentences
 from stepwell.research.audit.writing.report import QUOTES_NOTE, write_report
-from stepwell.research.evidence.extractive import TITLE, add_note, extractive_draft
+from stepwell.research.evidence.extractive import TITLE, add_note, extractive_draft, heading_of
 from stepwell.research.evidence.policy.file import default_policy
 from stepwell.research.evidence.selecting import select_quotes
 from stepwell.research.graph.nodes.thinker import plan_by_rules
@@ -28,32 +31,9 @@ def searches(question: str) -> list[str]:
     return [step.input for step in plan_by_rules(question).steps if step.tool == "web_search"]
 
 
-def test_filler_words_are_not_searched_for():
-    assert searches("Could you please tell me what a stepwell is?")[0] == "stepwell"
-
-
-def test_the_last_search_looks_for_the_other_side():
+def test_a_claim_is_searched_for_from_both_sides():
     """J4 of the policy: evidence for and against."""
-    assert searches("Are heat pumps efficient?")[-1] == "heat pumps efficient criticism limitations"
-    assert searches("Wie effizient ist eine Wärmepumpe und was kostet die Anlage?")[-1].endswith("Kritik Grenzen")
-
-
-@pytest.mark.parametrize(
-    ("question", "wanted"),
-    [
-        ("sodium vs lithium batteries", ["sodium lithium batteries comparison", "sodium batteries", "lithium batteries"]),
-        ("What is the difference between HTTP/2 and HTTP/3?", ["HTTP/2 HTTP/3 comparison", "HTTP/2", "HTTP/3"]),
-        ("Is nuclear power better than solar power?", ["nuclear power solar power comparison", "nuclear power", "solar power"]),
-    ],
-)
-def test_a_comparison_asks_for_each_and_for_both(question: str, wanted: list[str]):
-    assert searches(question)[:3] == wanted
-
-
-def test_parts_that_stand_alone_are_searched_alone():
-    found = searches("causes of the French Revolution and effects of the Continental System")
-    assert found[1:3] == ["causes French Revolution", "effects Continental System"]
-    assert searches("Who designed the Vardal bridge and how long is it?")[1:2] != ["long"]
+    assert searches("Is it true that honey never spoils?") == ["honey never spoils", "honey never spoils myth"]
 
 
 def test_given_pages_are_fetched_first_and_a_search_stays():
@@ -155,7 +135,7 @@ async def drafted(question: str, most: int = 30) -> tuple[Draft, list[Quote], di
     texts = {f"s{number}": page.text for number, page in enumerate(PAGES, 1)}
     quotes = await select_quotes(question, texts, EMBEDDER, most=most)
     sources = {source_id: source(source_id) for source_id in texts}
-    return await extractive_draft(question, quotes, sources, EMBEDDER), quotes, sources
+    return extractive_draft(quotes, sources), quotes, sources
 
 
 async def test_every_sentence_is_a_quote_and_survives_the_checks():
@@ -181,37 +161,42 @@ async def test_the_brief_comes_first_and_nothing_is_said_twice():
     lines = [line for line in text.splitlines() if line.startswith("- ")]
     assert len(lines) == len(set(lines)) == len(quotes)
     headings = [line for line in text.splitlines() if line.startswith("## ")]
-    assert 2 <= len(headings) <= 7
+    assert len(headings) >= 2
     assert len(headings) == len(set(headings))
     assert not any(character.isdigit() for heading in headings for character in heading)
 
 
-async def test_groups_hold_what_belongs_together_and_are_named_by_it():
-    said = {
-        "s1": "The turbine noise disturbs sleep of neighbours at night.",
-        "s2": "Neighbours complain about noise from the turbine at night.",
-        "s3": "Electricity of the turbine costs six cents for consumers.",
-        "s4": "Consumers pay six cents for electricity of a turbine.",
-        "s5": "Birds avoid the hills in autumn, as counts show.",
-        "s6": "Noise at night is measured by neighbours of the turbine.",
-        "s7": "For consumers, electricity costs fell to six cents.",
-    }
-    quotes = [Quote(f"e{n}", each, 0, len(text), text) for n, (each, text) in enumerate(said.items(), 1)]
-    text = show(await extractive_draft("wind turbine", quotes, {each: source(each) for each in said}, EMBEDDER))
-    groups = {part.splitlines()[0]: part for part in text.split("## ")[2:]}
-    noise = next(part for heading, part in groups.items() if "noise" in heading or "neighbours" in heading)
-    cost = next(
-        part for heading, part in groups.items() if "cents" in heading or "electricity" in heading or "consumers" in heading
-    )
-    assert "[e6]" in noise
-    assert "[e7]" in cost
+@pytest.mark.parametrize(
+    ("title", "heading"),
+    [
+        ("Retail personalization strategies", "Retail personalization strategies"),
+        ("IN0001-retail_personalization-2026.docx", "Retail personalization"),
+        ("Sales rose by 40 % in 2025.", "Sales rose by % in"),
+        ("s1", "Further quotes"),
+        ("# [A](b) *bold* title: ", "A (b) bold title"),
+        ("word " * 60, ("Word " + "word " * 15).strip()),
+    ],
+)
+def test_a_group_is_called_by_its_source_without_figures(title: str, heading: str):
+    assert heading_of(replace(source("s1"), title=title)) == heading
+
+
+def test_further_quotes_stand_source_by_source_in_the_order_of_reading():
+    said = [("s2", 0), ("s1", 50), ("s1", 0), ("s1", 90), ("s2", 70), ("s1", 20)]
+    quotes = [
+        Quote(f"e{n}", each, at, at + 40, f"Sentence {n} is about the long bridge.") for n, (each, at) in enumerate(said, 1)
+    ]
+    sources = {name: replace(source(name), title=title) for name, title in (("s1", "Wells"), ("s2", "Towers"))}
+    text = show(extractive_draft(quotes, sources))
+    assert [line for line in text.splitlines() if line.startswith("## ")] == ["## In brief", "## Wells", "## Towers"]
+    assert [int(each) for each in re.findall(r"\[e(\d)\]", text)] == [1, 2, 3, 6, 4, 5]
 
 
 async def test_denied_sources_are_not_quoted_and_nothing_gives_nothing():
     quote = Quote("e1", "s1", 0, 35, "The bridge is 519 metres long today.")
-    assert await extractive_draft("bridge", [quote], {}, EMBEDDER) == Draft(())
-    assert await extractive_draft("bridge", [], {"s1": source("s1")}, EMBEDDER) == Draft(())
-    assert "[e1]" in show(await extractive_draft("bridge", [quote], {"s1": source("s1")}, EMBEDDER))
+    assert extractive_draft([quote], {}) == Draft(())
+    assert extractive_draft([], {"s1": source("s1")}) == Draft(())
+    assert "[e1]" in show(extractive_draft([quote], {"s1": source("s1")}))
 
 
 async def test_a_reader_is_told_at_the_top_that_no_model_wrote_it():
@@ -225,7 +210,7 @@ async def test_what_stands_in_one_quote_changes_no_other():
     """An open tag in one and its end in another would take away everything between, if they were read as one text."""
     said = ["Growth is low where x <y holds for the bridge.", "The bridge is long where a> b holds."]
     quotes = [Quote(f"e{n}", "s1", 0, len(text), text) for n, text in enumerate(said, 1)]
-    draft = await extractive_draft("bridge", quotes, {"s1": source("s1")}, EMBEDDER)
+    draft = extractive_draft(quotes, {"s1": source("s1")})
     assert {claim.text for claim in draft.claims()} == set(said)
     for quote in quotes:
         assert quoted_sentences(quote) <= {(claim.text, claim.evidence) for claim in draft.claims()}

@@ -22,7 +22,7 @@ from stepwell.tools.web.search.outcomes import SearchResult
 from .conftest import Bench, MakeBench, found
 
 QUERY = "Who designed the Vardal bridge?"
-TEXT = "The Vardal bridge was designed by Kessel Works. Its opening drew Ann Lawton to the Vardal bridge."
+TEXT = "The Vardal bridge was designed by Kessel Works. For the Vardal bridge, the lamps were designed by Ann Lawton."
 PAGE = answer(f"<html><body><p>{TEXT}</p></body></html>", content_type="text/html")
 OTHER = answer(
     "<html><body><p>Kessel Works is a firm of Quellmouth, and was founded in 1901.</p></body></html>", content_type="text/html"
@@ -67,7 +67,7 @@ async def test_names_on_pages_are_followed_and_the_trail_says_why(bench: MakeBen
     made = Round(bench(pages, found(*pages)), plan_of(most=1))
     await made.run(tool_executor)
     line = await made.run(follow_up)
-    assert line.startswith("Follow-up 1 of at most 1: Kessel Works ('Kessel Works' stands in ")
+    assert line.startswith("Follow-up 1 of at most 1: Kessel Works (named in ")
     (told,) = await made.entries("follow_up")
     (done,) = made.state["followed"]
     assert told.key == "q1:follow_up:1"
@@ -93,7 +93,7 @@ async def test_a_node_that_runs_again_makes_the_same_follow_up(bench: MakeBench)
     assert len(await made.entries("follow_up")) == 1
     await made.run(follow_up)
     assert len({each.id for each in made.state["followed"]}) == 2
-    assert [each.data["query"] for each in await made.entries("follow_up")] == ["Kessel Works", "Ann Lawton"]
+    assert [each.data["query"] for each in await made.entries("follow_up")] == ["Kessel Works", "Ann Lawton designed"]
 
 
 async def test_where_nothing_is_left_to_follow_it_ends_in_silence(bench: MakeBench) -> None:
@@ -110,7 +110,7 @@ async def test_the_users_documents_are_followed_in_these_and_never_on_the_web(be
         made = Round(bench(), plan_of(tool), snippets=[SNIPPET])
         await made.run(tool_executor)
         line = await made.run(follow_up)
-        assert "'Kessel Works' stands in bridge.md" in line
+        assert "(named in bridge.md)" in line
         assert made.state["followed"][0].tool == "search_documents"
         assert not any("Kessel" in url for url in made.bench.web.urls)
         assert [each.data["query"] for each in await made.entries("document_search")][-1] == "Kessel Works"
@@ -146,10 +146,12 @@ async def test_a_plan_that_nobody_approved_has_no_second_round(bench: MakeBench)
 
 
 def test_names_of_the_question_and_of_earlier_searches_are_not_followed() -> None:
-    assert [each.query for each in follow_ups(QUERY, {"s1": TEXT}, [], 4)] == ["Kessel Works", "Ann Lawton"]
-    assert [each.query for each in follow_ups(QUERY, {"s1": TEXT}, ["kessel works"], 4)] == ["Ann Lawton"]
+    assert [each.query for each in follow_ups(QUERY, {"s1": TEXT}, [], 4)] == ["Kessel Works", "Ann Lawton designed"]
+    assert [each.query for each in follow_ups(QUERY, {"s1": TEXT}, ["kessel works"], 4)] == ["Ann Lawton designed"]
     assert follow_ups(QUERY, {"s1": TEXT}, [], 0) == []
     assert follow_ups(QUERY, {"s1": "Something about Grand Hotels elsewhere."}, [], 4) == [], "no word of the question near it"
+    further = {"s1": TEXT, "s2": "The Selmouth bridge was designed by Lund Bureau."}
+    assert follow_ups(QUERY, further, ["Kessel Works", "Ann Lawton"], 4) == [], "another bridge is another matter"
 
 
 async def test_results_that_share_words_with_the_search_are_read_first() -> None:

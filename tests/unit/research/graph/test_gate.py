@@ -112,7 +112,7 @@ def test_a_plan_for_own_documents_sends_nothing_or_says_what_the_writer_gets(ben
 
 @pytest.mark.parametrize("answer", ["documents", {"decision": "edit"}, {"decision": "perhaps"}, None, {}])
 def test_only_three_answers_are_taken_when_nobody_was_reached(answer: object) -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(ValidationError):
         read_retry(answer, documents=True)
 
 

@@ -10,10 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.growth import assert_linear
+from tests.unit.tools.documents.making import sheet
 
 from stepwell.demo.web import ScriptedWeb, answer
 from stepwell.demo.web.rendering import html, pdf
 from stepwell.errors import FetchFailedError, FetchRefusedError, WebError
+from stepwell.tools.documents.kinds import KINDS
+from stepwell.tools.documents.parts import place_of
 from stepwell.tools.documents.visible import normalise
 from stepwell.tools.web.fetch import PageFetcher
 
@@ -40,6 +43,29 @@ async def test_a_page_comes_with_its_text_and_where_it_came_from(clock):
     assert "not text" not in page.text
     assert (page.url, page.final_url, page.redirects, page.robots) == (PAGE, PAGE, (), "none")
     assert page.fetched_at == "2026-01-02T03:04:05+00:00"
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        (PAGE, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+        (PAGE, "application/octet-stream"),
+        (PAGE, "application/zip"),
+    ],
+)
+async def test_a_spreadsheet_is_read_with_its_cells(clock, url: str, said: str):
+    web = ScriptedWeb({url: answer(sheet([("Bridge", "Length"), ("North", 482)]), content_type=said)})
+    page = await fetcher(web, clock).fetch_page(url)
+    assert page.text == "# Sales\n\nBridge: North; Length: 482"
+    assert place_of(page.parts, 10, 20) == "sheet Sales, A2:B2"
+    asked = next(request for request in web.requests if request.url == url).headers["accept"]
+    assert all(kind.media_types[0] in asked for kind in KINDS)
+
+
+async def test_the_name_in_an_address_decides_if_the_type_says_little(clock):
+    url = "https://a.example/data/bridges.csv?raw=1"
+    web = ScriptedWeb({url: answer("Bridge,Length\nNorth,482\n", content_type="text/plain")})
+    assert (await fetcher(web, clock).fetch_page(url)).text == "Bridge: North; Length: 482"
 
 
 async def test_redirects_are_followed_and_told(clock):

@@ -12,9 +12,9 @@ from itertools import groupby
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
-from stepwell.research.audit.evidence import Quote, Source
+from stepwell.research.audit.evidence import ADDRESSES, MAX_PART_NAME, Quote, Source
 from stepwell.research.audit.writing.links import ADDRESS, strip_links
-from stepwell.tools.documents.parts import parts_between, place_of
+from stepwell.tools.documents.parts import merge_parts, parts_between
 
 SOURCES_HEADING = "## Sources"
 _LINE = re.compile(r"\d+\. .*sha256 [0-9a-f]{12}$")
@@ -22,12 +22,14 @@ _ID_LINK = re.compile(r"\[(s\d{1,6})\]\([^()\s]*\)")
 # Title and address end with the first bracket that is not escaped; places follow, as far as the last ", fetched ".
 _WITH_PLACES = re.compile(r"(?P<named>(?:\\.|[^\\)])*+\)), (?P<places>.*)(?P<fetched>, fetched .*)")
 _COUNTABLE = ("page", "slide", "message", "line", "row")
-_COUNTED = re.compile(rf"({'|'.join(_COUNTABLE)}) (\d{{1,9}})\b")
+_COUNTED = re.compile(rf"({'|'.join(_COUNTABLE)})s? (\d{{1,9}}(?: to \d{{1,9}})?)\b")
+_SLACK = 200
+"""How much longer a list of places may be than the right one before we stop looking at each place."""
 _CITED = re.compile(r"\[(\d+(?:, \d+)*)\](?!\()")
 
 
 class CitedPlace(NamedTuple):
-    """A place of a document that a report quotes: `page`, `4`, or `sheet Sales`, `A5:F9`. Other parts have only a name."""
+    """A place of a document that a report quotes: `page` with `4` or `4 to 5`, `sheet Sales` with `A5:F9`; others only have a name."""
 
     name: str
     detail: str = ""
@@ -88,9 +90,8 @@ def _touched(source: Source, quote: Quote) -> Iterator[tuple[int, CitedPlace]]:
         if counted := _COUNTED.match(name):
             yield first.start, CitedPlace(counted[1], counted[2])
             continue
-        cells = place_of(rows, first.start, rows[-1].start + 1).removeprefix(f"{name}, ") if first.cells else ""
         # A semicolon stands between places.
-        yield first.start, CitedPlace(_plain(name).replace(";", ",") or "part", _plain(cells))
+        yield first.start, CitedPlace(_plain(name).replace(";", ",") or "part", _plain(merge_parts(first, rows[-1]).cells))
 
 
 def list_places(places: Iterable[CitedPlace]) -> str:
@@ -104,7 +105,7 @@ def list_places(places: Iterable[CitedPlace]) -> str:
 def _list_group(name: str, places: Sequence[CitedPlace]) -> str:
     details = ", ".join(place.detail for place in places if place.detail)
     if places[0].is_counted:
-        return f"{name}{'s' if len(places) > 1 else ''} {details}"
+        return f"{name}{'' if details.isdecimal() else 's'} {details}"
     return f"{name}, {details}" if details else name
 
 
@@ -117,7 +118,7 @@ def without_places(line: str) -> str:
 def address(source: Source) -> str | None:
     """The source's address, in a form that cannot break out of a link's brackets."""
     url = source.final_url or source.url
-    if url is None or not url.lower().startswith(("http://", "https://")):
+    if url is None or not url.lower().startswith(ADDRESSES):
         return None
     return quote(url, safe="%/:?#@!$&*+,;=~-._")
 
@@ -169,26 +170,28 @@ def _line_faults(
     if named is None or quoted is None:
         return []
     known = quoted.get(source_id, ())
-    return [
-        f"names {place[:80]} of source {number}, of which nothing is quoted"
-        for group in named["places"].split("; ")
-        for place in _unknown_in(group, known)
-    ]
+    if len(named["places"]) > len(list_places(known)) + _SLACK:
+        return [f"names more places of source {number} than are quoted"]
+    details: dict[str, set[str]] = {}
+    for place in known:
+        details.setdefault(place.name, set()).add(place.detail)
+    unknown = (each for group in named["places"].split("; ") for each in _unknown_in(group, details))
+    return [f"names {place[:80]} of source {number}, of which nothing is quoted" for place in unknown]
 
 
-def _unknown_in(group: str, known: Sequence[CitedPlace]) -> list[str]:
-    """The places of a group, as `list_places` writes it, that are not among the known ones."""
-    if CitedPlace(group) in known:
+def _unknown_in(group: str, known: Mapping[str, set[str]]) -> list[str]:
+    """The places of a group, as `list_places` writes it, that are not known. `known` has details by name."""
+    if "" in known.get(group, ()):
         return []
-    name, _, numbers = group.partition(" ")
-    if (counted := name.removesuffix("s")) in _COUNTABLE:
-        details = {place.detail for place in known if place.name == counted}
-        return [f"{counted} {each}" for each in numbers.split(", ") if each not in details]
-    sheet = max((place.name for place in known if group.startswith(f"{place.name}, ")), key=len, default="")
-    cells = {place.detail for place in known if place.name == sheet}
-    return (
-        [f"{sheet}, {each}" for each in group.removeprefix(f"{sheet}, ").split(", ") if each not in cells] if sheet else [group]
-    )
+    counted, _, numbers = group.partition(" ")
+    if (name := counted.removesuffix("s")) in _COUNTABLE:
+        return [f"{name} {each}" for each in numbers.split(", ") if each not in known.get(name, ())]
+    # No name is longer, so a hostile line costs no more.
+    ends = [match.start() for match in re.finditer(", ", group[: 2 * MAX_PART_NAME + 2])]
+    sheet = next((group[:end] for end in reversed(ends) if group[:end] in known), None)
+    if sheet is None:
+        return [group]
+    return [f"{sheet}, {each}" for each in group.removeprefix(f"{sheet}, ").split(", ") if each not in known[sheet]]
 
 
 def _plain(text: str) -> str:

@@ -11,6 +11,7 @@ again while it is carried out. Rules that need judgement are list items of the f
 | `outgoing.<name>` | same | patterns (RE2) of text that must not leave the machine, however it is spelled |
 | `sending.before_approval` | same | `false`: until a plan is approved we ask only a model on this machine; without one, rules plan |
 | `addresses.after_reading` | same | what deep research may fetch once it has read a page or a result: `shown` (default), `ask`, `any` |
+| `searches.after_private` | same | what deep research may search for once it has read your files: `question` (default), `ask`, `any` |
 
 An invalid file is rejected with an error that names the line. No file is silently treated as allowing everything.
 """
@@ -29,7 +30,7 @@ from typing import Any, NoReturn, cast, get_args
 
 from stepwell.backends.patterns import TextPattern, compile_text
 from stepwell.errors import ConfigurationError, WebError
-from stepwell.research.evidence.policy.rules import AfterReading, Limits, ResearchPolicy, StepTool
+from stepwell.research.evidence.policy.rules import AfterPrivate, AfterReading, Limits, ResearchPolicy, StepTool
 from stepwell.tools.web.addresses import read_url
 
 _BLOCK = re.compile(r"^```toml policy[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -104,7 +105,7 @@ class _Reader:
     rules: Mapping[str, Any]
 
     def policy(self) -> ResearchPolicy:
-        self._only(self.rules, "", {"tools", "domains", "limits", "outgoing", "addresses", "sending"})
+        self._only(self.rules, "", {"tools", "domains", "limits", "outgoing", "addresses", "searches", "sending"})
         tools = self._table("tools", {"allowed"})
         domains = self._table("domains", {"allowed", "denied"})
         return ResearchPolicy(
@@ -116,6 +117,7 @@ class _Reader:
             outgoing={key: self._pattern(key, value) for key, value in self._table("outgoing", None).items()},
             sends_before_approval=self._sends_before_approval(),
             after_reading=self._after_reading(),
+            after_private=self._after_private(),
             judged=self._judged(),
         )
 
@@ -130,6 +132,12 @@ class _Reader:
         if said not in get_args(AfterReading):
             self._refuse("addresses.after_reading", f"must be one of {', '.join(get_args(AfterReading))}")
         return cast("AfterReading", said)
+
+    def _after_private(self) -> AfterPrivate:
+        said = self._table("searches", {"after_private"}).get("after_private", ResearchPolicy.after_private)
+        if said not in get_args(AfterPrivate):
+            self._refuse("searches.after_private", f"must be one of {', '.join(get_args(AfterPrivate))}")
+        return cast("AfterPrivate", said)
 
     def _limits(self) -> Limits:
         given = self._table("limits", {"requests", "tokens", "cost_usd", "seconds"})

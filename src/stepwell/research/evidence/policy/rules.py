@@ -68,6 +68,11 @@ AfterReading = Literal["shown", "ask", "any"]
 query; or all."""
 
 
+AfterPrivate = Literal["question", "ask", "any"]
+"""What an agent may search for once it has read the user's own material: words of the question; all, but the user is asked about other
+words; or all."""
+
+
 @dataclass(frozen=True)
 class ResearchPolicy:
     text: str
@@ -81,6 +86,8 @@ class ResearchPolicy:
     """Whether a model on another machine may see the question and notes in order to make and judge a plan."""
     after_reading: AfterReading = "shown"
     """Only for deep research. In the graph `research`, the user has approved every address that did not come from a search."""
+    after_private: AfterPrivate = "question"
+    """Only for deep research. In the graph `research`, the user has approved every query."""
     judged: Mapping[str, str] = field(default_factory=dict)
     """Rule id -> sentence, for a model or the user to judge."""
 
@@ -124,6 +131,15 @@ class ResearchPolicy:
             return [Violation(rule="domains.denied", reason=f"'{host}' is denied")]
         if self.allowed_domains and not _within(host, self.allowed_domains):
             return [Violation(rule="domains.allowed", reason=f"'{host}' is not among the allowed ones")]
+        return []
+
+    def check_source(self, server: str, host: str = "") -> list[Violation]:
+        """The rules that forbid asking an MCP server. It counts by its name, and by its host if it runs on another machine."""
+        names = [name for name in (server, host) if name]
+        if any(_within(name, self.denied_domains) for name in names):
+            return [Violation(rule="domains.denied", reason=f"the MCP server '{server}' is denied")]
+        if self.allowed_domains and not any(_within(name, self.allowed_domains) for name in names):
+            return [Violation(rule="domains.allowed", reason=f"the MCP server '{server}' is not among the allowed ones")]
         return []
 
     def check_outgoing(self, text: str) -> list[Violation]:

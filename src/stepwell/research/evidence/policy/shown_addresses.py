@@ -40,7 +40,8 @@ class ShownAddresses:
         self._strangers = False
 
     async def add(self, key: str, addresses: Iterable[str], *, by: str) -> None:
-        """Store what was shown. `by` is `question`, `search` or `page`; the last two are foreign text."""
+        """Store what was shown. `by` is `question`, `search`, `page` or `device` (material that the user brought). Only a question is
+        surely the user's own words; the others may hold instructions of strangers."""
         found = sorted({known for known in map(_plain, addresses) if known})
         stored = await self._vault.put("\n".join(found).encode())
         await append_beside(self._vault, NewEntry("shown", key, {"by": by, "addresses": len(found), "body_sha256": stored}))
@@ -64,7 +65,7 @@ class ShownAddresses:
             if entry.seq <= self._read_to:
                 continue
             self._read_to = entry.seq
-            if entry.kind == "shown":
+            if entry.kind == "shown" and entry.data.get("by") != "agent":
                 self._take((await self._vault.get(str(entry.data["body_sha256"]))).decode().split("\n"))
                 self._strangers = self._strangers or entry.data.get("by") != "question"
             elif entry.kind == "source":

@@ -6,7 +6,8 @@ a＠b     ─fold─────────────────────
 ```
 
 Not covered, and not coverable by patterns: text that was enciphered (base64, rot13, reversed), spelled out ("ann at mail dot
-example"), written in look-alike letters of another alphabet, or cut into pieces that are sent one by one.
+example"), written in look-alike letters of another alphabet, or cut into pieces that are sent one by one. After private material was
+read, `private_material.py` allows only words of the question.
 """
 
 from __future__ import annotations

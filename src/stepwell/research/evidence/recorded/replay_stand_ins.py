@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Never
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,9 +12,12 @@ from stepwell.errors import EvidenceMissingError, NotRecordedError, RequestCeili
 from stepwell.research.audit.memory_vault import MemoryVault
 from stepwell.research.audit.trail import Entry, NewEntry
 from stepwell.settings import SearchSettings, Secret
+from stepwell.tools.mcp_web import McpSource
+from stepwell.tools.web.search.chain import PAPERS
 from stepwell.tools.web.transport import WebRequest, WebResponse
 
 _SEARCH = "search:"
+_MCP = "mcp://"
 
 
 class NoWeb:
@@ -84,19 +87,23 @@ class ReplayVault(MemoryVault):
         return await super().append(new)
 
 
-def recorded_search(entries: Iterable[Entry]) -> SearchSettings:
+def recorded_search(entries: Sequence[Entry]) -> SearchSettings:
     """The engines that were asked. The order of their first requests is that of their chain, which asks an engine only after those before
-    it."""
+    it. Steps for papers have a chain of their own."""
+    papers = tuple(_paper_steps(entries))
     asked: dict[str, str] = {}
+    for_papers: dict[str, str] = {}
     for entry in entries:
-        why = str(entry.data.get("why") or "")
-        if entry.kind == "request" and why.startswith(_SEARCH):
-            asked.setdefault(why.removeprefix(_SEARCH), str(entry.data.get("url") or ""))
+        why, url = str(entry.data.get("why") or ""), str(entry.data.get("url") or "")
+        if entry.kind == "request" and why.startswith(_SEARCH) and not url.startswith(_MCP):
+            is_for_papers = any(step in str(entry.data.get("step")).split(":") for step in papers)
+            (for_papers if is_for_papers else asked).setdefault(why.removeprefix(_SEARCH), url)
     named = ",".join(asked) or None
     searxng = urlsplit(asked.get("searxng", ""))
     cx = parse_qs(urlsplit(asked.get("google_cse", "")).query).get("cx", ["replayed"])[0]
     return SearchSettings(
         engines=named,
+        paper_engines=",".join(for_papers) or None,
         searxng_url=f"{searxng.scheme}://{searxng.netloc}{searxng.path.removesuffix('search').rstrip('/')}"
         if searxng.netloc
         else None,
@@ -105,6 +112,21 @@ def recorded_search(entries: Iterable[Entry]) -> SearchSettings:
         tavily_key=Secret("replayed"),
         brave_key=Secret("replayed"),
     )
+
+
+def recorded_sources(entries: Iterable[Entry]) -> tuple[McpSource, ...]:
+    """The MCP servers that were asked, in order."""
+    urls = (urlsplit(str(entry.data.get("url") or "")) for entry in entries if entry.kind == "request")
+    return tuple(dict.fromkeys(McpSource(url.netloc, url.path.removeprefix("/")) for url in urls if url.scheme == "mcp"))
+
+
+def _paper_steps(entries: Iterable[Entry]) -> Iterator[str]:
+    """The ids of all steps of all plans that searched for papers."""
+    for entry in entries:
+        plan = entry.data.get("plan") if entry.kind == "plan" else entry.data.get("edited_plan")
+        for step in (plan or {}).get("steps", ()) if entry.kind in ("plan", "approval") else ():
+            if str(step.get("input", "")).lower().startswith(PAPERS):
+                yield str(step["id"])
 
 
 def _place(source: dict[str, Any]) -> tuple[object, object, object]:

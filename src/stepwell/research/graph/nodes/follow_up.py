@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from stepwell.research.audit.ledger import Evidence
+from stepwell.research.audit.evidence import Source
 from stepwell.research.audit.quoting import locate
 from stepwell.research.evidence.gathering import gather
 from stepwell.research.evidence.inquiry import Inquiry
@@ -31,7 +31,8 @@ async def follow_up(inquiry: Inquiry, state: ResearchState) -> Done:
     plan, left = require_approved(state), state["follow_ups_left"]
     evidence = await inquiry.evidence()
     before = read_sources(state, evidence)
-    step = await _choose(inquiry, state, plan, await _read_pages(inquiry, before, evidence))
+    pages = [evidence.sources[each] for each in before if evidence.sources[each].kind == "web"]
+    step = await _choose(inquiry, state, plan, pages)
     if step is None:
         return {"follow_ups_left": 0}, ""
     number = plan.follow_ups - left + 1
@@ -54,14 +55,17 @@ async def follow_up(inquiry: Inquiry, state: ResearchState) -> Done:
     }, f"Follow-up {number} of at most {plan.follow_ups}: {step.input} ({step.rationale}). {gathered.output}"
 
 
-async def _choose(inquiry: Inquiry, state: ResearchState, plan: ResearchPlan, pages: Mapping[str, str]) -> Followed | None:
-    """The next follow-up: on the web first, where the plan uses it, then in the user's documents. `None` if there is nothing to follow."""
+async def _choose(inquiry: Inquiry, state: ResearchState, plan: ResearchPlan, pages: Sequence[Source]) -> Followed | None:
+    """The next follow-up: on the web first, where the plan uses it, then in the user's documents. `None` if there is nothing to follow.
+
+    `pages` are the web pages that this branch has read. The user's documents are not among them: no search of the web may come from these.
+    """
     asked = [step.input for step in (*plan.steps, *state.get("followed", ()))]
     mark = f"{inquiry.scope}:{plan_sha256(plan)}:{len(asked)}"
-    titles = {each.source_id: each.title for each in (await inquiry.evidence()).sources.values()}
     places: list[tuple[StepTool, Mapping[str, str], Mapping[str, str]]] = []
     if plan.uses_web and not state.get("from_documents"):
-        places.append(("web_search", pages, titles))
+        read = {page.source_id: (await inquiry.vault.get(page.text_sha256)).decode() for page in pages}
+        places.append(("web_search", read, {page.source_id: page.title for page in pages}))
     places.append((DOCUMENTS, _read_own(inquiry), {each.id: each.label for each in inquiry.own}))
     for tool, texts, names in places:
         for found in await asyncio.to_thread(follow_ups, state["user_query"], texts, asked, state["follow_ups_left"]):
@@ -73,11 +77,12 @@ async def _choose(inquiry: Inquiry, state: ResearchState, plan: ResearchPlan, pa
 
 def _make_step(mark: str, tool: StepTool, found: FollowUp, names: Mapping[str, str]) -> Followed:
     query, because = (hide_secrets(" ".join(text.split()))[:MAX_INPUT_CHARS].strip() for text in (found.query, found.because))
+    how = "named" if because == query else f"from '{because}'"
     return Followed(
         id=str(uuid.uuid5(uuid.NAMESPACE_OID, f"{mark}:{tool}:{query}")),
         tool=tool,
         input=query,
-        rationale=f"'{because}' stands in {names.get(found.source_id) or found.source_id}",
+        rationale=f"{how} in {names.get(found.source_id) or found.source_id}",
         source=found.source_id,
         because=because,
     )
@@ -87,13 +92,6 @@ def _is_usable(inquiry: Inquiry, step: Followed, texts: Mapping[str, str]) -> bo
     """Whether the policy allows the search, and whether a reader of the trail will find the words that it came from."""
     broken = inquiry.equipment.policy.check_step(step, only_documents=inquiry.only_documents)
     return not broken and locate(texts.get(step.source, ""), step.because) is not None
-
-
-async def _read_pages(inquiry: Inquiry, sources: list[str], evidence: Evidence) -> dict[str, str]:
-    """The texts of the web pages that this branch has read. The user's own documents are not among them: no search of the web may come
-    from these."""
-    pages = [evidence.sources[each] for each in sources if evidence.sources[each].kind == "web"]
-    return {page.source_id: (await inquiry.vault.get(page.text_sha256)).decode() for page in pages}
 
 
 def _read_own(inquiry: Inquiry) -> dict[str, str]:

@@ -23,11 +23,13 @@ from stepwell.research.audit.story import excerpts_before
 from stepwell.research.audit.trail import Entry
 from stepwell.research.audit.writing.draft import Draft, read_draft
 from stepwell.research.audit.writing.report import Report, write_report
-from stepwell.research.evidence.extractive import add_note, extractive_draft
+from stepwell.research.evidence.extractive import LEAST_SHARE_TO_SHOW, add_note, extractive_draft
+from stepwell.research.evidence.extractive import MOST_QUOTES as MOST_EXTRACTS
 from stepwell.research.evidence.inquiry import Inquiry
 from stepwell.research.evidence.judging import ModelJudge, judge_all
 from stepwell.research.evidence.prompting import fence_material, prompt
-from stepwell.research.evidence.selecting import QuoteBook, select_quotes
+from stepwell.research.evidence.queries import sub_questions
+from stepwell.research.evidence.selecting import LEAST_SHARE, MOST_QUOTES, QuoteBook, select_quotes
 from stepwell.research.evidence.sources import SourceBook
 from stepwell.research.graph.snippets import read_snippets
 from stepwell.research.graph.state import Done, ResearchState, read_sources
@@ -66,11 +68,11 @@ async def _draft(
     if not quotes:
         return _Drafted(Draft(()), not inquiry.equipment.writes), skipped
     if not inquiry.equipment.writes:
-        return _Drafted(await _extract(inquiry, state, quotes, sources), True), skipped
+        return _Drafted(extractive_draft(list(quotes.values()), sources), True), skipped
     if ceiling := await inquiry.reached_ceiling():
         skipped.append(f"No model was asked to write: {ceiling} What follows are quotes.")
         await inquiry.note("limit", "limit:write", {"step": "write", "skipped": skipped[-1:]})
-        return _Drafted(await _extract(inquiry, state, quotes, sources), True), skipped
+        return _Drafted(extractive_draft(list(quotes.values()), sources), True), skipped
     return _Drafted(read_draft(await _write(inquiry, state, quotes, sources)), False), skipped
 
 
@@ -92,8 +94,17 @@ async def _quote(inquiry: Inquiry, state: ResearchState, sources: Mapping[str, S
     """The passages relevant to the question or to a follow-up, each with its place. Ids continue from earlier questions of the thread."""
     texts = {name: (await inquiry.vault.get(source.text_sha256)).decode() for name, source in sources.items()}
     book = QuoteBook((await inquiry.evidence()).quotes)
-    further = [each.input for each in state.get("followed", ())]
-    selected = await select_quotes(state["user_query"], texts, inquiry.equipment.embedder, steps=further)
+    parts = sub_questions(state["user_query"])
+    selected = await select_quotes(
+        state["user_query"],
+        texts,
+        inquiry.equipment.embedder,
+        titles={name: source.title for name, source in sources.items()},
+        most=MOST_QUOTES if inquiry.equipment.writes else MOST_EXTRACTS,
+        least_share=LEAST_SHARE if inquiry.equipment.writes else LEAST_SHARE_TO_SHOW,
+        parts=parts if len(parts) > 1 else (),
+        steps=[each.input for each in state.get("followed", ())],
+    )
     chosen = [book.name(quote) for quote in selected]
     for quote in chosen:
         await record_quote(inquiry.vault, quote)
@@ -109,10 +120,6 @@ async def _write(inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Qu
         [SystemMessage(prompt("stepwell.research.graph", "synthesizer")), HumanMessage(asked)],
         inquiry.model("write"),
     )
-
-
-async def _extract(inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]) -> Draft:
-    return await extractive_draft(state["user_query"], list(quotes.values()), sources, inquiry.equipment.embedder)
 
 
 def _judge(inquiry: Inquiry) -> Judge:

@@ -16,7 +16,7 @@ from stepwell.research.evidence.equipment import Equipment
 from stepwell.research.evidence.inquiry import Inquiry
 from stepwell.research.evidence.policy.rules import DOCUMENTS, ResearchPolicy, StepTool
 from stepwell.research.evidence.prompting import fence_material, prompt
-from stepwell.research.evidence.queries import choose_addresses, make_queries, remove_private
+from stepwell.research.evidence.queries import choose_addresses, make_queries, remove_private, sub_questions
 from stepwell.research.graph.schemas import (
     FOLLOW_UPS,
     MAX_FOLLOW_UPS,
@@ -178,13 +178,14 @@ def plan_by_rules(
     question = remove_private(whole)
     most = max(1, min(max_steps, MAX_STEPS))
     queries = list(make_queries(question))
-    local = [_step(query, DOCUMENTS, whole[:MAX_INPUT_CHARS], "Your documents come first.")] if documents != "none" else []
+    local = [_step(query, DOCUMENTS, whole[:MAX_INPUT_CHARS], "What your documents say.")] if documents != "none" else []
     fetches = [_step(query, "fetch_page", url, "The page was given with the question.") for url in choose_addresses(urls)]
     searches = [_step(query, "web_search", text, why) for text, why in queries]
     if documents == "only":
-        # The parts of the question. The whole question comes first, and counter-evidence is nothing that one's own documents label so.
-        local, fetches = [*local, *(_step(query, DOCUMENTS, text, why) for text, why in queries[1:-1])], []
-        searches = []
+        parts = sub_questions(whole)
+        if len(parts) > 1:
+            local = [_step(query, DOCUMENTS, part, "Sub-question") for part in parts]
+        fetches, searches = [], []
     if policy is not None:
         local, fetches, searches = (
             [step for step in steps if not policy.check_step(step)] for steps in (local, fetches, searches)

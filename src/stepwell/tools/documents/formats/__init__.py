@@ -11,7 +11,7 @@ mail       one message or a mailbox
 epub       chapters
 markdown   headings and tables of Markdown
 markup     headings and tables of HTML
-pdf        pages, headings and tables of PDF
+pdf        PDF, with `pdf_layout` for headings and tables by their place on the page
 tables     rows of cells -> `Header: value; Header: value`
 ```
 """

@@ -20,6 +20,8 @@ _BLOCKS = frozenset({
     "p", "div", "section", "article", "header", "footer", "main", "nav", "aside", "ul", "ol", "dl", "dt", "dd", "hr", "pre",
     "blockquote", "figure", "figcaption", "form", "body", "address", "details", "summary", "caption",
 })  # fmt: skip
+_LAYOUT = ("p", "ul", "ol", "h1", "h2", "h3", "form", "article", "section", "blockquote")
+"""What the cells of a table of data do not contain."""
 _MOST_COLUMNS = 500
 
 
@@ -34,6 +36,35 @@ def parse_html(text: str) -> Any:
         return document_fromstring(text.encode("utf-8", "replace"), parser=HTMLParser(encoding="utf-8"))
     except (etree.LxmlError, ValueError, AssertionError):
         return None
+
+
+def mark_structure(tree: Any) -> set[str]:
+    """Write headings with their marks, and rows of tables as paragraphs, into the tree itself, for an extractor that knows neither.
+    Returns the rows."""
+    found: set[str] = set()
+    for element in list(tree.iter(*HEADINGS)):
+        text = flatten(element.text_content())
+        for child in list(element):
+            element.remove(child)
+        element.text = f"{'#' * HEADINGS[element.tag]} {text}" if text else ""
+    for table in list(tree.iter("table")):
+        rows = table_texts(table) if _holds_data(table) else []
+        for row in rows:
+            paragraph = table.makeelement("p")
+            paragraph.text = row
+            table.addprevious(paragraph)
+        if rows:
+            table.drop_tree()
+        found.update(rows)
+    return found
+
+
+def _holds_data(table: Any) -> bool:
+    """Whether a table has rows and columns of its own, and is not there for the layout of a page."""
+    if table.getparent() is None or next(table.iter(*_LAYOUT), None) is not None or len(list(table.iter("table"))) > 1:
+        return False
+    widths = [sum(cell.tag in ("td", "th") for cell in row) for row in table.iter("tr")]
+    return len(widths) > 1 and max(widths) > 1
 
 
 def html_paragraphs(tree: Any) -> Iterator[str]:

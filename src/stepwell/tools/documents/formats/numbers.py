@@ -21,9 +21,11 @@ _MONTHS = (
 )  # fmt: skip
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _LITERAL = re.compile(r'"[^"]{0,100}"|\\.|_.|\*.|\[\$([^\]-]{0,20})(?:-[^\]]{0,20})?\]|\[(?!h+\]|m+\]|s+\])[^\]]{0,40}\]', re.I)
-_DATE_TOKEN = re.compile(r"\[h+\]|\[m+\]|\[s+\]|y+|m+|d+|h+|s+(?:\.0+)?|am/pm|a/p|\x00\d+\x00|.", re.I | re.S)
+_DATE_TOKEN = re.compile(r"\[h+\]|\[m+\]|\[s+\]|y+|m+|d+|h+|s+(?:\.0+)?|am/pm|a/p|.", re.I | re.S)
 _DIGITS = re.compile(r"[0#?][0#?,. ]*[0#?,.]|[0#?]")
 _LONGEST_FORMAT = 200
+_MARK = 0xE000
+"""Literals of a format are replaced by private characters from here on while the format is read."""
 _LAST_DAY = 2_958_466
 
 
@@ -43,10 +45,6 @@ def plain_number(value: float) -> str:
     if value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return f"{value:.15g}"
-
-
-def is_date_format(code: str) -> bool:
-    return len(code) <= _LONGEST_FORMAT and _read_format(_sections(code)[0])[2]
 
 
 def _section(code: str, value: float) -> tuple[str, bool]:
@@ -82,17 +80,18 @@ def _read_format(section: str) -> tuple[str, tuple[str, ...], bool]:
         else:
             shown = " " if said.startswith("_") else ""
         literals.append(shown)
-        return f"\x00{len(literals) - 1}\x00"
+        return chr(_MARK + len(literals) - 1)
 
-    text = _LITERAL.sub(keep, section.replace("\x00", ""))
-    bare = re.sub(r"\x00\d+\x00|general", "", text, flags=re.I)
+    text = _LITERAL.sub(keep, section)
+    bare = re.sub(r"[\ue000-\ue0ff]|general", "", text, flags=re.I)
     has_digits = bool(re.search(r"[0#?]", re.sub(r"s\.0{1,9}", "s", bare, flags=re.I)))
     is_date = not has_digits and bool(re.search(r"[ymdhs]", bare, re.I))
     return text, tuple(literals), is_date
 
 
 def _fill(text: str, literals: tuple[str, ...]) -> str:
-    return " ".join(re.sub(r"\x00(\d+)\x00", lambda found: literals[int(found[1])], text).split())
+    filled = "".join(literals[place] if 0 <= (place := ord(letter) - _MARK) < len(literals) else letter for letter in text)
+    return re.sub(r"\s+", " ", filled)
 
 
 def _show_digits(value: float, text: str, literals: tuple[str, ...]) -> str:
@@ -101,8 +100,7 @@ def _show_digits(value: float, text: str, literals: tuple[str, ...]) -> str:
     if "/" in text and found:
         return plain_number(value)
     if not found:
-        shown = _fill(text, literals)
-        return shown if shown.strip() else plain_number(value)
+        return _fill(text, literals).strip(' "') or plain_number(value)
     if re.search(r"general", text, re.I):
         return _fill(re.sub("general", plain_number(value), text, flags=re.I), literals)
     digits = found[0]
@@ -127,14 +125,10 @@ def _show_digits(value: float, text: str, literals: tuple[str, ...]) -> str:
         padding = whole.count("0") - len(number.lstrip("-").partition(".")[0].replace(",", ""))
         if padding > 0:
             number = "-" * number.startswith("-") + "0" * padding + number.lstrip("-")
-    before = _fill(text[: found.start()], literals)
+    before = _fill(text[: found.start()], literals).lstrip()
     sign, number = ("-", number[1:]) if number.startswith("-") else ("", number)
-    return f"{sign}{before}{number}{_tail(after, literals)}".strip()
-
-
-def _tail(after: str, literals: tuple[str, ...]) -> str:
-    filled = re.sub(r"\x00(\d+)\x00", lambda found: literals[int(found[1])], after)
-    return re.sub(r"\s+", " ", _DIGITS.sub("", filled) if "\x00" not in after else filled).rstrip()
+    behind = _fill(_DIGITS.sub("", after), literals)
+    return f"{sign}{before}{number}{behind}".strip()
 
 
 def _show_date(value: float, text: str, literals: tuple[str, ...], from_1904: bool) -> str:
@@ -146,8 +140,8 @@ def _show_date(value: float, text: str, literals: tuple[str, ...], from_1904: bo
     half = any(token.lower() in ("am/pm", "a/p") for token in tokens)
     out = []
     for place, token in enumerate(tokens):
-        if token.startswith("\x00"):
-            out.append(literals[int(token.strip("\x00"))])
+        if 0 <= ord(token[0]) - _MARK < len(literals):
+            out.append(_fill(token, literals))
         elif token[0].lower() == "m" and _is_minute(tokens, place):
             out.append(f"{moment.minute:0{min(2, len(token))}d}")
         else:

@@ -1,7 +1,7 @@
 """The layout of a PDF page: which pieces of text are headings, paragraphs, list items and rows of a table.
 
 ```
-characters ─> segments (no wide gap inside) ─> blocks (lines below each other) ─> rows (blocks beside each other) ─> paragraphs
+words ─> segments (no wide gap inside) ─> blocks (lines below each other) ─> rows (blocks beside each other) ─> paragraphs
 ```
 A PDF says where each character stands, and little else. Everything here goes by position and size, in the order in which the page was
 written; so two columns of prose stay two columns, and the cells of a row, which are written one after the other, come together.
@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 from stepwell.tools.documents.formats.tables import Row, flatten, table_paragraphs
 
-GAP = 1.0
-"""A gap between two characters, in sizes of the font, that separates cells. Words are at most about half of it apart."""
-_SPACE = 0.2
-"""A gap that separates words."""
+_GAP = 1.0
+"""A gap between two words, in sizes of the font, that separates cells. Words of a sentence are at most about half of it apart."""
+WORD_GAP = 0.35
+"""A gap inside a word that makes two of it."""
 _LINE = 1.7
 """The largest distance between the lines of a paragraph, in sizes of the font."""
 _SAME = 0.35
@@ -34,12 +34,14 @@ _MOST_CELL_LINES = 8
 _PROSE = 30
 """Cells with several lines longer than this are columns of prose."""
 _BULLET = re.compile(r"[•◦▪●○■‣∙·*–-]|\(?(?:\d{1,3}|[a-zA-Z])[.)]")
-_LEADER = re.compile(r"(?: ?\.){5,}")
+_LEADER = re.compile(r"(?: ?\.){5,} ?")
 _HYPHENS = ("\ufffe", "\x02", "\u00ad")
 """What the library makes of a hyphen at the end of a line."""
 
 
-class Character(NamedTuple):
+class Word(NamedTuple):
+    """Characters without a blank between them."""
+
     text: str
     left: float
     right: float
@@ -50,7 +52,7 @@ class Character(NamedTuple):
 
 @dataclass
 class Segment:
-    """Characters of one line without a wide gap."""
+    """Words of one line without a wide gap."""
 
     text: str
     left: float
@@ -101,40 +103,30 @@ class Line:
     cells: list[Block] = field(default_factory=list)
 
 
-def segments(characters: Iterable[Character]) -> Iterator[Segment]:
-    """The characters of a page, joined as long as one follows the other."""
-    run: list[Character] = []
-    for each in characters:
-        if run and not _follows(run[-1], each):
+def segments(words: Iterable[Word]) -> Iterator[Segment]:
+    """The words of a page, joined as long as one follows the other."""
+    run: list[Word] = []
+    for word in words:
+        if run and not _follows(run[-1], word):
             yield _segment(run)
             run = []
-        if each.text.isspace():
-            if run and each.text != "\n":
-                run[-1] = run[-1]._replace(text=f"{run[-1].text.rstrip(' ')} ")
-            continue
-        if run and each.left - run[-1].right > _SPACE * each.size and not run[-1].text.endswith(" "):
-            run[-1] = run[-1]._replace(text=f"{run[-1].text} ")
-        run.append(each)
+        run.append(word)
     if run:
         yield _segment(run)
 
 
-def _follows(last: Character, each: Character) -> bool:
-    if each.text == "\n":
-        return False
-    if each.text.isspace():
-        return True
-    size = max(last.size, each.size, 1.0)
-    return abs(each.base - last.base) <= _SAME * size and -size <= each.left - last.right <= GAP * size
+def _follows(last: Word, word: Word) -> bool:
+    size = max(last.size, word.size)
+    return abs(word.base - last.base) <= _SAME * size and -size <= word.left - last.right <= _GAP * size
 
 
-def _segment(run: Sequence[Character]) -> Segment:
-    text = "".join(each.text for each in run).strip(" ")
+def _segment(run: Sequence[Word]) -> Segment:
+    text = " ".join(word.text for word in run)
     if any("\ud800" <= letter <= "\udfff" for letter in text):
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    # The first character may be a bullet of another size.
-    middle, bold = run[len(run) // 2], sum(each.weight >= _BOLD for each in run)
-    return Segment(text, run[0].left, run[-1].right, middle.base, middle.size, bold > 0.8 * len(run))
+    # The first word may be a bullet of another size.
+    middle = run[len(run) // 2]
+    return Segment(text, run[0].left, run[-1].right, middle.base, middle.size, all(word.weight >= _BOLD for word in run))
 
 
 def blocks(found: Iterable[Segment]) -> Iterator[Block]:

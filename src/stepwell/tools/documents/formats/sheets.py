@@ -84,9 +84,8 @@ class _Workbook:
             if self._is_cut:
                 break
         if self._uncalculated:
-            self._notes.append(
-                f"{self._uncalculated:,} formulas have no stored value; open the file in Excel and save it, then they have one."
-            )
+            several = "1 formula has" if self._uncalculated == 1 else f"{self._uncalculated:,} formulas have"
+            self._notes.append(f"{several} no stored value. Open the file in Excel and save it to get one.")
 
     def _read_strings(self, relations: dict[str, tuple[str, str]]) -> Iterator[str]:
         place = next((target for kind, target in relations.values() if kind == "sharedStrings"), "")
@@ -192,8 +191,8 @@ class _Workbook:
                     formula = child
                 case "is":
                     return _rich_text(child)
-        if stored is None or stored == "":
-            self._uncalculated += formula is not None and stored is None
+        if not stored:
+            self._uncalculated += formula is not None and kind != "str"
             return ""
         match kind:
             case "s":

@@ -23,6 +23,8 @@ from stepwell.tools.web.search.outcomes import (
     clamp_limit,
 )  # fmt: skip
 
+_LOOK_AGAIN_S = 0.25
+
 
 @dataclass(frozen=True)
 class EngineLimits:
@@ -34,6 +36,8 @@ class EngineLimits:
     """A request that would wait longer is not made."""
     failures_to_open: int = 3
     open_s: float = 60.0
+    one_at_a_time: bool = False
+    """For an engine that allows a single connection."""
     timeout_s: float = 20.0
     """For the engine's whole answer. The transport has its own limit; this one covers third-party engines too."""
 
@@ -46,6 +50,7 @@ class EngineState:
         self.bucket = TokenBucket(self.limits.per_s, self.limits.burst)
         self.breaker = Breaker(self.limits.failures_to_open, self.limits.open_s)
         self.not_before = 0.0
+        self.is_busy = False
 
 
 class GuardedEngine:
@@ -80,7 +85,11 @@ class GuardedEngine:
         refused = await self._admit()
         if refused is not None:
             return refused
-        outcome = await self._ask(query, limit)
+        self._state.is_busy = True
+        try:
+            outcome = await self._ask(query, limit)
+        finally:
+            self._state.is_busy = False
         self._learn(outcome)
         if self._cache and isinstance(outcome, Found):
             await self._cache.put(outcome, query, limit)
@@ -98,12 +107,19 @@ class GuardedEngine:
         if not self._state.breaker.allows(now):
             return Failed(self.name, "it failed several times in a row and is not asked for a while")
         self._state.bucket.take(now)
-        if wait > 0:
-            try:
+        try:
+            if wait > 0:
                 await self._sleep(wait)
-            except asyncio.CancelledError:
-                self._state.breaker.gave_up()
-                raise
+            waited = wait
+            while self._limits.one_at_a_time and self._state.is_busy:
+                if waited > self._limits.longest_wait_s:
+                    self._state.breaker.gave_up()
+                    return Failed(self.name, "it allows one request at a time, and another one is under way")
+                await self._sleep(_LOOK_AGAIN_S)
+                waited += _LOOK_AGAIN_S
+        except asyncio.CancelledError:
+            self._state.breaker.gave_up()
+            raise
         return None
 
     async def _ask(self, query: str, limit: int) -> SearchOutcome:

@@ -17,6 +17,11 @@ from stepwell.tools.web.transport import Web, WebRequest, WebResponse
 
 SEARCH_TIMEOUT_S = 12.0
 _MAX_BYTES = 4 * 1024 * 1024
+_ASKING = (
+    "a an the of in on at by to for from with and or is are was were be do does did has have had can could should will would it its "
+    "who whom whose what which when where why how study studies paper papers research evidence say says about myth"
+)
+_ASKING_WORDS = frozenset(_ASKING.split())
 _LONGEST_PAUSE_S = 24 * 3600.0
 
 
@@ -71,6 +76,13 @@ def results_from(engine: str, items: Any, keys: tuple[str, str, str], limit: int
     if items and not results:
         return Failed(engine, "none of its results can be used")
     return Found(engine, results) if results else Empty(engine)
+
+
+def key_words(query: str, most: int) -> list[str]:
+    """The words of a query without those that only ask, for engines that look for every word."""
+    bare = (word.strip(" \t.,;:!?¿¡()[]{}\"'“”„‘’«»") for word in query.split())
+    words = list(dict.fromkeys(word for word in bare if word))
+    return ([word for word in words if word.lower() not in _ASKING_WORDS] or words)[:most]
 
 
 def usable_results(rows: Iterable[tuple[Any, Any, Any]], limit: int) -> tuple[SearchResult, ...]:

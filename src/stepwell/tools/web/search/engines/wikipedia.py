@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from stepwell.tools.web.search.engines.asking import ask, read_json, results_from, search_request
+from stepwell.tools.web.search.engines.asking import ask, key_words, read_json, results_from, search_request
 from stepwell.tools.web.search.outcomes import DEFAULT_RESULTS, Blocked, Failed, SearchOutcome, check_query, clamp_limit
 from stepwell.tools.web.transport import Web
+
+_MAX_WORDS = 12
 
 
 class Wikipedia:
@@ -20,7 +22,8 @@ class Wikipedia:
         self._origin = f"https://{language}.wikipedia.org"
 
     async def search(self, query: str, limit: int = DEFAULT_RESULTS) -> SearchOutcome:
-        asked = urlencode({"q": check_query(query), "limit": clamp_limit(limit)})
+        words = " ".join(key_words(check_query(query), _MAX_WORDS))  # it wants every word to be in the article, `how` too
+        asked = urlencode({"q": words or query, "limit": clamp_limit(limit)})
         request = search_request(self.name, f"{self._origin}/w/rest.php/v1/search/page?{asked}")
         response = await ask(self._web, self.name, request)
         if isinstance(response, Blocked | Failed):
