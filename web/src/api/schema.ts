@@ -4186,7 +4186,7 @@ export interface components {
             counts: components["schemas"]["VerificationCounts"];
             /**
              * Format
-             * @description The bundle's format; the newest is `stepwell-bundle-4`
+             * @description The bundle's format; the newest is `stepwell-bundle-5`
              * @default
              */
             format: string;

@@ -149,7 +149,7 @@ class VerificationResponse(BaseModel):
     head: str
     parts: list[CheckedPartResponse]
     counts: VerificationCounts
-    format: str = Field(default="", description="The bundle's format; the newest is `stepwell-bundle-4`")
+    format: str = Field(default="", description="The bundle's format; the newest is `stepwell-bundle-5`")
     signed_by: str | None = Field(default=None, description="The public key of its signature, if that is valid")
     vouched: bool | None = Field(default=None, description="Whether that is the given `key`; null if none was given")
     lacks: list[str] = Field(

@@ -15,7 +15,7 @@ PAGES = {
     "Vardal bridge": "The Vardal bridge crosses the fjord and was drawn by Ada Kessel after the great flood.",
     "Ada Kessel": "Ada Kessel studied in Lund. From 1931 she was minister of transport for nine years.",
     "Selmouth bridge": "The Selmouth bridge crosses a river. Its towers are made of grey stone from the hills.",
-    "Office plants": "Plants need light. Which plant is right depends on the windows of a room and its owner.",
+    "Window plants": "Plants need light. Which plant is right depends on the windows of a room and its owner.",
 }
 
 
