@@ -20,7 +20,7 @@ from stepwell.research.audit.bundle import BundleReader
 from stepwell.research.audit.evidence import Claim, Quote, Source
 from stepwell.research.audit.export import require_valid
 from stepwell.research.audit.export.dossier import Dossier, read_dossier
-from stepwell.research.audit.export.wording import VERDICT_WORDS, place_in_text, source_title
+from stepwell.research.audit.export.wording import VERDICT_WORDS, source_title
 from stepwell.research.audit.writing.references import address
 from stepwell.research.audit.writing.report import ANY_MARK, stands_in
 from stepwell.research.commands.bundles import find_bundle
@@ -73,9 +73,12 @@ def run(
 
 def choose_sentences(claims: Sequence[Claim], asked: str) -> list[int]:
     """The numbers of the sentences that are meant, counted from 1: the one with this number, else those that contain these words
-    together, else those that contain each of them. References and marks, which a report adds to its sentences, are ignored."""
-    if asked.isascii() and asked.isdecimal() and len(asked) < 10 and 1 <= int(asked) <= len(claims):
-        return [int(asked)]
+    together, else those that contain each of them. References and marks that a report adds to its sentences are ignored. A number that
+    no sentence has may be a year that is mentioned."""
+    if asked.isascii() and asked.isdecimal():
+        if len(asked) < 10 and 1 <= int(asked) <= len(claims):
+            return [int(asked)]
+        return [number for number, claim in enumerate(claims, 1) if asked in re.findall(r"\d+", claim.text)]
     texts = [_fold(claim.text) for claim in claims]
     for wanted in dict.fromkeys((_fold(asked), _fold(_REFERENCE.sub("", ANY_MARK.sub("", asked)).removeprefix("- ")))):
         for words in ([wanted], wanted.split()):
@@ -88,14 +91,13 @@ def choose_sentences(claims: Sequence[Claim], asked: str) -> list[int]:
 def text_around(text: str, start: int, end: int) -> tuple[str, str]:
     """What stands just before and just after a quote; an ellipsis shows that the source has more there."""
     before, after = text[:start].rstrip(), text[end:].lstrip()
-    near = "\n".join(before[-AROUND_CHARS:].split("\n")[-AROUND_LINES:])
-    if len(near) == AROUND_CHARS:
-        near = near.partition(" ")[2] or near
-    first = f"…{near}" if len(near) < len(before) else near
-    near = "\n".join(after[:AROUND_CHARS].split("\n")[:AROUND_LINES])
-    if len(near) == AROUND_CHARS < len(after):
-        near = near.rpartition(" ")[0] or near
-    return first, f"{near.rstrip()}…" if len(near) < len(after) else near
+    ahead, behind = before[-AROUND_CHARS:], after[:AROUND_CHARS]
+    if len(ahead) < len(before):  # begin with a whole word
+        ahead = ahead.partition(" ")[2] or ahead
+    if len(behind) < len(after):
+        behind = behind.rpartition(" ")[0] or behind
+    ahead, behind = "\n".join(ahead.split("\n")[-AROUND_LINES:]), "\n".join(behind.split("\n")[:AROUND_LINES]).rstrip()
+    return f"…{ahead}" if len(ahead) < len(before) else ahead, f"{behind}…" if len(behind) < len(after.rstrip()) else behind
 
 
 def _fold(text: str) -> str:
@@ -106,9 +108,9 @@ def _explain_no_match(shown: _Shown, asked: str) -> str:
     many = len(shown.claims)
     if not many:
         return f"The report has no sentences to show. Read it with: {spell_command(f'export {shown.bundle}')}"
-    has = "The report has one sentence" if many == 1 else f"The report has {many} sentences"
+    has = "The report has one sentence." if many == 1 else f"The report has {many} sentences."
     said = f"There is no sentence {asked}." if asked.isdecimal() else f"No sentence contains '{asked[:200]}'."
-    return f"{said} {has}; list with: {shown.command}"
+    return f"{said} {has} See the list: {shown.command}"
 
 
 def _list_sentences(to: PassageWriter, shown: _Shown, chosen: Sequence[int]) -> None:
@@ -172,6 +174,13 @@ def _show_quote(to: PassageWriter, quote: Quote, source: Source, text: str) -> N
     to.write(quote.text, lead="  > ", indent="  > ")
     if after:
         to.write(after, lead="  | ", indent="  | ", style="dim")
-    to.write(address(source) or f"{source_title(source)}, from your device", lead="  ")
-    to.write(f"read {spell_time(source.fetched_at)}; {place_in_text(quote, source)}", lead="  ")
-    to.write(f"sha256 {source.bytes_sha256}", lead="  ")
+    for line in _facts(quote, source):
+        to.write(line, lead="  ")
+
+
+def _facts(quote: Quote, source: Source) -> Iterator[str]:
+    """Where a quote comes from. Of a file on the device only the chosen passages are stored: they have a hash, not the file."""
+    read, has_file = f"read {spell_time(source.fetched_at)}", source.kind == "device"
+    yield address(source) or f"{source_title(source)}, from your device"
+    yield read if has_file else f"{read}; characters {quote.start} to {quote.end} of its text"
+    yield f"sha256 {'of the passages used ' if has_file else ''}{source.bytes_sha256}"
