@@ -233,6 +233,8 @@ class Settings:
     """The operator's table of who may use which workspaces."""
     editor: str | None = None
     """The user's editor, `VISUAL` or `EDITOR`. Never from `.env`: a stray file must not be able to set a command."""
+    no_color: bool = False
+    """Whether the user wants no colours on a terminal (`NO_COLOR`)."""
     api_key: Secret | None = None
     """The key for commands that call a server with sign-in."""
     server: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
@@ -282,6 +284,7 @@ class Settings:
             signing_key_file=_path(_find(layers, "STEPWELL_SIGNING_KEY_FILE")),
             policy=_path(_find(layers, "STEPWELL_POLICY")),
             editor=_find(layers[:1], "VISUAL", "EDITOR"),
+            no_color=_find(layers, "NO_COLOR") is not None,
             local_model=_find(layers, "STEPWELL_LOCAL_MODEL"),
             local_threads=_find(layers, "STEPWELL_LOCAL_THREADS"),
             task_models=_find_task_models(layers),

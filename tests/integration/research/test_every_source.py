@@ -88,4 +88,4 @@ def _check_cited(bundle: Path, kind: str) -> None:
         assert "(from your device)" in report
     if kind in ("pdf", "all"):
         assert any(source.parts for source in sources)
-        assert ", page 1, fetched " in report
+        assert ", page 1, read " in report

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.conftest import Effort
 
+from stepwell.clock import spell_time
 from stepwell.research.audit.bundle import BundleReader
 from stepwell.research.audit.sentences import passages
 from stepwell.research.audit.signing import SigningKey
@@ -403,7 +404,7 @@ def _change_a_time(forgery: Forgery) -> None:
     for source in forgery.of_kind("source"):
         old = source.data["fetched_at"]
         source.data["fetched_at"] = old.replace("20", "19", 1)
-        forgery.report = forgery.report.replace(old, old.replace("20", "19", 1))
+        forgery.report = forgery.report.replace(spell_time(old), spell_time(source.data["fetched_at"]))
 
 
 def _drop_an_answer_that_nobody_used(forgery: Forgery) -> None:

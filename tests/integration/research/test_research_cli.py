@@ -32,7 +32,7 @@ from stepwell.research.audit.memory_vault import MemoryVault
 from stepwell.research.audit.signing import SigningKey
 from stepwell.research.audit.trail import NewEntry, head
 from stepwell.research.audit.verify import verify_bundle
-from stepwell.research.commands import export, listing, replay
+from stepwell.research.commands import export, listing, replay, show
 from stepwell.research.commands.command import run
 from stepwell.research.commands.options import ResearchOptions
 from stepwell.research.evidence.equipment import Equipment, make_equipment
@@ -448,12 +448,20 @@ async def test_a_research_on_a_server_is_approved_read_and_exported_here(
         for form in FORMATS:
             wanted = tmp_path / f"exported.{form}"
             assert await asyncio.to_thread(export.run, thread, form=None, out=wanted, url=url, settings=Settings()) == 0
+        shown = io.StringIO()
+        assert await asyncio.to_thread(show.run, thread, "1", url=url, settings=Settings(), screen=shown) == 0
         with pytest.raises(RunError, match="No thread"):
             await asyncio.to_thread(export.run, ABSENT, form="md", out=None, url=url, settings=Settings())
         empty = (await http.post("/threads", json={})).json()["thread_id"]
         with pytest.raises(RunError, match="has no research"):
             await asyncio.to_thread(export.run, empty, form="md", out=None, url=url, settings=Settings())
     assert f"stepwell export {thread} --url {url}" in screen
+    assert f"stepwell show --url {url} {thread}" in screen
+    assert re.search(
+        r"^  > .+\n(?:  \| .*\n)*  https://.+\n  read .+ UTC; characters \d+ to \d+ of its text\n  sha256 ",
+        shown.getvalue(),
+        re.M,
+    )
     assert "stored on the server" in screen
     assert out.read_text().strip() in capsys.readouterr().out
     assert "[1]" in out.read_text()

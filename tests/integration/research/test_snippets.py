@@ -32,7 +32,7 @@ async def test_an_excerpt_is_cited_as_evidence_of_the_device(world: OfflineWorld
     await research.ask(QUESTION, snippets=[SNIPPET])
     state = await research.answer(True)
     assert "41 cracked beams" in state["final_report"]
-    assert "survey.pdf (from your device), page 3, fetched" in state["final_report"]
+    assert "survey.pdf (from your device), page 3, read" in state["final_report"]
     assert not any("cracked" in f"{request.path} {request.body!r}" for request in world.requests), "no excerpt goes to the web"
 
     entries = await research.vault.entries()
@@ -76,8 +76,8 @@ async def test_excerpts_of_one_document_are_one_source_and_documents_of_one_name
     ]
     await research.ask(QUESTION, snippets=excerpts)
     report = (await research.answer(True))["final_report"]
-    assert "survey.xlsx (from your device), sheet Beams, A2:C2; sheet Deck, A5:C5, fetched" in report
-    assert "survey.xlsx, 2 (from your device), fetched" in report
+    assert "survey.xlsx (from your device), sheet Beams, A2:C2; sheet Deck, A5:C5, read" in report
+    assert "survey.xlsx, 2 (from your device), read" in report
 
     entries = await research.vault.entries()
     own = [entry.data for entry in entries if entry.kind == "source" and entry.data["kind"] == "device"]

@@ -10,6 +10,8 @@ import random
 from dataclasses import dataclass
 from typing import Literal
 
+from stepwell.clock import MONTHS
+
 PAGES_PER_TOPIC = 30
 _MAKERS = (
     "Kessel Works",
@@ -21,9 +23,6 @@ _MAKERS = (
     "Amsel House",
     "Castellan Guild",
 )
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
 _STEMS = ("Var", "Lor", "Mesk", "Tal", "Orin", "Quell", "Drav", "Sel", "Ister", "Bel", "Kar", "Non", "Phel", "Rusk", "Umber")
 _ENDS = ("dal", "mouth", "stead", "holm", "vik", "garth", "ford", "moor")
 
@@ -116,7 +115,7 @@ def _page(rng: random.Random, topic: _Topic, place: str, number: int) -> WorldPa
     ending = {"pdf": ".pdf", "text": ".txt", "html": ""}[form]
     url = f"https://{topic.name}.example/{place.lower()}{ending}"
     subject = f"{place} {topic.thing}"
-    date = f"{rng.randint(1, 28)} {rng.choice(_MONTHS)} {rng.randint(1880, 2020)}"
+    date = f"{rng.randint(1, 28)} {rng.choice(MONTHS)} {rng.randint(1880, 2020)}"
     person = rng.choice(_MAKERS)
     facts = [
         Fact("name", subject, person, f"The {subject} {topic.by} {person}.", url),

@@ -1,4 +1,4 @@
-"""The arguments of `stepwell research`, `verify`, `replay` and `export`, and the function that each calls."""
+"""The arguments of `stepwell research`, `show`, `verify`, `replay` and `export`, and the function that each calls."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ FORMATS = ("md", "html", "pdf", "docx", "bib", "json", "zip")
 
 def add_commands(commands: Commands) -> None:
     _add_research(commands)
+    _add_show(commands)
     _add_verify(commands)
     _add_replay(commands)
     _add_export(commands)
@@ -126,6 +127,26 @@ def _run_research(arguments: argparse.Namespace) -> int:
             unvouched=arguments.unvouched,
         )
     )
+
+
+def _add_show(commands: Commands) -> None:
+    text = "show where the sentences of a report stand in their sources"
+    show = commands.add_parser("show", help=text, description=text[0].upper() + text[1:] + ".")
+    add_url(show, "show a research of this server")
+    show.add_argument("what", metavar="BUNDLE|THREAD", help="a bundle file, or the id of a research")
+    show.add_argument(
+        "sentence",
+        metavar="SENTENCE",
+        nargs="*",
+        help="its number, or words of it (default: list all sentences with their places)",
+    )
+    show.set_defaults(run=_run_show)
+
+
+def _run_show(arguments: argparse.Namespace) -> int:
+    from stepwell.research.commands import show
+
+    return show.run(arguments.what, " ".join(arguments.sentence), url=arguments.url)
 
 
 def _add_verify(commands: Commands) -> None:

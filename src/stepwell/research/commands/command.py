@@ -51,6 +51,8 @@ EXTRACTIVE = (
     "For a written report set STEPWELL_MODEL=provider:name and the provider's key."
 )
 
+_HOW_TO_SHOW = "See where each sentence stands, or add a number to open one: "
+
 
 @dataclass(frozen=True)
 class Invocation:
@@ -171,6 +173,7 @@ def _run_on_server(invocation: Invocation) -> int:
         export = spell_command(f"export {thread_id} --url {thread.url} --out bundle.zip")
         terminal.line(f"The evidence is stored on the server, thread {thread_id}.")
         terminal.line(f"Get it: {export}")
+        terminal.line(_HOW_TO_SHOW + spell_command(f"show --url {thread.url} {thread_id}"))
         if options.out:
             write_file(options.out, write_from_server(runner, thread, invocation.form))
             terminal.line(f"Written: {options.out}")
@@ -250,6 +253,7 @@ def _keep(invocation: Invocation, opened: OpenEngine, thread_id: str, bundle: Pa
         invocation.output.line(describe_changes(options.refresh, bundle))
     terminal.line(f"Evidence: {bundle}")
     terminal.line(f"Check it: {spell_command(f'verify {bundle}')}")
+    terminal.line(_HOW_TO_SHOW + spell_command(f"show {thread_id}"))
     if options.out:
         write_file(options.out, export_bundle(bundle, invocation.form))
         terminal.line(f"Written: {options.out}")

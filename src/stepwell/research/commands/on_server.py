@@ -1,6 +1,6 @@
-"""How `stepwell research` and `stepwell export` use a server: talk to it, and create documents from the evidence it stores.
+"""How `stepwell research`, `export` and `show` use a server: talk to it, and download the evidence it stores.
 
-We download the bundle into a temporary file and verify it here before we write documents from it, because the server is not trusted.
+We download the bundle into a temporary file and verify it here before we use it, because the server is not trusted.
 """
 
 from __future__ import annotations
@@ -59,14 +59,20 @@ def write_from_server(runner: asyncio.Runner, thread: ResearchThread, form: Form
     """A research on a server as a document."""
     from stepwell.research.audit.export import export_bundle
 
-    with tempfile.TemporaryDirectory() as folder:
-        bundle = Path(folder) / f"{thread.thread_id}.zip"
-        runner.run(_download_bundle(thread, bundle))
+    with download_bundle(runner, thread) as bundle:
         return export_bundle(bundle, form)
 
 
-async def _download_bundle(thread: ResearchThread, file: Path) -> None:
-    """Download the thread's evidence. Callers must verify it before they use it."""
+@contextmanager
+def download_bundle(runner: asyncio.Runner, thread: ResearchThread) -> Iterator[Path]:
+    """The thread's evidence as a temporary file. Callers must verify it before they use it."""
+    with tempfile.TemporaryDirectory() as folder:
+        bundle = Path(folder) / f"{thread.thread_id}.zip"
+        runner.run(_download(thread, bundle))
+        yield bundle
+
+
+async def _download(thread: ResearchThread, file: Path) -> None:
     with as_sentences(thread.url, thread.carry_on):
         http = thread.line.client.http.client
         async with http.stream("GET", f"/api/research/{thread.thread_id}/bundle") as response:

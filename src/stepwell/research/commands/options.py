@@ -110,7 +110,8 @@ def thread_folder(settings: Settings, thread: str, *, must_exist: bool) -> Path:
     """The folder of a thread of this command."""
     folder = settings.data_folder / "research" / thread
     if not _THREAD.fullmatch(thread) or (must_exist and not folder.is_dir()):
-        raise NotFoundError("research", thread, "Its id was printed when it started; for a research on a server, add --url.")
+        way_out = f"For a research on a server, add --url; list yours with: {spell_command('research --list')}"
+        raise NotFoundError("research", thread, way_out)
     return folder
 
 

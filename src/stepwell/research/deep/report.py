@@ -4,7 +4,7 @@
 what the agent wrote    ... in 1932 [s1, s9]. See https://made.up/page      (s9 was never read)
 what stands at the end  ... in 1932 [s1](https://real.example/) *(s9 is no source that was read)*. See
                         ## Sources
-                        - s1 [Title](https://real.example/), fetched ..., sha256 ...
+                        - s1 [Title](https://real.example/), read ..., sha256 ...
 ```
 
 We remove addresses and the agent's own list of sources, turn ids into links, and build the list from the trail. The function is pure,

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from stepwell.research.audit.canonical import sha256
-from stepwell.research.audit.evidence import Claim, Quote, Robots, Source, SourceKind, Verdict, to_data
+from stepwell.research.audit.evidence import Quote, Robots, Source, SourceKind, Verdict, to_data
 from stepwell.research.audit.excerpts import DeviceDocument, documents_of
 from stepwell.research.audit.exchanges.receipt import egress_receipt
 from stepwell.research.audit.ledger import Evidence
@@ -17,6 +17,7 @@ from stepwell.research.audit.story import Story
 from stepwell.research.audit.trail import Entry, head
 from stepwell.research.audit.verify import Part, Verification
 from stepwell.research.audit.writing.references import SOURCES_HEADING, named_line, reference_line, without_places
+from stepwell.research.audit.writing.report import stands_in
 from stepwell.server.schemas.fields import JsonObject
 
 ExportFormat = Literal["md", "html", "pdf", "docx", "bib", "json", "zip"]
@@ -192,7 +193,7 @@ def report_wire(entries: list[Entry], story: Story, evidence: Evidence, report: 
             if entry.kind == "approval" and (asked is None or entry.seq > asked.seq)
         ],
         "elsewhere": len(story.elsewhere),
-        "claims": [{**to_data(claim), "in_report": _stands_in(claim, report)} for claim in evidence.claims.values()],
+        "claims": [{**to_data(claim), "in_report": stands_in(claim, report)} for claim in evidence.claims.values()],
         "quotes": [_quote_wire(quote, evidence.sources.get(quote.source_id), documents) for quote in evidence.quotes.values()],
         "sources": [_source_wire(source) for source in evidence.sources.values()],
         "egress": egress_receipt(entries),
@@ -255,8 +256,3 @@ def _references(report: str, evidence: Evidence) -> list[str]:
     lines = [without_places(line) for line in listed if line]
     found = (known.get(line) or known.get(line.partition(". ")[2]) for line in lines)
     return [source_id for source_id in found if source_id]
-
-
-def _stands_in(claim: Claim, report: str) -> bool:
-    """Whether the claim is in the report, which puts references before a sentence's final punctuation."""
-    return claim.text.rstrip(".!?…") in report

@@ -92,10 +92,14 @@ class Terminal:
         self._write(piece.text)
 
     def _write(self, text: str) -> None:
-        clean = text.translate(_CONTROLS)
-        encoding = self._screen.encoding or "utf-8"
-        self._screen.write(clean.encode(encoding, "replace").decode(encoding))
+        self._screen.write(make_printable(text, self._screen))
         self._screen.flush()
+
+
+def make_printable(text: str, screen: TextIO) -> str:
+    """The text without control characters, and without letters that the screen's encoding lacks."""
+    encoding = screen.encoding or "utf-8"
+    return text.translate(_CONTROLS).encode(encoding, "replace").decode(encoding)
 
 
 def _label(speaker: str) -> str:

@@ -197,7 +197,7 @@ GOOD_QUOTE = Quote("e1", "s1", 0, 22, "The well is 15 m deep.")
 GOOD_CLAIM = Claim("c1", "The well is 15 m deep.", ("e1",), "supported", (), CHECKS_VERSION)
 GOOD_REPORT = (
     "The well is 15 m deep [1].\n\n## Sources\n\n"
-    f"1. [A](https://a.test/), fetched 2026-01-01T00:00:00+00:00, sha256 {sha256(b'<p>')[:12]}\n"
+    f"1. [A](https://a.test/), read 1 January 2026, 00:00 UTC, sha256 {sha256(b'<p>')[:12]}\n"
 )
 
 

@@ -168,7 +168,7 @@ def test_the_list_of_sources_names_cited_places(parts: tuple[Part, ...], quoted:
     sources, quotes = {"s1": make_source("a" * 64, "b" * 64, parts)}, quotes_at(*quoted)
     report = f"A sentence [1].\n\n{reference_section([sources['s1']], cited_places(quotes.values(), sources))}"
     named = listed or r"chapter Tides, a story; chapter Wells"
-    assert f"1. [Wells](https://wells.example/report.pdf), {named}, fetched 2026" in report
+    assert f"1. [Wells](https://wells.example/report.pdf), {named}, read 2 January 2026" in report
     assert check_references(report, sources, quotes) == []
     assert without_places(report.splitlines()[-1]) == reference_line(1, sources["s1"])
     (fault, *_) = check_references(report, sources, {})
@@ -188,7 +188,7 @@ def test_the_list_of_sources_names_cited_places(parts: tuple[Part, ...], quoted:
 )
 def test_a_place_that_is_not_quoted_is_found_out(parts: tuple[Part, ...], written: str, said: str):
     sources = {"s1": make_source("a" * 64, "b" * 64, parts)}
-    line = reference_line(1, sources["s1"]).replace(", fetched", f", {written}, fetched")
+    line = reference_line(1, sources["s1"]).replace(", read", f", {written}, read")
     report = f"A sentence [1].\n\n## Sources\n\n{line}"
     assert check_references(report, sources, quotes_at((25, 30))) == [f"{said}, of which nothing is quoted"]
 
@@ -201,7 +201,7 @@ def test_a_line_with_very_many_places_costs_no_more_than_it_is_long():
     longest = len(list_places(cited_places(quotes.values(), sources)["s1"]))
 
     def check(places: str) -> list[str]:
-        line = reference_line(1, sources["s1"]).replace(", fetched", f", {places}, fetched")
+        line = reference_line(1, sources["s1"]).replace(", read", f", {places}, read")
         return check_references(f"A sentence [1].\n\n## Sources\n\n{line}", sources, quotes)
 
     assert check("chapter x; " * 180_000) == ["names more places of source 1 than are quoted"]
@@ -236,7 +236,7 @@ async def make_bundle(file: Path, kind: str = "page") -> str:
 
 async def test_a_report_names_the_pages_and_verifies(tmp_path: Path):
     report = await make_bundle(tmp_path / "b.zip")
-    assert "1. [Wells](https://wells.example/report.pdf), pages 3, 4, fetched 2026-01-02" in report
+    assert "1. [Wells](https://wells.example/report.pdf), pages 3, 4, read 2 January 2026, 03:04 UTC, sha256" in report
     assert verify_bundle(tmp_path / "b.zip").ok
     assert "page 3, characters 21 to 50" in export_bundle(tmp_path / "b.zip", "html").decode()
 
@@ -254,7 +254,7 @@ async def test_sources_go_into_a_library_of_literature(tmp_path: Path):
 async def test_slides_are_cited_in_every_format(tmp_path: Path):
     bundle = tmp_path / "b.zip"
     report = await make_bundle(bundle, "slide")
-    assert "[Wells](https://wells.example/report.pdf), slides 3, 4, fetched 2026-01-02" in report
+    assert "[Wells](https://wells.example/report.pdf), slides 3, 4, read 2 January 2026, 03:04 UTC, sha256" in report
     assert verify_bundle(bundle).ok
     assert "slides 3, 4" in export_bundle(bundle, "md").decode()
     assert "slide 3, characters 21 to 50" in export_bundle(bundle, "html").decode()

@@ -13,8 +13,9 @@ from stepwell.errors import EvidenceError
 from stepwell.research.audit.evidence import VERDICTS, Claim, Quote, Source
 from stepwell.research.audit.writing.draft import read_draft
 from stepwell.research.audit.writing.links import strip_links
-from stepwell.research.audit.writing.references import check_references, reference_line
+from stepwell.research.audit.writing.references import CitedPlace, check_references, reference_line
 from stepwell.research.audit.writing.report import ANY_MARK, INSUFFICIENT, Report, insufficient_evidence, mark_of, write_report
+from stepwell.tools.documents.parts import Part
 
 AT = "2026-01-02T03:04:05+00:00"
 
@@ -42,9 +43,9 @@ def test_ids_become_numbers_and_a_list_of_sources():
     made = report("# Wells\n\nOne is deep [e2]. Two are wide. [e1, e4]\n\n- Three leak [e3][e2].\n- Four [e1].")
     assert made.text == (
         "# Wells\n\nOne is deep [1]. Two are wide [2].\n\n- Three leak [1, 3].\n- Four [2].\n\n## Sources\n\n"
-        f"1. [Page 2](https://s2.test/page), fetched {AT}, sha256 200000000000\n"
-        f"2. [Page 1](https://s1.test/page), fetched {AT}, sha256 100000000000\n"
-        f"3. [Page 3](https://s3.test/page), fetched {AT}, sha256 300000000000\n"
+        "1. [Page 2](https://s2.test/page), read 2 January 2026, 03:04 UTC, sha256 200000000000\n"
+        "2. [Page 1](https://s1.test/page), read 2 January 2026, 03:04 UTC, sha256 100000000000\n"
+        "3. [Page 3](https://s3.test/page), read 2 January 2026, 03:04 UTC, sha256 300000000000\n"
     )
     assert made.references == ("s2", "s1", "s3")
     assert check_references(made.text, SOURCES) == []
@@ -244,7 +245,10 @@ def test_claims_must_be_those_of_the_draft():
         ({"title": "<script>x</script> *b*\nc"}, r"x \*b\* c"),
         ({"title": "", "final_url": None}, "[s1.test]"),
         ({"final_url": "https://s1.test/a (b)\n)x"}, "(https://s1.test/a%20%28b%29%0A%29x)"),
-        ({"kind": "device", "url": None, "final_url": None, "title": "notes.txt"}, "1. notes.txt (from your device), fetched"),
+        (
+            {"kind": "device", "url": None, "final_url": None, "title": "notes.txt"},
+            "1. notes.txt (from your device), read 2 January 2026, 03:04 UTC, sha256",
+        ),
         ({"url": "javascript:alert(1)", "final_url": None}, "1. Page 1 (from your device)"),
     ],
 )
@@ -262,13 +266,40 @@ def test_a_title_or_address_cannot_break_out_of_its_line(changes: dict, line: st
         lambda text: text.replace("s1.test", "s9.test"),
         lambda text: text.replace("sha256 1", "sha256 2"),
         lambda text: text.replace("Good", "Good https://evil.test/x"),
-        lambda text: text + "2. [More](https://evil.test), fetched now, sha256 abcdefabcdef\n",
+        lambda text: text + "2. [More](https://evil.test), read now, sha256 abcdefabcdef\n",
         lambda text: text.replace("1. [Page", "2. [Page"),
         lambda text: text.split("## Sources")[0],
     ],
 )
 def test_a_changed_reference_is_found(change):
     assert check_references(change(report("Good [e1].").text), SOURCES)
+
+
+@pytest.mark.parametrize(
+    ("at", "said"),
+    [
+        ("2026-11-17T02:26:45.363731+00:00", "17 November 2026, 02:26 UTC"),
+        ("2026-11-17T02:26:45+05:00", "16 November 2026, 21:26 UTC"),
+        ("2026-11-17T02:26:45", "17 November 2026, 02:26 UTC"),
+        ("0001-01-01T00:00:00+05:00", "0001-01-01T00:00:00+05:00"),
+        ("some *day*", r"some \*day\*"),
+    ],
+)
+def test_a_source_says_when_it_was_read_as_a_person_would(at: str, said: str):
+    assert reference_line(1, source(1, fetched_at=at)).endswith(f", read {said}, sha256 100000000000")
+
+
+def test_a_page_that_was_read_twice_in_a_minute_is_cited_at_the_places_of_both():
+    """The two have the same line in the list, and other words are quoted of each."""
+    parts = (Part(0, "page 1"), Part(50, "page 2"))
+    twice = {
+        "s1": source(1, parts=parts),
+        "s2": replace(source(1, parts=parts, fetched_at=AT.replace(":05", ":06")), source_id="s2"),
+    }
+    quotes = {"e1": Quote("e1", "s1", 0, 4, "Some"), "e2": Quote("e2", "s2", 50, 54, "More")}
+    lines = [reference_line(n, twice[f"s{n}"], [CitedPlace("page", str(n))]) for n in (1, 2)]
+    report = "\n".join(["A sentence [1]. Another [2].", "", "## Sources", "", *lines])
+    assert check_references(report, twice, quotes) == []
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_ids_become_links_and_a_list():
     assert "opened in 1932 [s2](https://real2.example/page)." in finished.text
     assert "red [s1](https://real1.example/page) [s2](https://real2.example/page)." in finished.text
     listed = finished.text.partition("## Sources\n\n")[2].splitlines()
-    assert listed[0].startswith("- s2 [Page 2](https://real2.example/page), fetched 2026-01-02")
+    assert listed[0].startswith("- s2 [Page 2](https://real2.example/page), read 2 January 2026, 03:04 UTC, sha256")
     assert len(listed) == 2
 
 

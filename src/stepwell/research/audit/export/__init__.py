@@ -20,7 +20,7 @@ from typing import Literal, get_args
 
 from stepwell.errors import BundleError, ConfigurationError, MissingExtraError
 from stepwell.research.audit.export.dossier import read_dossier
-from stepwell.research.audit.verify import verify_bundle
+from stepwell.research.audit.verify import Verification, verify_bundle
 
 Format = Literal["md", "html", "pdf", "docx", "bib", "json", "zip"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -28,12 +28,7 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 def export_bundle(bundle: Path, form: Format) -> bytes:
     """The document. Blocking; call it outside the event loop."""
-    checked = verify_bundle(bundle)
-    if not checked.ok:
-        raise BundleError(
-            f"The bundle '{bundle.name}' does not hold ({checked.problems[0]}), so it is not exported. "
-            "`stepwell verify` names everything that is wrong with it."
-        )
+    checked = require_valid(bundle, "exported")
     if form == "zip":
         return bundle.read_bytes()
     dossier = read_dossier(bundle, checked)
@@ -60,6 +55,17 @@ def export_bundle(bundle: Path, form: Format) -> bytes:
             from stepwell.research.audit.export.bibliography import to_csl_json
 
             return to_csl_json(dossier)
+
+
+def require_valid(bundle: Path, done: str) -> Verification:
+    """Verify a bundle. `BundleError` if it does not hold and so may not be `done`: "exported", "shown"."""
+    checked = verify_bundle(bundle)
+    if not checked.ok:
+        raise BundleError(
+            f"The bundle '{bundle.name}' does not hold ({checked.problems[0]}), so it is not {done}. "
+            "`stepwell verify` names everything that is wrong with it."
+        )
+    return checked
 
 
 def require_format(form: Format) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from stepwell.clock import spell_time
 from stepwell.research.audit.evidence import Claim, Quote, Source, Verdict
 from stepwell.research.audit.export.dossier import EXTRACTIVE, EXTRACTIVE_NOTE, Dossier, clean
 from stepwell.research.audit.trail import Entry
@@ -38,7 +39,7 @@ def about(dossier: Dossier) -> list[str]:
     """The lines under the title."""
     lines = [
         EXTRACTIVE_NOTE if dossier.mode == EXTRACTIVE else WRITTEN_NOTE,
-        f"Asked {dossier.asked_at}. Trail {dossier.head}.",
+        f"Asked {spell_time(dossier.asked_at)}. Trail {dossier.head}.",
     ]
     lines += dossier.checked
     return [*lines, elsewhere_line(len(dossier.elsewhere))] if dossier.elsewhere else lines
@@ -74,7 +75,7 @@ def source_title(source: Source) -> str:
 def source_facts(source: Source) -> list[tuple[str, str]]:
     """What is known about a source's origin, as pairs of name and value."""
     facts = [
-        ("fetched", source.fetched_at),
+        ("read", spell_time(source.fetched_at)),
         ("sha256", source.bytes_sha256),
         ("text sha256", source.text_sha256),
         ("type", clean(source.media_type)),
@@ -93,7 +94,7 @@ def step_line(step: dict[str, Any]) -> str:
 def approval_line(entry: Entry) -> str:
     decision = str(entry.data.get("decision", ""))
     reason = str(entry.data.get("reason") or "")
-    return clean(f"{entry.at}: {decision}{f', {reason}' if reason else ''}")
+    return clean(f"{spell_time(entry.at)}: {decision}{f', {reason}' if reason else ''}")
 
 
 def receipt_rows(dossier: Dossier) -> Iterator[tuple[str, str, str, str]]:

@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
+from stepwell.clock import spell_time
 from stepwell.research.audit.evidence import ADDRESSES, MAX_PART_NAME, Quote, Source
 from stepwell.research.audit.writing.links import ADDRESS, strip_links
 from stepwell.tools.documents.parts import merge_parts, parts_between
@@ -19,8 +20,8 @@ from stepwell.tools.documents.parts import merge_parts, parts_between
 SOURCES_HEADING = "## Sources"
 _LINE = re.compile(r"\d+\. .*sha256 [0-9a-f]{12}$")
 _ID_LINK = re.compile(r"\[(s\d{1,6})\]\([^()\s]*\)")
-# Title and address end with the first bracket that is not escaped; places follow, as far as the last ", fetched ".
-_WITH_PLACES = re.compile(r"(?P<named>(?:\\.|[^\\)])*+\)), (?P<places>.*)(?P<fetched>, fetched .*)")
+# Title and address end with the first bracket that is not escaped; places follow, as far as the last ", read ".
+_WITH_PLACES = re.compile(r"(?P<named>(?:\\.|[^\\)])*+\)), (?P<places>.*)(?P<read>, read .*)")
 _COUNTABLE = ("page", "slide", "message", "line", "row")
 _COUNTED = re.compile(rf"({'|'.join(_COUNTABLE)})s? (\d{{1,9}}(?: to \d{{1,9}})?)\b")
 _SLACK = 200
@@ -40,16 +41,16 @@ class CitedPlace(NamedTuple):
 
 
 def reference_line(number: int, source: Source, places: Sequence[CitedPlace] = ()) -> str:
-    """`1. [Title](address), pages 4, 7, fetched 2026-01-02T03:04:05+00:00, sha256 0123456789ab`
+    """`1. [Title](address), pages 4, 7, read 2 January 2026, 03:04 UTC, sha256 0123456789ab`
 
-    `places` are the cited places of a document.
+    `places` are the cited places of a document. The trail has the exact time.
     """
     title = _plain(source.title) or _plain(urlsplit(address(source) or "").hostname or "") or source.source_id
     where = address(source)
     named = f"[{title}]({where})" if where else f"{title} (from your device)"
     if places:
         named += f", {list_places(places)}"
-    return f"{number}. {named}, fetched {_plain(source.fetched_at)}, sha256 {source.bytes_sha256[:12]}"
+    return f"{number}. {named}, read {_plain(spell_time(source.fetched_at))}, sha256 {source.bytes_sha256[:12]}"
 
 
 def linked_id(source: Source) -> str:
@@ -112,7 +113,7 @@ def _list_group(name: str, places: Sequence[CitedPlace]) -> str:
 def without_places(line: str) -> str:
     """A line of a list of sources without its cited places."""
     found = _WITH_PLACES.fullmatch(line)
-    return f"{found['named']}{found['fetched']}" if found else line
+    return f"{found['named']}{found['read']}" if found else line
 
 
 def address(source: Source) -> str | None:
@@ -130,7 +131,10 @@ def check_references(report: str, sources: Mapping[str, Source], quotes: Mapping
     body, heading, listed = report.rpartition(f"\n{SOURCES_HEADING}\n")
     body, listed = (body, listed) if heading else (report, "")
     lines = [line for line in listed.split("\n") if line]
-    stored = {reference_line(1, source).removeprefix("1. "): source.source_id for source in sources.values()}
+    # Lines tell the minute, so a document that was read twice may have one line for two sources.
+    stored: dict[str, list[str]] = {}
+    for source in sources.values():
+        stored.setdefault(reference_line(1, source).removeprefix("1. "), []).append(source.source_id)
     named = {named_line(source) for source in sources.values()}
     faults = [
         fault
@@ -158,18 +162,18 @@ def _is_listed(number: str, count: int) -> bool:
 
 
 def _line_faults(
-    number: int, line: str, stored: Mapping[str, str], quoted: Mapping[str, Sequence[CitedPlace]] | None
+    number: int, line: str, stored: Mapping[str, Sequence[str]], quoted: Mapping[str, Sequence[CitedPlace]] | None
 ) -> list[str]:
     if _LINE.fullmatch(line) is None:
         return [f"has a line in its list of sources that is no source: '{line[:80]}'"]
     begins = f"{number}. "
-    source_id = stored.get(without_places(line).removeprefix(begins)) if line.startswith(begins) else None
-    if source_id is None:
+    source_ids = stored.get(without_places(line).removeprefix(begins)) if line.startswith(begins) else None
+    if source_ids is None:
         return [f"lists as source {number} what is not a stored source: '{line[:80]}'"]
     named = _WITH_PLACES.fullmatch(line)
     if named is None or quoted is None:
         return []
-    known = quoted.get(source_id, ())
+    known = [place for source_id in source_ids for place in quoted.get(source_id, ())]
     if len(named["places"]) > len(list_places(known)) + _SLACK:
         return [f"names more places of source {number} than are quoted"]
     details: dict[str, set[str]] = {}

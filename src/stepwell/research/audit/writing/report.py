@@ -115,6 +115,11 @@ def write_sentence(claim: Claim, quotes: Mapping[str, Quote], sources: Mapping[s
     return f"{words}{references}{mark}{mark_of(claim)}"
 
 
+def stands_in(claim: Claim, report: str) -> bool:
+    """Whether the claim is in the report, which puts references before a sentence's final punctuation."""
+    return claim.text.rstrip(".!?…") in report
+
+
 def mark_of(claim: Claim) -> str:
     """The mark after a sentence that is not supported: how far it holds, and in a few words what is missing. It names only what the
     checks have found, because a model that judges words its reasons freely, and those stay out of the report.

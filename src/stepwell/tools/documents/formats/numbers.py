@@ -11,14 +11,13 @@ import re
 from datetime import datetime, timedelta
 from functools import lru_cache
 
+from stepwell.clock import MONTHS
+
 BUILT_IN = {
     1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 11: "0.00E+00", 14: "yyyy-mm-dd", 15: "d-mmm-yy", 16: "d-mmm",
     17: "mmm-yy", 18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm", 21: "h:mm:ss", 22: "yyyy-mm-dd h:mm", 37: "#,##0", 38: "#,##0",
     39: "#,##0.00", 40: "#,##0.00", 45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss.0", 48: "0.0E+0",
 }  # fmt: skip
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _LITERAL = re.compile(r'"[^"]{0,100}"|\\.|_.|\*.|\[\$([^\]-]{0,20})(?:-[^\]]{0,20})?\]|\[(?!h+\]|m+\]|s+\])[^\]]{0,40}\]', re.I)
 _DATE_TOKEN = re.compile(r"\[h+\]|\[m+\]|\[s+\]|y+|m+|d+|h+|s+(?:\.0+)?|am/pm|a/p|.", re.I | re.S)
@@ -162,7 +161,7 @@ def _show_token(token: str, moment: datetime, half: bool, value: float) -> str:
         case "y":
             return f"{moment.year % 100:02d}" if len(token) <= 2 else f"{moment.year:04d}"
         case "m":
-            month = _MONTHS[moment.month - 1]
+            month = MONTHS[moment.month - 1]
             return {1: str(moment.month), 2: f"{moment.month:02d}", 3: month[:3], 5: month[0]}.get(len(token), month)
         case "d":
             day = _DAYS[moment.weekday()]
