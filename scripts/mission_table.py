@@ -43,7 +43,7 @@ ROWS = {
     "R10": "model loaded once, lazily, with progress; status readable",
     "R11": "`/api/model/load`, `/api/research`, `/api/research/approve` with their events",
     "R12": "page: model card, chat, knowledge drop zone, starter cards, trace, stop; a new question ends the one before",
-    "R13": "knowledge in the browser: MiniLM there, passages with places, top 8; only excerpts leave the device, and files that the user lets the server read",
+    "R13": "knowledge in the browser: MiniLM there, passages with places, top 8; only excerpts and files that may be read leave the device",
     "R14": "checkpoints: memory in development, SQLite by default, Postgres for many servers and workers",
     "R15": "persistent checkpoints, page fetch, more engines, model routing, OpenTelemetry, parallel steps",
     "P1": "a Cashu token is validated without being redeemed; nothing is taken until work starts",
