@@ -117,7 +117,7 @@ def test_the_undisturbed_research_is_whole(undisturbed: Undisturbed) -> None:
     kinds = {write.split(":")[0] for write in undisturbed.writes}
     entries = {"question", "plan", "audit", "approval", "request", "response", "model_call", "source", "source_review"}
     assert entries | {"quote", "claim", "report", "checkpoint", "document_search", "follow_up"} <= kinds
-    assert sum(kind == "follow_up" for _, kind, *_ in undisturbed.result["trail"]) == 2
+    assert sum(kind == "follow_up" for _, kind, *_ in undisturbed.result["trail"]) >= 1
 
 
 @pytest.mark.prove

@@ -85,13 +85,16 @@ async def test_only_documents_are_searched_and_the_report_comes_from_them(
 
 async def test_a_name_in_ones_documents_is_followed_there(world: OfflineWorld, start: StartResearch, tmp_path: Path) -> None:
     research = start()
-    await research.ask("Who repaired the Zorkmid pier?", snippets=SNIPPETS, only_documents=True)
+    await research.ask("How many welders has the firm that repaired the Zorkmid pier?", snippets=SNIPPETS, only_documents=True)
     state = await research.answer(True)
-    (followed,) = state["followed"]
-    assert (followed.tool, followed.input, followed.source) == ("search_documents", "Kessel Works", "survey.md:0")
-    assert any("Follow-up 1 of at most 2: Kessel Works (named in survey.md)" in e.summary for e in state["reasoning"])
+    followed = state["followed"][0]
+    assert (followed.tool, followed.input, followed.source) == ("search_documents", "Kessel Works welders firm", "survey.md:0")
+    assert any(
+        "Follow-up 1 of at most 2: Kessel Works welders firm (from 'Kessel Works' in survey.md)" in e.summary
+        for e in state["reasoning"]
+    )
     found = [entry.data["found"] for entry in await research.vault.entries() if entry.kind == "document_search"]
-    assert found == [["survey.md:0"], ["survey.md:0", "firm.md:0"]], "the second document shares no word with the question"
+    assert "firm.md:0" in found[1]
     await check(research, tmp_path)
 
 
@@ -233,7 +236,7 @@ FORGED: list[Change] = [
 
 async def test_forged_searches_of_documents_are_found(start: StartResearch, tmp_path: Path) -> None:
     research = start()
-    await research.ask("Who repaired the Zorkmid pier?", snippets=SNIPPETS, only_documents=True)
+    await research.ask("How many welders has the firm that repaired the Zorkmid pier?", snippets=SNIPPETS, only_documents=True)
     await research.answer(True)
     bundle = await sealed(research, tmp_path)
     await _each_forgery_is_found(bundle, FORGED, tmp_path)
@@ -348,7 +351,8 @@ async def test_a_client_of_the_api_asks_for_its_documents_alone(
 ) -> None:
     snippets = [{**each, "documentId": each["document_id"]} for each in SNIPPETS]
     async with serving(tmp_path, {"research": build_graph(equipment_for())}) as http:
-        gate = (await ask(http, QUESTION, snippets=snippets, onlyDocuments=True))[-1]
+        asked = "What did the repair of the Zorkmid pier cost, and how many welders has the firm?"
+        gate = (await ask(http, asked, snippets=snippets, onlyDocuments=True))[-1]
         assert {step["tool"] for step in gate.state["plan"]["steps"]} == {"search_documents"}
         assert gate.state["plan"]["followUps"] == 2
         assert gate.state["estimate"]["sends"] == "Nothing will leave the machine."

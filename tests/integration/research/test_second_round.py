@@ -25,7 +25,7 @@ from .roles import Roles, plan
 
 
 def about(world: OfflineWorld) -> str:
-    return f"Who designed the {world.pages[0].subject}?"
+    return f"Which prizes did the office win that designed the {world.pages[0].subject}?"
 
 
 async def researched(world: OfflineWorld, start: StartResearch, **asked: Any) -> tuple[Research, dict[str, Any]]:
@@ -41,7 +41,7 @@ async def test_names_on_pages_are_searched_for_and_the_bundle_holds_and_replays(
     designer = next(fact.value for fact in world.pages[0].facts if fact.kind == "name")
     assert state["status"] == "complete"
     assert 1 <= len(state["followed"]) <= 2
-    assert designer in [each.input for each in state["followed"]]
+    assert any(each.input.startswith(designer) for each in state["followed"])
     assert any(entry.summary.startswith("Follow-up 1 of at most 2: ") for entry in state["reasoning"])
     entries = await research.vault.entries()
     told = [entry.data for entry in entries if entry.kind == "follow_up"]

@@ -22,8 +22,6 @@ from stepwell.tools.documents.kinds import EXTENSIONS
 TITLE = "# Quotes from the sources: no model wrote this"
 MOST_QUOTES = 24
 """More than a person reads is no report."""
-LEAST_SHARE_TO_SHOW = 0.55
-"""Nobody leaves out later what has little to do with the question, as a model that writes would."""
 BRIEF = 3
 UNNAMED = "Further quotes"
 _MARKUP = re.compile(r"[#*_`\[\]<>|]")

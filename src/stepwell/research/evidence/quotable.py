@@ -17,6 +17,7 @@ from stepwell.tools.web.fencing import harmless
 SHORTEST_WORDS = 5
 SHORTEST_CHARACTERS = 25
 LONGEST_JOINED = 600
+_LONGEST_HEADER = 80
 _SENTENCE_WITHOUT_MARK = 12
 """This many words count as a sentence even without a closing mark."""
 
@@ -61,12 +62,15 @@ def quotable(text: str) -> list[Passage]:
 
 def is_quotable(passage: str) -> bool:
     """Whether a passage tells a reader something."""
-    return (
-        _is_sentence(passage)
-        and not _HEAD_OF_MESSAGE.match(passage)
-        and not _FURNITURE.search(passage)
-        and not addresses_a_model(passage)
-    )
+    if _HEAD_OF_MESSAGE.match(passage) or _FURNITURE.search(passage) or addresses_a_model(passage):
+        return False
+    return _is_sentence(passage) or is_row(passage)
+
+
+def is_row(passage: str) -> bool:
+    """Whether a passage is a row of a table as our readers write it: `Town: Quellmouth; Beams: 41`."""
+    cells = passage.split("; ")
+    return len(cells) > 1 and "\n" not in passage and all(0 < cell.find(": ") <= _LONGEST_HEADER for cell in cells)
 
 
 def addresses_a_model(passage: str) -> bool:

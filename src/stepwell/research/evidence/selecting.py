@@ -24,6 +24,7 @@ from stepwell.research.audit.sentences import Passage
 from stepwell.research.evidence.quotable import leans_back, quotable
 from stepwell.research.finding.blocks import Block, cut_blocks
 from stepwell.research.finding.choosing import Found, Limits, choose_blocks, dot
+from stepwell.research.finding.names import bare, holds, names_in
 from stepwell.research.finding.terms import WordScores, terms_of
 
 MOST_QUOTES = 60
@@ -31,9 +32,9 @@ MOST_PER_SOURCE = 8
 
 _LEAST_NEAR = {True: 0.2, False: 0.06}
 """By whether the embedder is semantic: the least similarity at which a passage is relevant."""
-LEAST_SHARE = 0.4
+_LEAST_SHARE = {False: 0.4, True: 0.55}
 """A relevant passage must also have at least this share of the best passage's score, unless it is the best of a block to which a name has
-led."""
+led. More is asked of it where nobody leaves out later what has little to do with the question (`strict`)."""
 _WORDS = 0.5
 """The weight of the question's words in a passage; the rest is the weight of its meaning."""
 _LEANING = 0.8
@@ -69,14 +70,15 @@ async def select_quotes(
     parts: Sequence[str] = (),
     steps: Sequence[str] = (),
     older: Mapping[str, str] | None = None,
-    least_share: float = LEAST_SHARE,
+    strict: bool = False,
     follow: bool = True,
 ) -> list[Quote]:
     """At most `most` quotes from the texts (source id -> extracted text), the best first, of at most `sources` sources.
 
     `parts` are the parts of a question that has several: each is answered before any is answered again. `steps` are further searches, such
     as follow-ups. `older` are older copies (source id -> that of the newer copy): what both say is quoted from the newer one. `follow`:
-    whether names in the best passages may lead to others.
+    whether names in the best passages may lead to others. `strict`: leave out what has little to do with the question, such as passages
+    about another bridge than the one in the question.
     """
     asked = [each for each in (question, *parts, *steps) if each.strip()]
     if not asked or most < 1 or per_source < 1:
@@ -94,7 +96,8 @@ async def select_quotes(
     def choose() -> list[Quote]:
         near = [[dot(vector, aim) for vector in held] for aim in wanted]
         scores = [_scores(query, candidates, own) for query, own in zip(asked, near, strict=True)]
-        relevant = _relevant(candidates, _best(scores), _best(near), least, least_share)
+        relevant = _relevant(candidates, _best(scores), _best(near), least, strict)
+        relevant = _about(question, candidates, relevant) if strict else relevant
         relevant = _without_outdated(candidates, relevant, older or {})
         chosen = _choose(_best_of_each(relevant, scores[: 1 + len(parts)]), candidates, relevant, most, per_source)
         return [
@@ -162,18 +165,26 @@ def _scores(query: str, candidates: Sequence[_Candidate], near: Sequence[float])
 
 
 def _relevant(
-    candidates: Sequence[_Candidate], scores: Sequence[float], near: Sequence[float], least: float, share: float
+    candidates: Sequence[_Candidate], scores: Sequence[float], near: Sequence[float], least: float, strict: bool
 ) -> dict[int, float]:
     """The passages that have to do with the question, or to which a name has led: their indexes and scores."""
-    enough = share * max(scores)
+    enough = _LEAST_SHARE[strict] * max(scores)
     best: dict[int, int] = {}  # the best passage of each block to which a name has led
     for at, candidate in enumerate(candidates):
-        if candidate.found.by and (id(candidate.found) not in best or scores[at] > scores[best[id(candidate.found)]]):
+        led_to = candidate.found.is_named if strict else candidate.found.by
+        if led_to and (id(candidate.found) not in best or scores[at] > scores[best[id(candidate.found)]]):
             best[id(candidate.found)] = at
     led = frozenset(best.values())
     return {
         at: round(scores[at], 6) for at in range(len(candidates)) if near[at] >= least and (scores[at] >= enough or at in led)
     }
+
+
+def _about(question: str, candidates: Sequence[_Candidate], relevant: Mapping[int, float]) -> dict[int, float]:
+    """Only passages of blocks that name something which the question names, or are led to by title, if there are any such blocks."""
+    names = [bare(name) for name in names_in(question)]
+    about = {at for at in relevant if any(holds(bare(candidates[at].found.block.in_context), name) for name in names)}
+    return {at: score for at, score in relevant.items() if not about or at in about or candidates[at].found.is_named}
 
 
 def _without_outdated(

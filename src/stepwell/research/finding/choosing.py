@@ -20,7 +20,7 @@ from operator import mul
 
 from stepwell.models.embedding.embedder import Embedder
 from stepwell.research.finding.blocks import Block
-from stepwell.research.finding.names import Links
+from stepwell.research.finding.names import NAMES_TITLE, Links
 from stepwell.research.finding.terms import Terms, WordScores, terms_of
 
 MOST_EMBEDDED = 600
@@ -45,11 +45,13 @@ _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A chosen block, its score, and the name that led to it, if it was not its own score alone."""
+    """A chosen block, its score, and the name that led to it, if it was not its own score alone. `is_named`: that name is the title of
+    one of the two, not only a name that both have."""
 
     block: Block
     score: float
     by: str = ""
+    is_named: bool = False
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ class _Pile:
                 if len(block.text) > room:
                     continue
                 room -= len(block.text)
-            chosen.append(Found(block, gain, standing.by))
+            chosen.append(Found(block, gain, standing.by, standing.link >= NAMES_TITLE))
             taken[block.source_id] += 1
             self._uncovered = {term: share for term, share in self._uncovered.items() if term not in self._terms[at]}
             left = {each: left[each] for each in left if _has_room(self._blocks[each].source_id, taken, limits)}

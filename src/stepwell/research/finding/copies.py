@@ -1,7 +1,7 @@
 """Finds documents that are older copies of others: mostly the same words, and another date or version.
 
 A report would otherwise quote last year's figure beside this year's, from two files that look alike. The older copy is left out, and the
-report says so. Documents that merely share a subject are no copies.
+report says so. Documents with other names are no copies, however alike: a series of pages may be written after one pattern.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _ISO = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12
 _SPOKEN = re.compile(r"\b(?:(\d{1,2})\.? +)?([A-Za-zä]{3,9})\.?(?: +(\d{1,2})(?:st|nd|rd|th)?,?)? +((?:19|20)\d\d)\b")
 _YEAR = re.compile(r"(?<!\d)((?:19|20)\d\d)(?!\d)")
 _VERSION = re.compile(r"(?<![a-z0-9])(?:v|ver|version|rev)[ ._-]?(\d{1,3})(?!\d)", re.IGNORECASE)
+_EDITIONS = frozenset(("final", "new", "updated", "revised", "copy", "edition", "q", "of", "as"))
 _DRAFT = re.compile(r"\b(?:draft|entwurf|old|alt|obsolete|superseded|archive)\b", re.IGNORECASE)
 
 
@@ -58,7 +59,9 @@ def older_copies(titles: Mapping[str, str], texts: Mapping[str, str]) -> list[Co
     found: dict[str, str] = {}
     for at, one in enumerate(names):
         for other in names[at + 1 :]:
-            if not _are_copies(shingles[one], shingles[other]) or editions[one] == editions[other]:
+            if editions[one] == editions[other] or not _same_name(titles.get(one, ""), titles.get(other, "")):
+                continue
+            if not _are_copies(shingles[one], shingles[other]):
                 continue
             older, newer = sorted((one, other), key=editions.__getitem__)
             if older not in found or editions[newer] > editions[found[older]]:
@@ -83,6 +86,17 @@ def dates_in(text: str) -> Iterator[date]:
             yield from _date(int(match[4]), month, int(match[1] or match[3] or 1))
     for match in _YEAR.finditer(text):
         yield from _date(int(match[1]), 1, 1)
+
+
+def _same_name(one: str, other: str) -> bool:
+    """Whether two titles differ at most in what tells editions apart: figures, months, versions, `draft` and `final`."""
+    return _name(one) == _name(other)
+
+
+def _name(title: str) -> tuple[str, ...]:
+    plain = _DRAFT.sub(" ", _VERSION.sub(" ", title.replace("_", " ").replace("-", " ").replace(".", " ")))
+    said = (fold(word.text) for word in words(plain))
+    return tuple(word for word in said if word not in _MONTHS and word not in _EDITIONS and not any(map(str.isdigit, word)))
 
 
 def _date(year: int, month: int, day: int) -> Sequence[date]:

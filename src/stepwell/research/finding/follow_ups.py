@@ -9,19 +9,19 @@ The same question and texts give the same follow-ups.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from stepwell.research.audit.facts.words import is_function, stem, words
 from stepwell.research.audit.sentences import passages
-from stepwell.research.finding.blocks import cut_blocks
+from stepwell.research.finding.blocks import Block, cut_blocks
 from stepwell.research.finding.names import bare, holds, names_in
 from stepwell.research.finding.terms import WordScores, terms_of
 
 _BLOCKS, _SENTENCES = 40, 60
 """How many of the best blocks, and of their best sentences, are searched for names."""
 _LEAST_SHARE = 0.6
-"""A sentence that fits the question less than this, compared with the best one, is about something else."""
+"""A block or sentence that fits the question less than this, compared with the best one, is about something else."""
 _STILL_ASKED = 4
 _PER_SOURCE = 0.1
 """What a name gains for each further source that has it."""
@@ -41,13 +41,17 @@ class FollowUp(NamedTuple):
 
 
 def follow_ups(question: str, texts: Mapping[str, str], asked: Collection[str], most: int) -> list[FollowUp]:
-    """At most `most` further searches, the best first. `texts` are what was found, by source id; `asked` are the queries already made."""
+    """At most `most` further searches, the best first. `texts` are what was found, by source id; `asked` are the queries already made. None
+    if one block already has all words of the question: there is nothing left to ask."""
     if most < 1:
+        return []
+    blocks = _best_blocks(question, texts)
+    if any(not _open_words(question, [block.text]) for block in blocks):
         return []
     known = [bare(each) for each in (question, *asked)]
     best: dict[str, tuple[float, FollowUp]] = {}
     holders: dict[str, set[str]] = {}
-    for source_id, sentence, score in _best_sentences(question, texts):
+    for source_id, sentence, score in _best_sentences(question, blocks):
         for name in names_in(sentence):
             plain = bare(name)
             if any(holds(each, plain) for each in known):
@@ -65,25 +69,33 @@ def follow_ups(question: str, texts: Mapping[str, str], asked: Collection[str], 
     return [best[name][1] for name in chosen]
 
 
-def _best_sentences(question: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str, float]]:
-    """The sentences that have most of the question's telling words: source id, sentence, score."""
-    wanted = terms_of(question)
+def _best_blocks(question: str, texts: Mapping[str, str]) -> list[Block]:
+    """The blocks that have most of the question's telling words."""
     blocks = [block for source_id in sorted(texts) for block in cut_blocks(source_id, texts[source_id])]
-    scores = WordScores([terms_of(block.text) for block in blocks]).score(wanted)
-    near = sorted(range(len(blocks)), key=lambda at: -scores[at])[:_BLOCKS]
-    said = [(blocks[at].source_id, each.text) for at in near if scores[at] for each in passages(blocks[at].text)]
-    held = WordScores([terms_of(text) for _, text in said]).score(wanted)
-    for at in sorted(range(len(said)), key=lambda each: -held[each])[:_SENTENCES]:
-        if held[at] >= _LEAST_SHARE:
-            yield *said[at], held[at]
+    scores = WordScores([terms_of(block.text) for block in blocks]).score(terms_of(question))
+    best = sorted(range(len(blocks)), key=lambda at: -scores[at])[:_BLOCKS]
+    return [blocks[at] for at in best if scores[at] >= _LEAST_SHARE]
+
+
+def _best_sentences(question: str, blocks: Sequence[Block]) -> Iterator[tuple[str, str, float]]:
+    """Their sentences that have most of them: source id, sentence, score."""
+    said = [(block.source_id, each.text) for block in blocks for each in passages(block.text)]
+    scores = WordScores([terms_of(text) for _, text in said]).score(terms_of(question))
+    for at in sorted(range(len(said)), key=lambda each: -scores[each])[:_SENTENCES]:
+        if scores[at] >= _LEAST_SHARE:
+            yield *said[at], scores[at]
 
 
 def _query(name: str, question: str, sentence: str) -> str:
     """The name, and the words of the question that its sentence does not answer."""
-    answered = set(terms_of(sentence)) | set(terms_of(name))
-    left = [
+    return " ".join([name, *_open_words(question, [sentence, name])[:_STILL_ASKED]])
+
+
+def _open_words(question: str, said: Sequence[str]) -> list[str]:
+    """The words of a question that none of some texts has."""
+    answered = {term for text in said for term in terms_of(text)}
+    return [
         word.text
         for word in words(question)
         if not is_function(word.text) and word.text.casefold() not in _ASKING and stem(word.text) not in answered
     ]
-    return " ".join([name, *left[:_STILL_ASKED]])

@@ -21,7 +21,7 @@ from stepwell.tools.web.search.outcomes import SearchResult
 
 from .conftest import Bench, MakeBench, found
 
-QUERY = "Who designed the Vardal bridge?"
+QUERY = "Which prize did the office win that designed the Vardal bridge?"
 TEXT = "The Vardal bridge was designed by Kessel Works. For the Vardal bridge, the lamps were designed by Ann Lawton."
 PAGE = answer(f"<html><body><p>{TEXT}</p></body></html>", content_type="text/html")
 OTHER = answer(
@@ -67,16 +67,16 @@ async def test_names_on_pages_are_followed_and_the_trail_says_why(bench: MakeBen
     made = Round(bench(pages, found(*pages)), plan_of(most=1))
     await made.run(tool_executor)
     line = await made.run(follow_up)
-    assert line.startswith("Follow-up 1 of at most 1: Kessel Works (named in ")
+    assert line.startswith("Follow-up 1 of at most 1: Kessel Works prize office win (from 'Kessel Works' in ")
     (told,) = await made.entries("follow_up")
     (done,) = made.state["followed"]
     assert told.key == "q1:follow_up:1"
     assert told.data == {
-        "step": done.id, "tool": "web_search", "query": "Kessel Works", "source": "s1", "because": "Kessel Works",
+        "step": done.id, "tool": "web_search", "query": "Kessel Works prize office win", "source": "s1", "because": "Kessel Works",
         "after": "q1:question",
     }  # fmt: skip
     assert made.state["follow_ups_left"] == 0
-    assert "https://engine.example/?q=Kessel Works" in made.bench.web.urls
+    assert "https://engine.example/?q=Kessel Works prize office win" in made.bench.web.urls
 
 
 async def test_a_node_that_runs_again_makes_the_same_follow_up(bench: MakeBench) -> None:
@@ -93,7 +93,10 @@ async def test_a_node_that_runs_again_makes_the_same_follow_up(bench: MakeBench)
     assert len(await made.entries("follow_up")) == 1
     await made.run(follow_up)
     assert len({each.id for each in made.state["followed"]}) == 2
-    assert [each.data["query"] for each in await made.entries("follow_up")] == ["Kessel Works", "Ann Lawton"]
+    assert [each.data["query"] for each in await made.entries("follow_up")] == [
+        "Kessel Works prize office win",
+        "Ann Lawton prize office win",
+    ]
 
 
 async def test_where_nothing_is_left_to_follow_it_ends_in_silence(bench: MakeBench) -> None:
@@ -110,10 +113,10 @@ async def test_the_users_documents_are_followed_in_these_and_never_on_the_web(be
         made = Round(bench(), plan_of(tool), snippets=[SNIPPET])
         await made.run(tool_executor)
         line = await made.run(follow_up)
-        assert "(named in bridge.md)" in line
+        assert "in bridge.md)" in line
         assert made.state["followed"][0].tool == "search_documents"
         assert not any("Kessel" in url for url in made.bench.web.urls)
-        assert [each.data["query"] for each in await made.entries("document_search")][-1] == "Kessel Works"
+        assert [each.data["query"] for each in await made.entries("document_search")][-1] == "Kessel Works prize office win"
 
 
 async def test_after_an_outage_that_was_left_the_web_is_not_searched_again(bench: MakeBench) -> None:
@@ -146,8 +149,11 @@ async def test_a_plan_that_nobody_approved_has_no_second_round(bench: MakeBench)
 
 
 def test_names_of_the_question_and_of_earlier_searches_are_not_followed() -> None:
-    assert [each.query for each in follow_ups(QUERY, {"s1": TEXT}, [], 4)] == ["Kessel Works", "Ann Lawton"]
-    assert [each.query for each in follow_ups(QUERY, {"s1": TEXT}, ["kessel works"], 4)] == ["Ann Lawton"]
+    assert [each.query for each in follow_ups(QUERY, {"s1": TEXT}, [], 4)] == [
+        "Kessel Works prize office win",
+        "Ann Lawton prize office win",
+    ]
+    assert [each.query for each in follow_ups(QUERY, {"s1": TEXT}, ["kessel works"], 4)] == ["Ann Lawton prize office win"]
     assert follow_ups(QUERY, {"s1": TEXT}, [], 0) == []
     assert follow_ups(QUERY, {"s1": "Something about Grand Hotels elsewhere."}, [], 4) == [], "no word of the question near it"
     further = {"s1": TEXT, "s2": "The Selmouth bridge was designed by Lund Bureau."}

@@ -24,13 +24,13 @@ from stepwell.research.audit.story import excerpts_before
 from stepwell.research.audit.trail import Entry
 from stepwell.research.audit.writing.draft import Draft, read_draft
 from stepwell.research.audit.writing.report import Report, write_report
-from stepwell.research.evidence.extractive import LEAST_SHARE_TO_SHOW, add_note, extractive_draft
 from stepwell.research.evidence.extractive import MOST_QUOTES as MOST_EXTRACTS
+from stepwell.research.evidence.extractive import add_note, extractive_draft
 from stepwell.research.evidence.inquiry import Inquiry
 from stepwell.research.evidence.judging import ModelJudge, judge_all
 from stepwell.research.evidence.prompting import fence_material, prompt
 from stepwell.research.evidence.queries import sub_questions
-from stepwell.research.evidence.selecting import LEAST_SHARE, MOST_QUOTES, QuoteBook, select_quotes
+from stepwell.research.evidence.selecting import MOST_QUOTES, QuoteBook, select_quotes
 from stepwell.research.evidence.sources import SourceBook
 from stepwell.research.finding.copies import Copy, older_copies
 from stepwell.research.graph.snippets import read_snippets
@@ -128,7 +128,7 @@ async def _quote(
         inquiry.equipment.embedder,
         titles={name: source.title for name, source in sources.items()},
         most=MOST_QUOTES if inquiry.equipment.writes else MOST_EXTRACTS,
-        least_share=LEAST_SHARE if inquiry.equipment.writes else LEAST_SHARE_TO_SHOW,
+        strict=not inquiry.equipment.writes,
         parts=parts if len(parts) > 1 else (),
         steps=[each.input for each in state.get("followed", ())],
         older={each.older: each.newer for each in copies},
