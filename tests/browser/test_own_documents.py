@@ -16,10 +16,10 @@ from tests.integration.served.process import Server, serve
 
 ELSEWHERE = "https://stepwell.example"
 BRIDGES = [
-    ("Town", "Cracked beams", "Inspector"),
-    ("Quellmouth", 41, "Ann Lee"),
-    ("Brook", 7, "Bo Ek"),
-    ("Ashford", 0, "Ann Lee"),
+    ("Town", "Number of cracked beams", "Inspector", "Remark"),
+    ("Quellmouth", 41, "Ann Lee", "the deck is closed to lorries since May"),
+    ("Brook", 7, "Bo Ek", "the deck was mended in the spring"),
+    ("Ashford", 0, "Ann Lee", "nothing was found under the deck"),
 ]
 OFFICE = {
     "report__docx": docx("# Ferries", "The ferry of Quellmouth has two decks.", "# Lamps", "None of the lamps is broken."),
@@ -120,7 +120,7 @@ def test_office_files_are_searched_and_opened_at_their_place(page: Page, allow_c
 
     found = page.get_by_test_id("found")
     for words, place, passage in (
-        ("Which town has how many cracked beams?", "beams.xlsx, sheet Survey, A1:C4", "Town: Quellmouth; Cracked beams: 41"),
+        ("Which town has how many cracked beams?", "beams.xlsx, sheet Survey, A1:D4", "Town: Quellmouth; Number of cracked beams: 41"),
         ("When does the sea rise?", "talk.pptx, slide 1", "High water is at noon."),
         ("lamps that are broken", "report.docx, section Lamps", "None of the lamps is broken."),
         ("who counted twice", "letter.eml, message 1 (Ann Lee, 3 May 2025)", "I counted the cracked beams twice."),
@@ -160,7 +160,7 @@ def test_only_my_documents_sends_them_alone_and_is_on_by_itself_without_a_networ
     composer(page).fill("How many cracked beams has the bridge of Quellmouth?")
     switch.check()
     expect(along).to_contain_text("No web search: the answer rests on them alone")
-    expect(along.get_by_role("listitem").filter(has_text="beams.xlsx, sheet Survey, A1:C4")).to_have_count(1)
+    expect(along.get_by_role("listitem").filter(has_text="beams.xlsx, sheet Survey, A1:D4")).to_have_count(1)
     for scheme, size in LOOKS:
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size(size)
@@ -169,7 +169,7 @@ def test_only_my_documents_sends_them_alone_and_is_on_by_itself_without_a_networ
         composer(page).press("Enter")
     given = started.value.post_data_json["input"]
     assert (given["only_documents"], given["context_urls"]) == (True, [])
-    assert {(each["label"], each["place"]) for each in given["snippets"]} >= {("beams.xlsx", "sheet Survey, A1:C4")}
+    assert {(each["label"], each["place"]) for each in given["snippets"]} >= {("beams.xlsx", "sheet Survey, A1:D4")}
 
 
 def test_only_my_documents_without_any_excerpt_is_not_sent(with_beams: Page):
@@ -186,12 +186,28 @@ def test_only_my_documents_without_any_excerpt_is_not_sent(with_beams: Page):
     expect(page).to_have_url(re.compile("/new/research_demo$"))
 
 
-def test_a_report_from_documents_alone_opens_at_its_slide(with_beams: Page):
+@pytest.mark.parametrize(
+    ("question", "label", "sent", "place", "words"),
+    [
+        ("When was the bridge closed?", "talk.pptx", "slide 2", "slide 2", "The bridge was closed in spring."),
+        (
+            "What is the number of cracked beams in Quellmouth, and is the deck closed to lorries?",
+            "beams.xlsx",
+            "sheet Survey, A1:D4",
+            "sheet Survey, A2:D2",
+            "Town: Quellmouth; Number of cracked beams: 41; Inspector: Ann Lee; Remark: the deck is closed to lorries since May",
+        ),
+    ],
+)
+def test_a_report_from_documents_alone_opens_at_its_place(
+    with_beams: Page, question: str, label: str, sent: str, place: str, words: str
+):
+    """The report names the place of the excerpt that was sent; the device, which has the document, that of the quote."""
     page = with_beams
-    composer(page).fill("When was the bridge closed?")
+    composer(page).fill(question)
     along = page.get_by_test_id("going-along")
     along.get_by_role("switch", name="Only my documents").check()
-    expect(along.get_by_role("listitem").filter(has_text="talk.pptx, slide 2")).to_be_visible()
+    expect(along.get_by_role("listitem").filter(has_text=label).first).to_be_visible()
     composer(page).press("Enter")
     expect(dock(page)).to_contain_text("Search my documents:")
     expect(dock(page)).to_contain_text("Nothing will leave the machine.")
@@ -199,18 +215,17 @@ def test_a_report_from_documents_alone_opens_at_its_slide(with_beams: Page):
     dock(page).get_by_role("button", name="Approve").click(timeout=120_000)
     page.get_by_role("link", name="Check every sentence of this report").click(timeout=120_000)
     report = page.get_by_test_id("report")
-    expect(report).to_contain_text("The bridge was closed in spring")
-    row = report.get_by_role("row").filter(has_text="talk.pptx")
-    number = row.get_by_role("cell").first.inner_text()
+    expect(report).to_contain_text(words.removesuffix("."))
+    number = report.get_by_role("row").filter(has_text=label).get_by_role("cell").first.inner_text()
     report.get_by_role("button", name=f"Source {number}", exact=True).first.click()
-    expect(report).to_contain_text("slide 2")
+    expect(report).to_contain_text(sent)
     report.get_by_role("button", name="Open it here").first.click()
     passage = page.get_by_test_id("passage")
-    expect(passage.locator("mark")).to_have_text("The bridge was closed in spring.")
-    expect(passage.get_by_role("heading")).to_have_text("talk.pptx, slide 2")
+    expect(passage.locator("mark")).to_have_text(words)
+    expect(passage.get_by_role("heading")).to_have_text(f"{label}, {place}")
     page.goto(page.url.removesuffix("/report"))
     went = page.get_by_test_id("went-along")
     expect(went).to_contain_text("nothing else was to be searched")
     went.click()
-    went.get_by_role("button", name="beams.xlsx, sheet Survey, A1:C4").click()
-    expect(passage.locator("mark")).to_contain_text("Town: Quellmouth; Cracked beams: 41")
+    went.get_by_role("button", name="beams.xlsx, sheet Survey, A1:D4").click()
+    expect(passage.locator("mark")).to_contain_text("Town: Quellmouth; Number of cracked beams: 41")
