@@ -89,10 +89,8 @@ async def test_a_name_in_ones_documents_is_followed_there(world: OfflineWorld, s
     state = await research.answer(True)
     followed = state["followed"][0]
     assert (followed.tool, followed.input, followed.source) == ("search_documents", "Kessel Works welders firm", "survey.md:0")
-    assert any(
-        "Follow-up 1 of at most 2: Kessel Works welders firm (from 'Kessel Works' in survey.md)" in e.summary
-        for e in state["reasoning"]
-    )
+    line = "Follow-up 1 of at most 2: Kessel Works welders firm (from 'Kessel Works' in survey.md)"
+    assert any(line in each.summary for each in state["reasoning"])
     found = [entry.data["found"] for entry in await research.vault.entries() if entry.kind == "document_search"]
     assert "firm.md:0" in found[1]
     await check(research, tmp_path)

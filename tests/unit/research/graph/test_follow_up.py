@@ -23,6 +23,7 @@ from .conftest import Bench, MakeBench, found
 
 QUERY = "Which prize did the office win that designed the Vardal bridge?"
 TEXT = "The Vardal bridge was designed by Kessel Works. For the Vardal bridge, the lamps were designed by Ann Lawton."
+FOLLOWED = ["Kessel Works prize office win", "Ann Lawton prize office win"]
 PAGE = answer(f"<html><body><p>{TEXT}</p></body></html>", content_type="text/html")
 OTHER = answer(
     "<html><body><p>Kessel Works is a firm of Quellmouth, and was founded in 1901.</p></body></html>", content_type="text/html"
