@@ -305,3 +305,25 @@ def test_bytes_that_show_their_type_decide_before_an_old_media_type():
     assert kind_of(sheet([("a", "b")]), "application/vnd.ms-excel")[0] == "xlsx"
     with pytest.raises(FetchRefusedError, match="of the type 'image/png'"):
         kind_of(sheet([("a", "b")]), "image/png")
+
+
+def test_names_of_parts_and_notes_hold_nothing_hidden():
+    sent = [
+        {"from": "\ud800Ann\u202e\u009b31m Lee", "body": "See you.", "date": "2026-07-01"},
+        {"from": "Bob", "body": "Yes.", "date": "x"},
+    ]
+    assert [part.name for part in read(json.dumps(sent).encode(), "a.json").parts] == [
+        "message 1 (Ann31m Lee, 1 July 2026)",
+        "message 2 (Bob, x)",
+    ]
+    mail = EmailMessage()
+    mail.set_content("See you.")
+    mail.add_attachment(b"x", "application", "pdf", filename="a\u202efdp\u009b.exe")
+    assert read(mail.as_bytes(), "a.eml").note == "Attachments, which were not read: afdp.exe."
+
+
+def test_what_is_said_about_a_damaged_file_holds_nothing_hidden():
+    rels = '<Relationships xmlns="x"><Relationship Id="a" Type="x/officeDocument" Target="word/a&#10;&#x202e;&#x9b;b.xml"/></Relationships>'
+    with pytest.raises(FetchFailedError) as raised:
+        read(packed({"_rels/.rels": rels, "word/x": "y"}), "a.docx")
+    assert str(raised.value) == "The page is damaged: 'word/a b.xml' is missing."

@@ -80,7 +80,7 @@ class _Workbook:
         for sheet in sheets:
             kind, target = relations.get(relation_id(sheet), ("", ""))
             if kind == "worksheet" and target in self._archive:
-                yield from self._sheet_pieces(attribute(sheet, "name")[:60] or "without a name", target)
+                yield from self._sheet_pieces(flatten(attribute(sheet, "name"))[:60] or "without a name", target)
             if self._is_cut:
                 break
         if self._uncalculated:
