@@ -100,7 +100,7 @@ def _make_step(mark: str, tool: StepTool, found: FollowUp, names: Mapping[str, s
 def _is_usable(inquiry: Inquiry, step: Followed, texts: Mapping[str, str]) -> bool:
     """Whether the policy allows the search, and whether a reader of the trail will find the words that it came from."""
     broken = inquiry.equipment.policy.check_step(step, only_documents=inquiry.only_documents)
-    return not broken and locate(texts.get(step.source, ""), step.because) is not None
+    return not broken and all(locate(text, step.because) for text in (texts.get(step.source, ""), step.input))
 
 
 def _read_own(inquiry: Inquiry) -> dict[str, str]:
