@@ -226,9 +226,31 @@ def _follow_another_document(forgery: Forgery) -> None:
     forgery.of_kind("follow_up")[0].data["source"] = "secret.md:0"
 
 
+def _follow_words_that_are_not_searched_for(forgery: Forgery) -> None:
+    forgery.of_kind("follow_up")[0].data["because"] = "Zorkmid pier"
+
+
+def _follow_up_with_another_search(forgery: Forgery) -> None:
+    for entry in (forgery.of_kind("follow_up")[0], forgery.of_kind("document_search")[-1]):
+        entry.data["query"] = "salaries of welders"
+
+
+def _find_the_same_twice(forgery: Forgery) -> None:
+    forgery.of_kind("document_search")[0].data["found"] *= 2
+
+
+def _allow_too_many_follow_ups(forgery: Forgery) -> None:
+    from stepwell.research.audit.story import hash_plan
+
+    made, said = forgery.of_kind("plan")[-1], forgery.of_kind("approval")[-1]
+    made.data["plan"]["follow_ups"] = 99
+    made.data["sha256"] = said.data["plan_sha256"] = hash_plan(made.data["plan"])
+
+
 FORGED: list[Change] = [
     _search_the_web, _find_more, _search_for_something_else, _hide_a_search, _bring_no_documents, _follow_other_words,
-    _follow_another_document,
+    _follow_another_document, _follow_words_that_are_not_searched_for, _follow_up_with_another_search, _find_the_same_twice,
+    _allow_too_many_follow_ups,
 ]  # fmt: skip
 
 

@@ -34,6 +34,8 @@ Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Named = Annotated[str, StringConstraints(min_length=1)]
 Count = Annotated[int, Field(ge=0)]
 Ids = list[str]
+MOST_FOLLOW_UPS = 4
+"""The most follow-ups that a plan may allow."""
 
 
 def _check_parts(parts: list[Any]) -> list[Any]:
@@ -95,7 +97,7 @@ class PlanForm(_Form):
     steps: list[StepForm]
     estimated_token_budget: Count
     revision: Count
-    follow_ups: Count
+    follow_ups: Annotated[int, Field(ge=0, le=MOST_FOLLOW_UPS)]
 
 
 class PlanEntryForm(_Form):

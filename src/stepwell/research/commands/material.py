@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from stepwell.errors import InvalidRequestError, WebError
 from stepwell.tools.documents.kinds import EXTENSIONS, OLD_EXTENSIONS
 from stepwell.tools.documents.parts import parts_between, place_of
+from stepwell.tools.documents.visible import one_line
 
 if TYPE_CHECKING:
     from stepwell.models.embedding.embedder import Embedder
@@ -66,7 +68,7 @@ async def read_material(
             tell(f"{each.problem} It is left out.")
         elif each.note:
             tell(f"{each.file.name}: {each.note}")
-    names = {each.document.name: each.file.name for each in reversed(read) if each.document}
+    names = {each.document.name: _label(each.file.name) for each in reversed(read) if each.document}
     size = sum(len(document.text) for document in documents.values())
     if size > MAX_CHARACTERS:
         raise InvalidRequestError(
@@ -98,12 +100,17 @@ def _snippets(block: Block, document: Document, label: str) -> Iterator[dict[str
         yield {
             "id": f"{document.name}:{start}",
             "document_id": document.name,
-            "label": label[-200:],
+            "label": label,
             "place": place_of(document.parts, start, start + len(said))[:200],
             "text": said,
             "start": start,
             "end": start + len(said),
         }
+
+
+def _label(name: str) -> str:
+    """A file's name as it can be shown and stored: some systems allow any bytes in it."""
+    return one_line(os.fsencode(name).decode("utf-8", "replace"), 1_000)[-200:] or "a file without a name"
 
 
 def list_files(places: Sequence[Path]) -> list[Path]:
@@ -156,6 +163,8 @@ async def _read(file: Path) -> _Read:
 
 def _content(file: Path) -> bytes:
     try:
+        if not file.is_file():  # a pipe or a device may never end
+            raise InvalidRequestError(f"'{file.name}' of --context is neither a file nor a folder.")
         if file.stat().st_size > MOST_BYTES:
             raise InvalidRequestError(f"The file '{file.name}' of --context is larger than {MOST_BYTES // 1_000_000} MB.")
         return file.read_bytes()

@@ -20,7 +20,8 @@ MAX_CHARACTERS = 1_000
 _FEWEST = 250
 """A smaller block takes in what follows too, if there is room: the next section, slide or message."""
 _HEADING = re.compile(r"(#{1,6}) +(\S.*)")
-_PARAGRAPH = re.compile(r"\S(?:[^\n]|\n(?![ \t]*(?:\n|$|#{1,6} )))*")
+_LONGEST_HEADING = 200
+_PARAGRAPH = re.compile(r"\S[^\n]*(?:\n(?![ \t]*(?:\n|$|#{1,6} ))[^\n]*)*")
 _SHORT_LINE = 80
 _CLOSED = re.compile(r"[.!?…:;,。！？\-–][\"'”’»)\]]*$")
 
@@ -75,7 +76,7 @@ def _paragraphs(text: str, parts: Sequence[Part]) -> Iterator[_Piece]:
         heading = _HEADING.fullmatch(text, start, end)
         level, words = (len(heading[1]), heading[2]) if heading else (6, text[start:end])
         if heading or _looks_like_a_heading(text, start, end):
-            headings = [*(each for each in headings if each[0] < level), (level, words.strip())]
+            headings = [*(each for each in headings if each[0] < level), (level, words.strip()[:_LONGEST_HEADING])]
         else:
             yield _Piece(start, end, " > ".join(each for _, each in headings), _part_at(parts, start))
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
+from stepwell.research.audit.forms import MOST_FOLLOW_UPS
 from stepwell.research.audit.story import hash_plan
 from stepwell.research.evidence.policy.rules import DOCUMENTS, StepTool, Violation
 from stepwell.research.evidence.queries import LONGEST_INPUT
@@ -19,7 +20,7 @@ from stepwell.secrets.text import hide_secrets
 
 MAX_STEPS = 6
 FOLLOW_UPS = 2
-MAX_FOLLOW_UPS = 4
+MAX_FOLLOW_UPS = MOST_FOLLOW_UPS
 MAX_PLAN_REVISIONS = 5
 MOST_PLAN_REVISIONS = 1000
 """The largest value a caller may ask for. The ceilings of tokens, money and time end the research before."""

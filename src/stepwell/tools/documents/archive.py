@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from stepwell.errors import FetchFailedError, needs_extra
+from stepwell.tools.documents.visible import one_line
 
 MOST_MEMBERS = 10_000
 MOST_UNPACKED = 1 << 30
@@ -39,7 +40,7 @@ class DamagedError(FetchFailedError):
     """The document breaks the rules of its format."""
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"The page is damaged: {why}.", "unreadable")
+        super().__init__(f"The page is damaged: {one_line(why)}.", "unreadable")
 
 
 class Archive:
@@ -93,7 +94,9 @@ class Archive:
     def read(self, name: str) -> bytes:
         member = self._members.get(self._folded.get(name.lower(), ""))
         if member is not None and member.file_size > MOST_IN_MEMORY:
-            raise FetchFailedError(f"The page has a part of more than {MOST_IN_MEMORY >> 20} MB, '{name[:80]}'.", "unreadable")
+            raise FetchFailedError(
+                f"The page has a part of more than {MOST_IN_MEMORY >> 20} MB, '{one_line(name[:80])}'.", "unreadable"
+            )
         with self.open(name) as stream:
             return stream.read()
 

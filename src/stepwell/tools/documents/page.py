@@ -33,6 +33,7 @@ from stepwell.tools.documents.visible import normalise, one_line
 
 MOST_CHARACTERS = 4_000_000
 _FEWEST_LETTERS = 2
+_LONGEST_NOTE = 4_000
 _HEADING = re.compile(r"#{1,6} ")
 _SHARE = 0.7
 """The share of the time limit after which we stop reading a long document and return what was read, before the reader is killed."""
@@ -66,7 +67,7 @@ def read_page(content: bytes, content_type: str | None, timeout_s: float, name: 
         where = f" The last part is {composed.parts[-1].name}." if composed.parts else ""
         notes.insert(0, f"Only the beginning was read, because it is very long.{where}")
     return _checked(
-        PageText(media_type, one_line(document.title), composed.text, " ".join(notes), composed.parts),
+        PageText(media_type, one_line(document.title), composed.text, one_line(" ".join(notes), _LONGEST_NOTE), composed.parts),
         "it may consist of pictures",
     )
 

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from stepwell.tools.documents.parts import Part, merge_parts
-from stepwell.tools.documents.visible import normalise
+from stepwell.tools.documents.visible import normalise, one_line
 
 MOST_CHARACTERS = 4_000_000
 MOST_PARTS = 5_000
@@ -54,7 +54,7 @@ def compose(pieces: Iterable[Piece], deadline: float = float("inf"), most: int =
             break
         text = _normalise(piece.text)
         if piece.name:
-            parts.append(Part(length, piece.name, piece.cells))
+            parts.append(Part(length, _on_one_line(piece.name), piece.cells))
         if text:
             texts.append(text)
             length += len(text) + 2
@@ -67,6 +67,10 @@ def compose(pieces: Iterable[Piece], deadline: float = float("inf"), most: int =
 def _normalise(text: str) -> str:
     # Most rows of a sheet are one line of plain ASCII, which is normal already.
     return text.strip() if text.isascii() and text.isprintable() else normalise(text)
+
+
+def _on_one_line(name: str) -> str:
+    return name if name.isascii() and name.isprintable() else one_line(name)
 
 
 def _thin(parts: list[Part]) -> list[Part]:

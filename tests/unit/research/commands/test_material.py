@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -105,3 +107,16 @@ async def test_a_file_that_is_not_there_and_a_folder_without_any(tmp_path: Path)
         await read(tmp_path / "nowhere.txt")
     with pytest.raises(InvalidRequestError, match="has no readable files"):
         list_files([tmp_path])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not allow such names")
+async def test_a_file_with_any_bytes_in_its_name_is_read_under_a_name_that_can_be_stored(tmp_path: Path):
+    (tmp_path / os.fsdecode(b"\xff\x1b[31ma\nb.md")).write_text("The pier was repaired.")
+    (snippet,) = await read_material([tmp_path], "Who repaired the pier?", LexicalEmbedder(), lambda line: None)
+    assert snippet["label"] == "\ufffd[31ma b.md"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such devices")
+async def test_a_device_is_no_file(tmp_path: Path):
+    with pytest.raises(InvalidRequestError, match="'null' of --context is neither a file nor a folder"):
+        await read_material([Path("/dev/null")], "Who repaired the pier?", LexicalEmbedder(), lambda line: None)

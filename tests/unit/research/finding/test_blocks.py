@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,3 +53,21 @@ def test_a_block_stays_on_its_slide_unless_that_is_very_short():
 def test_a_short_line_of_a_pdf_is_a_heading():
     text = f"The state of the pier\n{SENTENCE}\nCosts and dates\n{SENTENCE * 3}"
     assert cut_blocks("s1", text, most=300)[-1].section == "Costs and dates"
+
+
+def test_a_long_paragraph_takes_little_memory():
+    text = "word " * 100_000
+    tracemalloc.start()
+    try:
+        cut_blocks("s1", text)
+        assert tracemalloc.get_traced_memory()[1] < 20 * len(text)
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_heading_as_long_as_a_chapter_is_not_repeated_with_every_block():
+    text = f"# {'Wells ' * 5_000}\n\n" + "\n\n".join("A well is deep. " * 50 for _ in range(20))
+    blocks = cut_blocks("s1", text)
+    assert len(blocks) == 20
+    assert sum(len(block.in_context) for block in blocks) < len(text)
+    assert blocks[0].section.startswith("Wells Wells")

@@ -165,3 +165,34 @@ async def test_results_that_share_words_with_the_search_are_read_first() -> None
     results = [SearchResult("Cake", "https://a.example/"), SearchResult("Vardal", "https://b.example/", "a bridge")]
     ranked = await rank_results("the Vardal bridge", results, LexicalEmbedder())
     assert [each.url for each in ranked] == ["https://b.example/", "https://a.example/"]
+
+
+async def test_a_follow_up_on_the_web_sends_no_word_of_the_question_that_was_not_approved(bench: MakeBench) -> None:
+    pages = {"https://a.example/": PAGE, "https://b.example/": OTHER}
+    made = Round(bench(pages, found(*pages)), plan_of(most=1))
+    made.state["user_query"] = "Who designed the Vardal bridge, asks ann@mail.example of project Nightjar, and when?"
+    await made.run(tool_executor)
+    await made.run(follow_up)
+    (done,) = made.state["followed"]
+    assert (done.tool, done.input) == ("web_search", "Kessel Works")
+
+
+async def test_a_follow_up_in_ones_documents_may_look_for_every_word_of_the_question(bench: MakeBench) -> None:
+    made = Round(bench(), plan_of("search_documents", most=1), snippets=[SNIPPET], only_documents="asked")
+    made.state["user_query"] = "Who designed the Vardal bridge of project Nightjar?"
+    await made.run(tool_executor)
+    await made.run(follow_up)
+    (done,) = made.state["followed"]
+    assert done.input == "Kessel Works project Nightjar"
+
+
+async def test_a_follow_up_on_the_web_keeps_the_words_that_were_approved(bench: MakeBench) -> None:
+    pages = {"https://a.example/": PAGE, "https://b.example/": OTHER}
+    step = ResearchStep.model_validate({"id": "one", "tool": "web_search", "input": "Vardal bridge designers founded"})
+    plan = ResearchPlan(objective="Know it", steps=(step,), follow_ups=1)
+    made = Round(bench(pages, found(*pages)), plan)
+    made.state["user_query"] = "When was the designer of the Vardal bridge founded for Nightjar?"
+    await made.run(tool_executor)
+    await made.run(follow_up)
+    (done,) = made.state["followed"]
+    assert done.input == "Kessel Works designer founded"

@@ -305,3 +305,49 @@ def test_bytes_that_show_their_type_decide_before_an_old_media_type():
     assert kind_of(sheet([("a", "b")]), "application/vnd.ms-excel")[0] == "xlsx"
     with pytest.raises(FetchRefusedError, match="of the type 'image/png'"):
         kind_of(sheet([("a", "b")]), "image/png")
+
+
+def test_names_of_parts_and_notes_hold_nothing_hidden():
+    sent = [
+        {"from": "\ud800Ann\u202e\u009b31m Lee", "body": "See you.", "date": "2026-07-01"},
+        {"from": "Bob", "body": "Yes.", "date": "x"},
+    ]
+    assert [part.name for part in read(json.dumps(sent).encode(), "a.json").parts] == [
+        "message 1 (Ann31m Lee, 1 July 2026)",
+        "message 2 (Bob, x)",
+    ]
+    mail = EmailMessage()
+    mail.set_content("See you.")
+    mail.add_attachment(b"x", "application", "pdf", filename="a\u202efdp\u009b.exe")
+    assert read(mail.as_bytes(), "a.eml").note == "Attachments, which were not read: afdp.exe."
+
+
+def test_what_is_said_about_a_damaged_file_holds_nothing_hidden():
+    rels = '<Relationships xmlns="x"><Relationship Id="a" Type="x/officeDocument" Target="word/a&#10;&#x202e;&#x9b;b.xml"/></Relationships>'
+    with pytest.raises(FetchFailedError) as raised:
+        read(packed({"_rels/.rels": rels, "word/x": "y"}), "a.docx")
+    assert str(raised.value) == "The page is damaged: 'word/a b.xml' is missing."
+
+
+@pytest.mark.parametrize("charset", ["undefined", "idna", "punycode", "unicode_escape", "x-nobody-knows"])
+def test_a_mail_with_an_odd_character_set_is_read(charset: str):
+    content = f"From: ann@x.example\nContent-Type: text/plain; charset={charset}\n\nSee you at the caf\u00e9.".encode()
+    assert paragraphs(content, "a.eml") == ["From: ann@x.example", "See you at the caf\u00e9."]
+
+
+def test_a_mail_in_an_old_character_set_is_read():
+    content = "Content-Type: text/plain; charset=ks_c_5601-1987\n\n우물은 깊다".encode("euc-kr")
+    assert paragraphs(content, "a.eml") == ["우물은 깊다"]
+
+
+def test_a_digit_that_is_no_number_does_not_make_a_sheet_unreadable():
+    rows = '<row r="\u00b2"><c r="A1" t="s"><v>\u00b2</v></c><c r="B1" s="\u00b2"><v>7</v></c></row><row r="2"><c><v>8</v></c></row>'
+    relation = '<Relationships xmlns="x"><Relationship Id="r" Type="x/{}" Target="{}"/></Relationships>'
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    members: dict[str, str | bytes] = {
+        "_rels/.rels": relation.format("officeDocument", "xl/workbook.xml"),
+        "xl/_rels/workbook.xml.rels": relation.format("worksheet", "s.xml"),
+        "xl/workbook.xml": f'<workbook xmlns:r="{office}"><sheets><sheet name="Wells" r:id="r"/></sheets></workbook>',
+        "xl/s.xml": f"<worksheet><sheetData>{rows}</sheetData></worksheet>",
+    }
+    assert paragraphs(packed(members), "a.xlsx") == ["# Wells", "7", "8"]

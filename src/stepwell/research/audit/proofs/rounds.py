@@ -10,6 +10,7 @@ question (only_documents?) ─> plan approved ─> its steps ─> follow-up 1 �
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -127,6 +128,8 @@ def _find_follow_up_faults(opened: OpenedBundle, entry: Entry, way: _Way, pages:
         yield f"comes from '{data['source'][:40]}', which was not found before it"
     elif locate(text, data["because"]) is None:
         yield f"comes from words that {data['source'][:40]} does not have"
+    if locate(data["query"], data["because"]) is None:
+        yield "searches for something else than the words it comes from"
 
 
 def read_texts(question: Mapping[str, Any]) -> dict[str, str]:
@@ -146,5 +149,5 @@ def _find_search_faults(data: Mapping[str, Any], question: Mapping[str, Any], st
     if (data["step"], data["query"]) not in steps:
         yield "belongs to no step of a plan that was approved before it"
     own = _list_texts(question)
-    if set(data["found"]) - {name for name, _ in own} or data["searched"] != len(own):
+    if Counter(data["found"]) - Counter(name for name, _ in own) or data["searched"] != len(own):
         yield "names documents that did not come with the question"

@@ -1,7 +1,8 @@
 """The second round: searches for a name that the steps found, one at a time, at most as many as the approved plan allows.
 
 ```
-pages that were read        ─> names ─> a search of the web, with pages to read        if the approved plan uses the web
+pages that were read        ─> names ─> a search of the web, with pages to read        if the approved plan uses the web; beside the name,
+                                                                                       only words that its steps send anyway
 the user's own documents    ─> names ─> a search of these documents                    never of the web
 ```
 
@@ -16,6 +17,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 
 from stepwell.research.audit.evidence import Source
+from stepwell.research.audit.facts.words import stem, words
 from stepwell.research.audit.quoting import locate
 from stepwell.research.evidence.gathering import gather
 from stepwell.research.evidence.inquiry import Inquiry
@@ -62,17 +64,24 @@ async def _choose(inquiry: Inquiry, state: ResearchState, plan: ResearchPlan, pa
     """
     asked = [step.input for step in (*plan.steps, *state.get("followed", ()))]
     mark = f"{inquiry.scope}:{plan_sha256(plan)}:{len(asked)}"
-    places: list[tuple[StepTool, Mapping[str, str], Mapping[str, str]]] = []
+    question = state["user_query"]
+    places: list[tuple[StepTool, str, Mapping[str, str], Mapping[str, str]]] = []
     if plan.uses_web and not state.get("from_documents"):
         read = {page.source_id: (await inquiry.vault.get(page.text_sha256)).decode() for page in pages}
-        places.append(("web_search", read, {page.source_id: page.title for page in pages}))
-    places.append((DOCUMENTS, _read_own(inquiry), {each.id: each.label for each in inquiry.own}))
-    for tool, texts, names in places:
-        for found in await asyncio.to_thread(follow_ups, state["user_query"], texts, asked, state["follow_ups_left"]):
+        places.append(("web_search", _approved_words(question, plan), read, {page.source_id: page.title for page in pages}))
+    places.append((DOCUMENTS, question, _read_own(inquiry), {each.id: each.label for each in inquiry.own}))
+    for tool, wanted, texts, names in places:
+        for found in await asyncio.to_thread(follow_ups, wanted, texts, asked, state["follow_ups_left"]):
             step = _make_step(mark, tool, found, names) if found.query.strip() and found.because.strip() else None
             if step is not None and _is_usable(inquiry, step, texts):
                 return step
     return None
+
+
+def _approved_words(question: str, plan: ResearchPlan) -> str:
+    """The words of the question that an approved step sends to the web. Others may be private, or may have been removed by the user."""
+    sent = {stem(word.text) for step in plan.steps if step.tool != DOCUMENTS for word in words(step.input)}
+    return " ".join(word.text for word in words(question) if stem(word.text) in sent)
 
 
 def _make_step(mark: str, tool: StepTool, found: FollowUp, names: Mapping[str, str]) -> Followed:
@@ -91,7 +100,7 @@ def _make_step(mark: str, tool: StepTool, found: FollowUp, names: Mapping[str, s
 def _is_usable(inquiry: Inquiry, step: Followed, texts: Mapping[str, str]) -> bool:
     """Whether the policy allows the search, and whether a reader of the trail will find the words that it came from."""
     broken = inquiry.equipment.policy.check_step(step, only_documents=inquiry.only_documents)
-    return not broken and locate(texts.get(step.source, ""), step.because) is not None
+    return not broken and all(locate(text, step.because) for text in (texts.get(step.source, ""), step.input))
 
 
 def _read_own(inquiry: Inquiry) -> dict[str, str]:

@@ -33,7 +33,7 @@ def _points(child: Any) -> list[tuple[int, str]]:
     for point in child.iter("{*}pt"):
         place = attribute(point, "idx")
         value = next((each.text or "" for each in point if tag_of(each) == "v"), "")
-        if place.isdigit() and int(place) < _MOST_POINTS and value:
+        if place.isdecimal() and int(place) < _MOST_POINTS and value:
             found.append((int(place), flatten(value)))
     return found
 

@@ -27,6 +27,8 @@ _QUOTING = re.compile(
     re.I,
 )
 _LONGEST_QUOTING = 300
+_NO_CHARSETS = frozenset({"idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape"})
+"""Codecs of Python that are no character sets. Some raise errors for any text, or take quadratic time."""
 
 
 def read_mail(content: bytes) -> Document:
@@ -127,11 +129,13 @@ def _text(part: Message) -> str:
     content = part.get_payload(decode=True)
     if not isinstance(content, bytes):
         return ""
-    charset = part.get_content_charset() or "utf-8"
+    content, charset = content[:_MOST_BODY], part.get_content_charset() or "utf-8"
+    if not re.fullmatch(r"[\w-]{1,30}", charset) or charset.replace("-", "_") in _NO_CHARSETS:
+        charset = "utf-8"
     try:
-        return content[:_MOST_BODY].decode(charset if re.fullmatch(r"[\w-]{1,30}", charset) else "utf-8", "replace")
+        return content.decode(charset, "replace")
     except LookupError:
-        return content[:_MOST_BODY].decode("utf-8", "replace")
+        return content.decode("utf-8", "replace")
 
 
 def _apart(body: str) -> tuple[str, str]:

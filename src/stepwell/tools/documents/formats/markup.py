@@ -162,4 +162,4 @@ def table_texts(table: Any) -> list[str]:
 
 def _span(cell: Any, name: str) -> int:
     said = cell.get(name) or "1"
-    return max(1, min(int(said), _MOST_COLUMNS)) if said.isdigit() and len(said) < 6 else 1
+    return max(1, min(int(said), _MOST_COLUMNS)) if said.isdecimal() and len(said) < 6 else 1

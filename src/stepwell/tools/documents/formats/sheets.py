@@ -80,7 +80,7 @@ class _Workbook:
         for sheet in sheets:
             kind, target = relations.get(relation_id(sheet), ("", ""))
             if kind == "worksheet" and target in self._archive:
-                yield from self._sheet_pieces(attribute(sheet, "name")[:60] or "without a name", target)
+                yield from self._sheet_pieces(flatten(attribute(sheet, "name"))[:60] or "without a name", target)
             if self._is_cut:
                 break
         if self._uncalculated:
@@ -109,7 +109,7 @@ class _Workbook:
         own = {attribute(each, "numFmtId"): attribute(each, "formatCode") for each in root.iter("{*}numFmt")}
         styles = next(root.iter("{*}cellXfs"), ())
         numbers = [attribute(style, "numFmtId", "0") for style in styles]
-        return [own.get(number) or BUILT_IN.get(int(number) if number.isdigit() else 0, "") for number in numbers]
+        return [own.get(number) or BUILT_IN.get(int(number) if number.isdecimal() else 0, "") for number in numbers]
 
     def _sheet_pieces(self, name: str, place: str) -> Iterator[Piece]:
         yield Piece(f"# {name}", f"sheet {name}", "A1")
@@ -127,7 +127,7 @@ class _Workbook:
             number = 0
             for element in iterate_xml(stream, place, "row"):
                 said = attribute(element, "r")
-                number = int(said) if said.isdigit() and len(said) < 8 else number + 1
+                number = int(said) if said.isdecimal() and len(said) < 8 else number + 1
                 row = self._row(element, number)
                 if row is None or self._rows >= MOST_ROWS:
                     self._is_cut = True
@@ -196,7 +196,7 @@ class _Workbook:
             return ""
         match kind:
             case "s":
-                place = int(stored) if stored.strip().isdigit() and len(stored) < 10 else -1
+                place = int(stored) if stored.strip().isdecimal() and len(stored) < 10 else -1
                 if place >= len(self._strings) >= MOST_STRINGS // 2:
                     return None
                 return self._strings[place] if 0 <= place < len(self._strings) else ""
@@ -214,7 +214,7 @@ class _Workbook:
             number = float(stored)
         except ValueError:
             return stored
-        place = int(style) if style.isdigit() and len(style) < 7 else -1
+        place = int(style) if style.isdecimal() and len(style) < 7 else -1
         code = self._formats[place] if 0 <= place < len(self._formats) else ""
         return show_number(number, code, from_1904=self._from_1904) if math.isfinite(number) else stored
 

@@ -166,7 +166,7 @@ class _Word:
             is_below = "vMerge" in values and values["vMerge"] != "restart"
             yield column, above.get(column, "") if is_below else flatten(" ".join(self._apart(cell)))
             span = values.get("gridSpan", "1")
-            column += max(1, min(int(span) if span.isdigit() and len(span) < 5 else 1, _MOST_COLUMNS))
+            column += max(1, min(int(span) if span.isdecimal() and len(span) < 5 else 1, _MOST_COLUMNS))
 
     def _list_mark(self, paragraph: Any) -> str:
         number, level = self._styles.numbering(paragraph)
@@ -214,10 +214,10 @@ class _Styles:
             lowered = name.lower()
             if lowered == "title":
                 return 1
-            if lowered.startswith("heading ") and lowered[8:].isdigit():
+            if lowered.startswith("heading ") and lowered[8:].isdecimal():
                 return min(6, max(1, int(lowered[8:10])))
             outline = next((attribute(each, "val") for each in properties if tag_of(each) == "outlineLvl"), "")
-            if outline.isdigit():
+            if outline.isdecimal():
                 return int(outline) + 1 if int(outline) < 6 else 0
         return 0
 
