@@ -71,14 +71,23 @@ def cut_blocks(
 
 
 def _paragraphs(text: str, parts: Sequence[Part]) -> Iterator[_Piece]:
+    """Paragraphs with their headings. A heading with nothing below it, such as the only words of a slide, counts as a paragraph."""
     headings: list[tuple[int, str]] = []
+    bare: _Piece | None = None  # the newest heading, as long as nothing stands below it
     for start, end in _spans(text):
         heading = _HEADING.fullmatch(text, start, end)
         level, words = (len(heading[1]), heading[2]) if heading else (6, text[start:end])
         if heading or _looks_like_a_heading(text, start, end):
+            if bare is not None and level <= headings[-1][0]:
+                yield bare
             headings = [*(each for each in headings if each[0] < level), (level, words.strip()[:_LONGEST_HEADING])]
+            above = " > ".join(each for _, each in headings[:-1])
+            bare = _Piece(heading.start(2) if heading else start, end, above, _part_at(parts, start))
         else:
+            bare = None
             yield _Piece(start, end, " > ".join(each for _, each in headings), _part_at(parts, start))
+    if bare is not None:
+        yield bare
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:

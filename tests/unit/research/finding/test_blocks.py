@@ -71,3 +71,8 @@ def test_a_heading_as_long_as_a_chapter_is_not_repeated_with_every_block():
     assert len(blocks) == 20
     assert sum(len(block.in_context) for block in blocks) < len(text)
     assert blocks[0].section.startswith("Wells Wells")
+
+
+def test_a_deck_of_titles_alone_is_not_lost():
+    blocks = cut_blocks("s1", "# Harbour\n\n# The pier costs 40 crowns\n\n# Thank you")
+    assert "The pier costs 40 crowns" in "\n".join(block.text for block in blocks)
