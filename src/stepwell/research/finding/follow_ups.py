@@ -40,9 +40,12 @@ class FollowUp(NamedTuple):
     source_id: str
 
 
-def follow_ups(question: str, texts: Mapping[str, str], asked: Collection[str], most: int) -> list[FollowUp]:
+def follow_ups(
+    question: str, texts: Mapping[str, str], asked: Collection[str], most: int, allowed: Collection[str] | None = None
+) -> list[FollowUp]:
     """At most `most` further searches, the best first. `texts` are what was found, by source id; `asked` are the queries already made. None
-    if one block already has all words of the question: there is nothing left to ask."""
+    if one block already has all words of the question: there is nothing left to ask. `allowed` are
+    the stems of the question's words that a search may contain; by default all."""
     if most < 1:
         return []
     blocks = _best_blocks(question, texts)
@@ -59,7 +62,7 @@ def follow_ups(question: str, texts: Mapping[str, str], asked: Collection[str], 
             holders.setdefault(plain, set()).add(source_id)
             worth = score * (1.0 if " " in plain else _ONE_WORD)
             if plain not in best or worth > best[plain][0]:
-                best[plain] = worth, FollowUp(_query(name, question, sentence), name, source_id)
+                best[plain] = worth, FollowUp(_query(name, question, sentence, allowed), name, source_id)
     ranked = sorted(best, key=lambda name: (-best[name][0] - _PER_SOURCE * len(holders[name]), name))
     chosen: list[str] = []
     for name in ranked:
@@ -86,9 +89,10 @@ def _best_sentences(question: str, blocks: Sequence[Block]) -> Iterator[tuple[st
             yield *said[at], scores[at]
 
 
-def _query(name: str, question: str, sentence: str) -> str:
-    """The name, and the words of the question that its sentence does not answer."""
-    return " ".join([name, *_open_words(question, [sentence, name])[:_STILL_ASKED]])
+def _query(name: str, question: str, sentence: str, allowed: Collection[str] | None) -> str:
+    """The name, and the allowed words of the question that its sentence does not answer."""
+    left = [word for word in _open_words(question, [sentence, name]) if allowed is None or stem(word) in allowed]
+    return " ".join([name, *left[:_STILL_ASKED]])
 
 
 def _open_words(question: str, said: Sequence[str]) -> list[str]:

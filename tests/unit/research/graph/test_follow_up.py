@@ -59,7 +59,7 @@ class Round:
 
 
 def plan_of(tool: str = "web_search", most: int = 2) -> ResearchPlan:
-    step = ResearchStep.model_validate({"id": "one", "tool": tool, "input": "Vardal bridge designed"})
+    step = ResearchStep.model_validate({"id": "one", "tool": tool, "input": "prize office win Vardal bridge designed"})
     return ResearchPlan(objective="Know it", steps=(step,), follow_ups=most)
 
 
@@ -174,7 +174,8 @@ async def test_a_follow_up_on_the_web_sends_no_word_of_the_question_that_was_not
     await made.run(tool_executor)
     await made.run(follow_up)
     (done,) = made.state["followed"]
-    assert (done.tool, done.input) == ("web_search", "Kessel Works")
+    assert done.tool == "web_search"
+    assert done.input in ("Kessel Works", "Ann Lawton"), "a name of the page alone"
 
 
 async def test_a_follow_up_in_ones_documents_may_look_for_every_word_of_the_question(bench: MakeBench) -> None:

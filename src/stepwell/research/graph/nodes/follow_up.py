@@ -64,24 +64,23 @@ async def _choose(inquiry: Inquiry, state: ResearchState, plan: ResearchPlan, pa
     """
     asked = [step.input for step in (*plan.steps, *state.get("followed", ()))]
     mark = f"{inquiry.scope}:{plan_sha256(plan)}:{len(asked)}"
-    question = state["user_query"]
-    places: list[tuple[StepTool, str, Mapping[str, str], Mapping[str, str]]] = []
+    places: list[tuple[StepTool, Mapping[str, str], Mapping[str, str], frozenset[str] | None]] = []
     if plan.uses_web and not state.get("from_documents"):
         read = {page.source_id: (await inquiry.vault.get(page.text_sha256)).decode() for page in pages}
-        places.append(("web_search", _approved_words(question, plan), read, {page.source_id: page.title for page in pages}))
-    places.append((DOCUMENTS, question, _read_own(inquiry), {each.id: each.label for each in inquiry.own}))
-    for tool, wanted, texts, names in places:
-        for found in await asyncio.to_thread(follow_ups, wanted, texts, asked, state["follow_ups_left"]):
+        places.append(("web_search", read, {page.source_id: page.title for page in pages}, _approved_stems(plan)))
+    places.append((DOCUMENTS, _read_own(inquiry), {each.id: each.label for each in inquiry.own}, None))
+    for tool, texts, names, allowed in places:
+        most = state["follow_ups_left"]
+        for found in await asyncio.to_thread(follow_ups, state["user_query"], texts, asked, most, allowed):
             step = _make_step(mark, tool, found, names) if found.query.strip() and found.because.strip() else None
             if step is not None and _is_usable(inquiry, step, texts):
                 return step
     return None
 
 
-def _approved_words(question: str, plan: ResearchPlan) -> str:
-    """The words of the question that an approved step sends to the web. Others may be private, or may have been removed by the user."""
-    sent = {stem(word.text) for step in plan.steps if step.tool != DOCUMENTS for word in words(step.input)}
-    return " ".join(word.text for word in words(question) if stem(word.text) in sent)
+def _approved_stems(plan: ResearchPlan) -> frozenset[str]:
+    """The words that an approved step sends to the web, by stem. Other words of the question may be private, or removed by the user."""
+    return frozenset(stem(word.text) for step in plan.steps if step.tool != DOCUMENTS for word in words(step.input))
 
 
 def _make_step(mark: str, tool: StepTool, found: FollowUp, names: Mapping[str, str]) -> Followed:
