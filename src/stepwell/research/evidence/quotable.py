@@ -1,4 +1,4 @@
-"""Which passages of a text can be quoted in a report as they are: whole sentences, not menus and banners of a page.
+"""Which passages of a text can be quoted in a report as they are: whole sentences and rows of tables, not menus and banners.
 
 The criteria are language-neutral where possible: length, letters, separators, and whether words begin in lower case, as they do in
 sentences but not in menus. Passages that look like instructions to a model, or like our own ids, are left out too. That is for tidiness,
@@ -38,6 +38,8 @@ _FURNITURE = re.compile(
     re.IGNORECASE,
 )
 _HEAD_OF_MESSAGE = re.compile(r"(?:From|To|Date|Subject|Channel): [^;\n]{1,300}; (?:From|To|Cc|Date|Subject|Channel): ")
+_ROW = re.compile(r"(?:[^:;\n]{1,80}: [^;\n]+; )+[^:;\n]{1,80}: [^;\n]+")
+"""A row of a table as the readers write it: `Region: North; Sales: 1,200`."""
 _INSTRUCTION = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b[^.]{0,40}\b(?:instructions?|prompts?|rules|polic(?:y|ies)|plan)\b"
     r"|\b(?:fetch_page|web_search|write_file|read_file|execute)\s*\("
@@ -62,7 +64,7 @@ def quotable(text: str) -> list[Passage]:
 def is_quotable(passage: str) -> bool:
     """Whether a passage tells a reader something."""
     return (
-        _is_sentence(passage)
+        (_is_sentence(passage) or _ROW.fullmatch(passage) is not None)
         and not _HEAD_OF_MESSAGE.match(passage)
         and not _FURNITURE.search(passage)
         and not addresses_a_model(passage)
