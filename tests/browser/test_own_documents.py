@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
 from tests.browser.conftest import LOOKS, WIDE, Watch, violations
-from tests.browser.documents import docx, eml, pptx, xlsx
+from tests.browser.documents import docx, eml, pdf, pptx, xlsx
 from tests.browser.steps import composer, dock
 from tests.browser.test_knowledge import addition, choose, counts, knowledge, open_knowledge, wait_until_prepared
 from tests.integration.served.process import Server, serve
@@ -134,6 +134,16 @@ def test_office_files_are_searched_and_opened_at_their_place(page: Page, allow_c
     hit.get_by_role("button").click()
     expect(page.get_by_test_id("passage").locator("mark")).to_contain_text("Town: Brook; Lamps: 14")
     expect(page.get_by_test_id("passage").get_by_role("heading")).to_have_text("table.csv, lines 2 to 3")
+
+
+def test_a_heading_of_a_pdf_is_no_part_of_the_sentence_below_it(page: Page):
+    dialog = open_knowledge(page)
+    choose(page, survey__pdf=pdf("# Cracked beams\nThe bridge of Quellmouth has 41 of them.\n# Lamps\nNone is broken."))
+    dialog.get_by_role("button", name="survey.pdf", exact=True).click()
+    expect(page.get_by_test_id("passage")).to_contain_text("Lamps")
+    lines = page.get_by_test_id("passage").inner_text().splitlines()
+    for line in ("Cracked beams", "The bridge of Quellmouth has 41 of them.", "Lamps", "None is broken."):
+        assert line in lines
 
 
 @pytest.fixture
