@@ -210,6 +210,10 @@ def test_a_report_from_documents_alone_opens_at_its_slide(with_beams: Page):
     page.get_by_role("link", name="Check every sentence of this report").click(timeout=120_000)
     report = page.get_by_test_id("report")
     expect(report).to_contain_text("The bridge was closed in spring")
+    report.get_by_role("listitem").first.select_text()
+    assert not re.search(r"\d\.$", page.evaluate("getSelection().toString().trim()")), (
+        "copied, a citation's number is no figure"
+    )
     row = report.get_by_role("row").filter(has_text="talk.pptx")
     number = row.get_by_role("cell").first.inner_text()
     report.get_by_role("button", name=f"Source {number}", exact=True).first.click()
