@@ -16,7 +16,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 
 def pdf(*pages: str, password: str | None = None) -> bytes:
-    """One page for each text; with a password, locked."""
+    """One page for each text; with a password, locked. A line that begins with `# ` is a heading in larger letters."""
     locked: Any = StandardEncryption(password, strength=128) if password else None
     return _draw(lambda canvas: [_write(canvas, text) for text in pages], locked)
 
@@ -38,8 +38,11 @@ def broken_pdf() -> bytes:
 
 def _write(canvas: Canvas, text: str) -> None:
     lines = canvas.beginText(50, 790)
-    for line in simpleSplit(text, "Helvetica", 11, 490):
-        lines.textLine(line)
+    for part in text.split("\n"):
+        size = 16 if part.startswith("# ") else 11
+        lines.setFont("Helvetica", size, leading=1.2 * size)
+        for line in simpleSplit(part.removeprefix("# "), "Helvetica", size, 490):
+            lines.textLine(line)
     canvas.drawText(lines)
     canvas.showPage()
 

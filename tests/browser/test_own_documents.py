@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
 from tests.browser.conftest import LOOKS, WIDE, Watch, violations
-from tests.browser.documents import docx, eml, pptx, xlsx
+from tests.browser.documents import docx, eml, pdf, pptx, xlsx
 from tests.browser.steps import composer, dock
 from tests.browser.test_knowledge import addition, choose, counts, knowledge, open_knowledge, wait_until_prepared
 from tests.integration.served.process import Server, serve
@@ -136,6 +136,16 @@ def test_office_files_are_searched_and_opened_at_their_place(page: Page, allow_c
     expect(page.get_by_test_id("passage").get_by_role("heading")).to_have_text("table.csv, lines 2 to 3")
 
 
+def test_a_heading_of_a_pdf_is_no_part_of_the_sentence_below_it(page: Page):
+    dialog = open_knowledge(page)
+    choose(page, survey__pdf=pdf("# Cracked beams\nThe bridge of Quellmouth has 41 of them.\n# Lamps\nNone is broken."))
+    dialog.get_by_role("button", name="survey.pdf", exact=True).click()
+    expect(page.get_by_test_id("passage")).to_contain_text("Lamps")
+    lines = page.get_by_test_id("passage").inner_text().splitlines()
+    for line in ("Cracked beams", "The bridge of Quellmouth has 41 of them.", "Lamps", "None is broken."):
+        assert line in lines
+
+
 @pytest.fixture
 def with_beams(page: Page) -> Page:
     open_knowledge(page)
@@ -216,6 +226,9 @@ def test_a_report_from_documents_alone_opens_at_its_place(
     page.get_by_role("link", name="Check every sentence of this report").click(timeout=120_000)
     report = page.get_by_test_id("report")
     expect(report).to_contain_text(words.removesuffix("."))
+    report.get_by_role("listitem").first.select_text()
+    copied = page.evaluate("getSelection().toString().trim()")
+    assert not re.search(r"\d\.$", copied), "copied, a citation's number is no figure"
     number = report.get_by_role("row").filter(has_text=label).get_by_role("cell").first.inner_text()
     report.get_by_role("button", name=f"Source {number}", exact=True).first.click()
     expect(report).to_contain_text(sent)

@@ -2,6 +2,7 @@
 // drawn, no font and no table is fetched, and no script is made of what a file holds.
 
 import { getDocument, GlobalWorkerOptions, type PDFDocumentProxy } from "pdfjs-dist";
+import type { TextContent } from "pdfjs-dist/types/src/display/api";
 import parser from "pdfjs-dist/build/pdf.worker.min.mjs?url";
 import { UnreadableError } from "./extraction";
 
@@ -55,10 +56,25 @@ async function textOfPage(document: PDFDocumentProxy, number: number): Promise<s
     const page = await document.getPage(number);
     const content = await page.getTextContent();
     page.cleanup();
-    return joinLines(content.items.map((item) => ("str" in item ? item.str + (item.hasEOL ? "\n" : "") : "")).join(""));
+    return joinLines(linesOf(content.items));
   } catch (error) {
     throw explain(error);
   }
+}
+
+/** The lines of a page. A line in letters of another size begins or ends a heading, and is set apart by an empty one. */
+function linesOf(items: TextContent["items"]): string {
+  let text = "";
+  let size = 0;
+  for (const item of items) {
+    if (!("str" in item)) continue;
+    if (item.str.trim()) {
+      if (text.endsWith("\n") && size && Math.abs(item.height - size) > 0.1 * size) text += "\n";
+      size = item.height;
+    }
+    text += item.str + (item.hasEOL ? "\n" : "");
+  }
+  return text;
 }
 
 /** Lines as a page sets them become paragraphs: a word that was cut at a line's end is whole again. */

@@ -146,6 +146,27 @@ def test_sentences_of_many_languages_are_quotable(sentence: str):
     assert is_quotable(sentence)
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        "Region: North; Quarter: Q1; Sales: 1,200",
+        "Company: Kessel Works; Year_Month: 2025-01; Phase: Initial Survey; Drop_off_Rate: 17%",
+        "Year: 2023; Half: H2; Minimum_Wait_Days: 2; Maximum_Wait_Days: 20",
+    ],
+)
+def test_a_row_of_a_table_is_quotable_without_words_in_lower_case(row: str):
+    assert is_quotable(row)
+    assert [passage.text for passage in quotable(f"# Survey\n\n{row}\n\n{row}")] == [row, row]
+
+
+async def test_a_figure_in_a_spreadsheet_comes_first():
+    rows = [f"Company: {name}; Year_Month: 2025-0{month}; Phase: Initial Survey; Drop_off_Rate: {10 + month}%"
+            for name in ("Kessel Works", "Vardal Bridges") for month in (1, 2, 3)]  # fmt: skip
+    texts = {"s1": "\n\n".join(rows), "s2": "Kessel Works has looked into its surveys since 2025, and goes on with them."}
+    quotes = await select_quotes("What was the drop-off rate of Kessel Works in 2025-02?", texts, EMBEDDER)
+    assert quotes[0].text == rows[1]
+
+
 def test_most_of_what_is_said_to_models_is_left_out():
     """It is only tidiness: a quote can do nothing. But a report should not repeat orders."""
     assert sum(addresses_a_model(each) for each in INJECTIONS) >= 14
