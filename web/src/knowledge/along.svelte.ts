@@ -15,12 +15,15 @@ import { accompany, holdBack, type Along, type Asking } from "../state/companion
 import { nameOf } from "../state/server.svelte";
 import { announcer } from "../ui/announcer.svelte";
 import { library, placeIn, type Kept } from "./library.svelte";
+import { placeOf, type Part } from "./parts";
 import { searchKnowledge } from "./search";
 import { nameWithPlace, summary, takesExcerpts, type Excerpt, type Went } from "./summary.svelte";
 
 export interface Candidate extends Excerpt {
   /** Of an address whose page is not here: the address goes along, and no text. */
   readonly url?: string;
+  /** Of a passage that touches several parts of its document, such as rows of a sheet. */
+  readonly parts?: readonly Part[];
 }
 
 /** What may leave with a message. */
@@ -34,6 +37,8 @@ const WAIT_MS = 350;
 const LEAST_CHARS = 8;
 /** The server takes no longer name of a place. */
 const MAX_PLACE_CHARS = 200;
+/** Nor more excerpts. */
+const MAX_SNIPPETS = 200;
 const SWITCH = "knowledge.along";
 const ONLY = "knowledge.only";
 
@@ -183,18 +188,41 @@ function describe(document: Kept | undefined, chunk: Chunk): Candidate[] {
   if (!document) return [];
   const { id, document_id, start, end, text } = chunk;
   const address = document.kind === "url" && !document.fetched_at ? { url: document.url } : {};
-  return [{ id, document_id, start, end, text, label: document.label, place: placeIn(document, chunk).slice(0, MAX_PLACE_CHARS), ...address }];
+  return [{ id, document_id, start, end, text, label: document.label, place: placeIn(document, chunk).slice(0, MAX_PLACE_CHARS), ...address, ...(chunk.parts ? { parts: chunk.parts } : {}) }];
 }
 
 /** Everything is recorded on the device before it leaves. */
 async function goAlong(asking: Asking): Promise<Along | null> {
   if (!takesExcerpts(asking.graphId)) return null;
   const { candidates, only } = along.take(asking);
-  const excerpts = candidates.filter((each) => !each.url).map(({ id, document_id, label, place, text, start, end }) => ({ id, document_id, label, place, text, start, end }));
+  const excerpts = candidates.filter((each) => !each.url).map(bare);
   const addresses = candidates.flatMap(({ document_id, label, url }) => (url ? [{ document_id, label, url }] : []));
   if (candidates.length) await record(asking, { question: asking.text.trim(), at: new Date().toISOString(), excerpts, addresses, ...(only ? { only } : {}) });
   // Also when there are none: a thread keeps what an earlier question brought.
-  return { input: { snippets: excerpts, context_urls: addresses.map((each) => each.url), only_documents: only } };
+  return { input: { snippets: byPart(candidates), context_urls: addresses.map((each) => each.url), only_documents: only } };
+}
+
+/** One snippet for each part of a passage, so that a quote names its own cells; whole passages where that would be more than a server takes. */
+export function byPart(candidates: readonly Candidate[]): Excerpt[] {
+  const passages = candidates.filter((each) => !each.url);
+  const pieces = passages.flatMap(split);
+  return pieces.length <= MAX_SNIPPETS ? pieces : passages.map(bare);
+}
+
+const bare = ({ id, document_id, label, place, text, start, end }: Candidate): Excerpt => ({ id, document_id, label, place, text, start, end });
+
+function split(passage: Candidate): Excerpt[] {
+  const { id, document_id, label, text, start, end, parts = [] } = passage;
+  const borders = [start, ...parts.map((part) => part.start).filter((at) => at > start && at < end), end];
+  if (borders.length === 2) return [bare(passage)];
+  return borders.slice(1).flatMap((border, n) => {
+    const whole = text.slice(borders[n]! - start, border - start);
+    const words = whole.trim();
+    if (!words) return [];
+    const from = borders[n]! + whole.indexOf(words);
+    const to = from + words.length;
+    return [{ id: `${id}:${n}`, document_id, label, place: placeOf(parts, from, to).slice(0, MAX_PLACE_CHARS), text: words, start: from, end: to }];
+  });
 }
 
 const keyOf = (threadId: string) => `knowledge.went.${threadId}`;

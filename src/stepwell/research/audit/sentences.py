@@ -17,6 +17,7 @@ _WRAPPED_LINE = 60
 
 # Each pattern matches only at the beginning of a run of its characters, not at every one: a page may contain a million dots.
 _END = re.compile(r"(?<![.!?…。！？])[.!?…。！？]+[\"'”’»)\]]*(?=\s|$)|[。！？]")
+_ITEMS = ("- ", "• ", "* ")
 _LINES = re.compile(r"(?<![ \t])[ \t]*\n\s*")
 _LAST_WORD = re.compile(r"([\w.'’-]+)$")
 _ABBREVIATION_WORDS = (
@@ -101,6 +102,8 @@ def _separates(text: str, gap: re.Match[str]) -> bool:
     if gap.group().count("\n") > 1:
         return True
     after, line_start = text[gap.end() : gap.end() + 1], text.rfind("\n", 0, gap.start()) + 1
+    if text[gap.end() : gap.end() + 2] in _ITEMS:
+        return True
     if not after or after.islower():
         return False
     last = text[gap.start() - 1 : gap.start()]

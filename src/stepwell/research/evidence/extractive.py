@@ -20,7 +20,7 @@ from stepwell.research.finding.blocks import readable_name
 from stepwell.tools.documents.kinds import EXTENSIONS
 
 TITLE = "# Quotes from the sources: no model wrote this"
-MOST_QUOTES = 24
+MOST_QUOTES = 16
 """More than a person reads is no report."""
 BRIEF = 3
 UNNAMED = "Further quotes"

@@ -57,7 +57,14 @@ _LEANS_BACK = frozenset(_LEANING_WORDS.split())
 def quotable(text: str) -> list[Passage]:
     """The quotable passages of a text, in order and without overlap. A sentence that needs the one before it (`It was opened ...`) is in
     the same passage as that one."""
-    return [passage for passage in _join_leaning(text) if is_quotable(passage.text)]
+    found = (_without_mark(passage) for passage in _join_leaning(text))
+    return [passage for passage in found if is_quotable(passage.text)]
+
+
+def _without_mark(passage: Passage) -> Passage:
+    """An item of a list without the mark before it."""
+    bare = passage.text.removeprefix("- ").removeprefix("• ").removeprefix("* ").lstrip()
+    return Passage(passage.end - len(bare), passage.end, bare) if bare != passage.text else passage
 
 
 def is_quotable(passage: str) -> bool:
@@ -70,6 +77,8 @@ def is_quotable(passage: str) -> bool:
 def is_row(passage: str) -> bool:
     """Whether a passage is a row of a table as our readers write it: `Town: Quellmouth; Beams: 41`."""
     cells = passage.split("; ")
+    if "@" in passage:
+        return False  # an account, a list of addresses: nothing to show around
     return len(cells) > 1 and "\n" not in passage and all(0 < cell.find(": ") <= _LONGEST_HEADER for cell in cells)
 
 

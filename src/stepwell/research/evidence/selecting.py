@@ -32,7 +32,7 @@ MOST_PER_SOURCE = 8
 
 _LEAST_NEAR = {True: 0.2, False: 0.06}
 """By whether the embedder is semantic: the least similarity at which a passage is relevant."""
-_LEAST_SHARE = {False: 0.4, True: 0.55}
+_LEAST_SHARE = {False: 0.4, True: 0.65}
 """A relevant passage must also have at least this share of the best passage's score, unless it is the best of a block to which a name has
 led. More is asked of it where nobody leaves out later what has little to do with the question (`strict`)."""
 _WORDS = 0.5

@@ -33,7 +33,9 @@ def names_in(text: str) -> list[str]:
     found = ((match, _trim(match.group())) for match in _NAME.finditer(text))
     return list(
         dict.fromkeys(
-            name for match, name in found if len(name) > 2 and (" " in name or not _begins_sentence(text, match, name))
+            name
+            for match, name in found
+            if len(name) > 2 and "_" not in name and (" " in name or not _begins_sentence(text, match, name))
         )
     )
 
