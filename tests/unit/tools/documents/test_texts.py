@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import tracemalloc
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,18 @@ def test_a_mail_begins_with_its_headers_and_keeps_quotes_apart():
     ]
     assert (page.title, page.note) == ("Wells – old", "Attachments, which were not read: plan.pdf.")
     assert page.parts[0].name == "message 1 (Ann Lee, 3 May 2025)"
+
+
+def test_a_large_attachment_of_a_mail_is_named_and_costs_little():
+    message = letter("Plan", "The pier costs 40 crowns.")
+    message.add_attachment(bytes(range(256)) * 80_000, maintype="application", subtype="zip", filename="plan.zip")
+    tracemalloc.start()
+    page = read(bytes(message), "a.eml")
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert "The pier costs 40 crowns." in page.text
+    assert "plan.zip" in page.note
+    assert most < 150_000_000
 
 
 def test_the_words_of_a_mail_in_html_alone_are_read():

@@ -27,6 +27,10 @@ _QUOTING = re.compile(
     re.I,
 )
 _LONGEST_QUOTING = 300
+_LARGE = 4_000_000
+_MOST_BASE64 = 77 * 5_000
+"""Lines of 76 characters; the text of a message is never longer."""
+_BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{60,76}\r?\n)+")
 _NO_CHARSETS = frozenset({"idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape"})
 """Codecs of Python that are no character sets. Some raise errors for any text, or take quadratic time."""
 
@@ -64,13 +68,20 @@ def _split(content: bytes) -> Iterator[bytes]:
     yield (content if begin is None else content[begin:]).replace(b"\n>From ", b"\nFrom ")
 
 
+def _without_attachments(content: bytes) -> bytes:
+    """The message with only the beginning of long runs of base64, which are files: parsing them takes many times their size."""
+    if len(content) < _LARGE:
+        return content
+    return _BASE64.sub(lambda run: run.group()[:_MOST_BASE64], content)
+
+
 def _messages(contents: Iterator[bytes] | list[bytes], document: Document) -> Iterator[Piece]:
     attached: list[str] = []
     for number, content in enumerate(contents, 1):
         if number > MOST_MESSAGES:
             document.notes.append(f"Only the first {MOST_MESSAGES:,} messages were read.")
             break
-        message = message_from_bytes(content, policy=default)
+        message = message_from_bytes(_without_attachments(content), policy=default)
         headers = _headers(message)
         if number == 1:
             document.title = headers["Subject"]

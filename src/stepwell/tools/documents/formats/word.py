@@ -50,7 +50,7 @@ class _Word:
             **_notes(archive, self._relations, "footnotes", "Footnote"),
             **_notes(archive, self._relations, "endnotes", "Endnote"),
         }
-        self._counts: dict[tuple[str, str], int] = {}
+        self._counts: dict[str, dict[str, int]] = {}
         self._behind: list[str] = []
         """What follows the paragraph that is being read: its text boxes, charts and footnotes."""
 
@@ -175,10 +175,10 @@ class _Word:
         kind = self._styles.list_kind(number, level)
         if kind in ("bullet", "none"):
             return "- "
-        self._counts[number, level] = self._counts.get((number, level), 0) + 1
-        for other in [key for key in self._counts if key[0] == number and key[1] > level]:
-            del self._counts[other]
-        return f"{self._counts[number, level]}. "
+        counts = {each: count for each, count in self._counts.get(number, {}).items() if each <= level}
+        counts[level] = counts.get(level, 0) + 1
+        self._counts[number] = counts
+        return f"{counts[level]}. "
 
 
 class _Styles:
