@@ -26,7 +26,7 @@ from stepwell.research.finding.follow_ups import FollowUp, follow_ups
 from stepwell.research.graph.nodes.tool_executor import keep_pages, list_addresses, note_limits, require_approved
 from stepwell.research.graph.schemas import MAX_INPUT_CHARS, Followed, ResearchPlan, plan_sha256
 from stepwell.research.graph.state import Done, ResearchState, read_sources
-from stepwell.secrets.text import hide_secrets
+from stepwell.secrets.text import HIDDEN, hide_secrets
 
 
 async def follow_up(inquiry: Inquiry, state: ResearchState) -> Done:
@@ -62,16 +62,17 @@ async def _choose(inquiry: Inquiry, state: ResearchState, plan: ResearchPlan, pa
 
     `pages` are the web pages that this branch has read. The user's documents are not among them: no search of the web may come from these.
     """
-    asked = [step.input for step in (*plan.steps, *state.get("followed", ()))]
+    asked = [_without_hidden(hide_secrets(step.input)) for step in (*plan.steps, *state.get("followed", ()))]
     mark = f"{inquiry.scope}:{plan_sha256(plan)}:{len(asked)}"
     places: list[tuple[StepTool, Mapping[str, str], Mapping[str, str], frozenset[str] | None]] = []
     if plan.uses_web and not state.get("from_documents"):
         read = {page.source_id: (await inquiry.vault.get(page.text_sha256)).decode() for page in pages}
         places.append(("web_search", read, {page.source_id: page.title for page in pages}, _approved_stems(plan)))
     places.append((DOCUMENTS, _read_own(inquiry), {each.id: each.label for each in inquiry.own}, None))
+    question = _without_hidden(state["user_query"])
     for tool, texts, names, allowed in places:
         most = state["follow_ups_left"]
-        for found in await asyncio.to_thread(follow_ups, state["user_query"], texts, asked, most, allowed):
+        for found in await asyncio.to_thread(follow_ups, question, texts, asked, most, allowed):
             step = _make_step(mark, tool, found, names) if found.query.strip() and found.because.strip() else None
             if step is not None and _is_usable(inquiry, step, texts):
                 return step
@@ -80,7 +81,13 @@ async def _choose(inquiry: Inquiry, state: ResearchState, plan: ResearchPlan, pa
 
 def _approved_stems(plan: ResearchPlan) -> frozenset[str]:
     """The words that an approved step sends to the web, by stem. Other words of the question may be private, or removed by the user."""
-    return frozenset(stem(word.text) for step in plan.steps if step.tool != DOCUMENTS for word in words(step.input))
+    sent = (_without_hidden(hide_secrets(step.input)) for step in plan.steps if step.tool != DOCUMENTS)
+    return frozenset(stem(word.text) for text in sent for word in words(text))
+
+
+def _without_hidden(text: str) -> str:
+    """Without the word that stands where a key was: a replay has it in the plan too, and it is nothing to search for."""
+    return text.replace(HIDDEN, " ")
 
 
 def _make_step(mark: str, tool: StepTool, found: FollowUp, names: Mapping[str, str]) -> Followed:
