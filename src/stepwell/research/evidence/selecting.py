@@ -35,6 +35,8 @@ _LEAST_NEAR = {True: 0.2, False: 0.06}
 _LEAST_SHARE = {False: 0.4, True: 0.65}
 """A relevant passage must also have at least this share of the best passage's score, unless it is the best of a block to which a name has
 led. More is asked of it where nobody leaves out later what has little to do with the question (`strict`)."""
+_STEP = 0.8
+"""The weight of a further search; the question itself and its parts have 1."""
 _WORDS = 0.5
 """The weight of the question's words in a passage; the rest is the weight of its meaning."""
 _LEANING = 0.8
@@ -96,10 +98,12 @@ async def select_quotes(
     def choose() -> list[Quote]:
         near = [[dot(vector, aim) for vector in held] for aim in wanted]
         scores = [_scores(query, candidates, own) for query, own in zip(asked, near, strict=True)]
-        relevant = _relevant(candidates, _best(scores), _best(near), least, strict)
+        own = 1 + len(parts)
+        weighed = [*scores[:own], *([_STEP * score for score in row] for row in scores[own:])]
+        relevant = _relevant(candidates, _best(weighed), _best(near), least, strict)
         relevant = _about(question, candidates, relevant) if strict else relevant
         relevant = _without_outdated(candidates, relevant, older or {})
-        chosen = _choose(_best_of_each(relevant, scores[: 1 + len(parts)]), candidates, relevant, most, per_source)
+        chosen = _choose(_best_of_each(relevant, scores[:own]), candidates, relevant, most, per_source)
         return [
             Quote(f"e{number}", each.source_id, each.passage.start, each.passage.end, each.passage.text)
             for number, each in enumerate(chosen, 1)
