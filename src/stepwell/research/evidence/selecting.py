@@ -25,7 +25,7 @@ from stepwell.research.evidence.quotable import leans_back, quotable
 from stepwell.research.finding.blocks import Block, cut_blocks
 from stepwell.research.finding.choosing import Found, Limits, choose_blocks, dot
 from stepwell.research.finding.names import bare, holds, names_in
-from stepwell.research.finding.terms import WordScores, terms_of
+from stepwell.research.finding.terms import WordScores, figures_of, terms_of
 
 MOST_QUOTES = 60
 MOST_PER_SOURCE = 8
@@ -42,7 +42,6 @@ _WORDS = 0.5
 _LEANING = 0.8
 """The factor for a passage that begins with `It` or `They`, because the reader cannot tell who that is."""
 _SAME_WORDS, _SAME_BUT_UPDATED = 0.85, 0.7
-_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,8 @@ async def select_quotes(
 
     def choose() -> list[Quote]:
         near = [[dot(vector, aim) for vector in held] for aim in wanted]
-        scores = [_scores(query, candidates, own) for query, own in zip(asked, near, strict=True)]
+        words = WordScores([terms_of(candidate.in_context) for candidate in candidates])
+        scores = [_scores(words.score(terms_of(query)), candidates, row) for query, row in zip(asked, near, strict=True)]
         own = 1 + len(parts)
         weighed = [*scores[:own], *([_STEP * score for score in row] for row in scores[own:])]
         relevant = _relevant(candidates, _best(weighed), _best(near), least, strict)
@@ -158,9 +158,8 @@ def _passages(block: Block) -> Iterator[Passage]:
         yield Passage(block.start + passage.start, block.start + passage.end, passage.text)
 
 
-def _scores(query: str, candidates: Sequence[_Candidate], near: Sequence[float]) -> list[float]:
+def _scores(words: Sequence[float], candidates: Sequence[_Candidate], near: Sequence[float]) -> list[float]:
     """From 0 to 1: how well each passage, below its title, answers a query by words and meaning."""
-    words = WordScores([terms_of(candidate.in_context) for candidate in candidates]).score(terms_of(query))
     best = max(near) or 1.0
     return [
         (_LEANING if leans_back(candidate.passage.text) else 1.0) * (_WORDS * word + (1 - _WORDS) * max(0.0, one) / best)
@@ -239,7 +238,7 @@ _Marks = tuple[frozenset[str], frozenset[str]]
 
 
 def _fingerprint(text: str) -> _Marks:
-    return frozenset(_words(text)), frozenset(_DIGITS.findall(text))
+    return frozenset(_words(text)), figures_of(text)
 
 
 def _words(text: str) -> Iterable[str]:

@@ -12,7 +12,6 @@ go to the earlier source and place.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from operator import mul
 from stepwell.models.embedding.embedder import Embedder
 from stepwell.research.finding.blocks import Block
 from stepwell.research.finding.names import NAMES_TITLE, Links
-from stepwell.research.finding.terms import Terms, WordScores, terms_of
+from stepwell.research.finding.terms import Terms, WordScores, figures_of, terms_of
 
 MOST_EMBEDDED = 600
 """How many blocks are compared by meaning, because embedding is slow: those with the most telling words of the question."""
@@ -40,7 +39,6 @@ _ALIKE = 1.0
 """What a block would lose that has all its terms in common with a chosen one; it falls with the square of what they share."""
 _SAME = 0.85
 """A block with at least this share of its terms in common with a chosen one, and the same figures, repeats it."""
-_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +133,7 @@ class _Pile:
     ) -> None:
         self._blocks, self._terms, self._scores = blocks, terms, scores
         self._links = Links(question, blocks)
-        self._figures = [frozenset(_DIGITS.findall(block.text)) for block in blocks]
+        self._figures = [figures_of(block.text) for block in blocks]
         asked = {term: weight for term in sorted(terms_of(question)) if (weight := words.weight(term))}
         self._uncovered = {term: weight / sum(asked.values()) for term, weight in asked.items()}
         """The question's words that no chosen block has, each with its share."""

@@ -43,9 +43,11 @@ class FollowUp(NamedTuple):
 def follow_ups(
     question: str, texts: Mapping[str, str], asked: Collection[str], most: int, allowed: Collection[str] | None = None
 ) -> list[FollowUp]:
-    """At most `most` further searches, the best first. `texts` are what was found, by source id; `asked` are the queries already made. None
-    if one block already has all words of the question: there is nothing left to ask. `allowed` are
-    the stems of the question's words that a search may contain; by default all."""
+    """At most `most` further searches, the best first; none if one block already has all words of the question.
+
+    `texts` are what was found, by source id. `asked` are the queries already made. `allowed` are the stems of the question's words that a
+    search may contain; by default all.
+    """
     if most < 1:
         return []
     blocks = _best_blocks(question, texts)

@@ -16,7 +16,13 @@ _SPACELESS = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]
 _YEAR = r"(?P<year>(?:1[5-9]|20)\d\d)"
 _NAMED_MONTH = re.compile(rf"\b(?P<month>[^\W\d_]{{3,10}})\.?,? (?:\d\d?(?:st|nd|rd|th)?,? )?{_YEAR}\b")
 _NUMBERED_MONTH = re.compile(rf"\b{_YEAR}-(?P<month>0[1-9]|1[0-2])(?:-\d\d)?\b")
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 Terms = Mapping[str, int]
+
+
+def figures_of(text: str) -> frozenset[str]:
+    """The figures of a text, as they are written. Texts with the same words and other figures say different things."""
+    return frozenset(_FIGURE.findall(text))
 
 
 def terms_of(text: str) -> Counter[str]:

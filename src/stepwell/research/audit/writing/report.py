@@ -36,8 +36,8 @@ NO_REPORT = "Nothing that was found supports an answer to this question, so ther
 SKIPPED_HEADING = "## What was skipped"
 QUOTES_NOTE = (
     "> **These are quotes, not a written answer.** No model that can write is configured, so nothing here was worded, joined or "
-    "concluded by a machine: each sentence stands word for word in the source it names, and was chosen and grouped by its "
-    "nearness to your question. Sources can contradict one another, and a quote can say less, or more, outside its page. "
+    "concluded by a machine: each sentence stands word for word in the source it names, and was chosen because it is "
+    "close to your question. Sources can contradict one another, and a quote can say less, or more, outside its page. "
     "Configure a model (STEPWELL_MODEL) for a written report."
 )
 """The note above a report that no model wrote. A check of a bundle looks for it there, word for word."""
