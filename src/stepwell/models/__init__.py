@@ -2,6 +2,7 @@
 
 ```
 resolve_model = choose (which model, and why: pure, offline)  ->  build (the provider's chat model)  ->  model_settings
+RunModels     = which models one run uses, through which connections (`connected`)
 describe      = what is known about a model: provider, name, context window
 LocalModels   = the embedded models of this process: pull, load, unload, remove, and a board with their status
 usage         = what model calls use, in tokens and money (`pricing` has the prices): for budgets, runs and research
@@ -17,7 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from stepwell.models.capabilities import CAPABLE, Capabilities
-from stepwell.models.choice import ModelChoice, choose_model, model_from_environment
+from stepwell.models.choice import ModelChoice, choose_model, find_model, model_from_environment
 from stepwell.models.facts import ModelFacts, capabilities_of, describe
 from stepwell.models.local.catalogue import CATALOGUE, DEFAULT_LOCAL_MODEL, LocalModel, find_local_model
 from stepwell.models.resolve import resolve_model
@@ -50,6 +51,7 @@ __all__ = [
     "choose_model",
     "describe",
     "find_local_model",
+    "find_model",
     "model_from_environment",
     "process_local_models",
     "resolve_model",

@@ -1,20 +1,22 @@
 """Which model is meant, and why. Pure: imports no SDK, opens no connection, asks no server.
 
 ```
-explicit name > STEPWELL_MODEL > environment of a local server > STEPWELL_LOCAL_MODEL > first provider whose key is set
+explicit name > chosen for this run (`connected`) > STEPWELL_MODEL > environment of a local server > STEPWELL_LOCAL_MODEL
+  > first provider whose key is set > stored default (`connected`)
   > the embedded model, if the caller asks for it (`embedded_fallback`: the command line and the server do) > error
 ```
 
 The environment of a local server is `STEPWELL_MODEL_PROVIDER` (or `DEEPAGENTS_MODEL_PROVIDER`); without it, a model name for Ollama or
 for LM Studio is enough (Ollama's comes first). An address alone selects nothing, because `OLLAMA_HOST` is also set for the server itself.
-A caller with its own last resort (an embedded model, for example) calls `model_from_environment`; None means that nothing is set.
+A caller with its own last resort calls `find_model`; None means that no model is configured.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from stepwell.errors import ModelUnavailableError
+from stepwell.models.connected import ConnectedModel, current_models
 from stepwell.models.local.catalogue import DEFAULT_LOCAL_MODEL
 from stepwell.models.providers import LM_STUDIO, LOCAL, OLLAMA, PROVIDERS, find_provider, known_provider
 from stepwell.settings import Settings
@@ -31,7 +33,7 @@ _FAMILIES = {
 _NOT_OF_THE_FAMILY = ("gpt-oss",)
 
 _NO_MODEL = (
-    "No model is configured. Three options: pass one (model='anthropic:claude-sonnet-4-5-20250929', or a chat model); "
+    "No model is configured. Three options: pass one (model='anthropic:claude-sonnet-4-6', or a chat model); "
     "set a provider's key, such as ANTHROPIC_API_KEY, in the environment or in .env; or use a local server: OLLAMA_MODEL_NAME "
     "for Ollama, or STEPWELL_MODEL_PROVIDER=lm-studio with LM_STUDIO_MODEL_NAME. Without any of them, an embedded model can be "
     "asked for by name: model='local:qwen3-4b'; the smallest, 'local:smollm2-135m', talks but cannot use tools."
@@ -45,21 +47,39 @@ class ModelChoice:
     provider: str
     name: str
     reason: str
+    connected: ConnectedModel | None = field(default=None, compare=False)
+    """The connection to use; None for the environment's access to the provider."""
 
     def __str__(self) -> str:
         return f"{self.provider}:{self.name}"
 
 
 def choose_model(model: str | None, settings: Settings, *, embedded_fallback: bool = False) -> ModelChoice:
-    """The model that `model` names, or else the one that the environment selects; if there is none, the embedded one, if allowed."""
+    """The model that `model` names, or else the one that the run or the environment selects; if there is none, the embedded one, if
+    allowed."""
     if model is not None:
         return _read_name(model, "the model argument", fallback=settings.model_provider)
-    chosen = model_from_environment(settings)
+    chosen = find_model(settings)
     if chosen is None and embedded_fallback:
         return ModelChoice(LOCAL, DEFAULT_LOCAL_MODEL, "nothing else is configured")
     if chosen is None:
         raise ModelUnavailableError(_NO_MODEL)
     return chosen
+
+
+def find_model(settings: Settings) -> ModelChoice | None:
+    """The model of the current run, or the one that the environment selects; None if there is neither. Raises if a setting is invalid."""
+    models = current_models()
+    if models and models.explicit and models.default:
+        return connected_choice(models.default)
+    if chosen := model_from_environment(settings):
+        return chosen
+    return connected_choice(models.default) if models and models.default else None
+
+
+def connected_choice(model: ConnectedModel) -> ModelChoice:
+    """The choice of a connected model."""
+    return ModelChoice(model.provider, model.name, f"chosen through the connection '{model.label}'", model)
 
 
 def model_from_environment(settings: Settings) -> ModelChoice | None:

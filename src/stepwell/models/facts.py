@@ -36,6 +36,13 @@ def describe(model: BaseChatModel) -> ModelFacts:
     return ModelFacts(_provider(model), _name(model), _context_window(model))
 
 
+def can_see(model: object) -> bool | None:
+    """Whether a model takes images; None if its profile does not say."""
+    profile = getattr(model, "profile", None)
+    sees = profile.get("image_inputs") if isinstance(profile, Mapping) else None
+    return sees if isinstance(sees, bool) else None
+
+
 def _provider(model: BaseChatModel) -> str | None:
     # Not public, but the only place where every integration identifies itself; LangChain's own tracing reads it.
     tracing = getattr(model, "_get_ls_params", None)

@@ -1,7 +1,8 @@
 """The model providers: the package each needs, and its default model.
 
-The names are those of LangChain's `init_chat_model` (a test compares them), plus `lm-studio`, which uses OpenAI's protocol, and `local`,
-which runs in this process. The variables for the providers' keys are in `stepwell.settings`.
+The names are those of LangChain's `init_chat_model` (a test compares them), plus `local`, which runs in this process, and three that
+use OpenAI's protocol: `lm-studio`, `llamacpp` and `openai-compatible` (any address). The variables for the providers' keys are in
+`stepwell.settings`; what people read about a provider is in `provider_guide`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 LM_STUDIO = "lm-studio"
 LOCAL = "local"
 OLLAMA = "ollama"
+LLAMACPP = "llamacpp"
+OPENAI_COMPATIBLE = "openai-compatible"
+
+SPEAK_OPENAI = frozenset({LM_STUDIO, LLAMACPP, OPENAI_COMPATIBLE})
+"""Servers that are not OpenAI, but use its chat completions protocol."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +50,20 @@ class Provider:
 
 
 PROVIDERS: Mapping[str, Provider] = {
-    "anthropic": Provider("langchain_anthropic", "ChatAnthropic", "anthropic", "claude-sonnet-4-5-20250929"),
+    "anthropic": Provider("langchain_anthropic", "ChatAnthropic", "anthropic", "claude-sonnet-4-6"),
     "openai": Provider("langchain_openai", "ChatOpenAI", "openai", "gpt-5.5"),
-    "google_genai": Provider("langchain_google_genai", "ChatGoogleGenerativeAI", default_model="gemini-flash-latest"),
-    "mistralai": Provider("langchain_mistralai", "ChatMistralAI", default_model="mistral-large-latest"),
+    "google_genai": Provider(
+        "langchain_google_genai", "ChatGoogleGenerativeAI", extra="google", default_model="gemini-flash-latest"
+    ),
+    "mistralai": Provider("langchain_mistralai", "ChatMistralAI", extra="mistral", default_model="mistral-large-latest"),
     "groq": Provider("langchain_groq", "ChatGroq", default_model="openai/gpt-oss-120b"),
     "deepseek": Provider("langchain_deepseek", "ChatDeepSeek", default_model="deepseek-v4-pro"),
     "xai": Provider("langchain_xai", "ChatXAI", default_model="grok-4.5"),
     "openrouter": Provider("langchain_openrouter", "ChatOpenRouter", default_model="anthropic/claude-sonnet-4.5"),
     OLLAMA: Provider("langchain_ollama", "ChatOllama", "ollama"),
     LM_STUDIO: Provider("langchain_openai", "ChatOpenAI", "openai"),
+    LLAMACPP: Provider("langchain_openai", "ChatOpenAI", "openai"),
+    OPENAI_COMPATIBLE: Provider("langchain_openai", "ChatOpenAI", "openai"),
     LOCAL: Provider("stepwell.models.local.chat_model", "EmbeddedChatModel", "local", DEFAULT_LOCAL_MODEL, needs="xllamacpp"),
     "anthropic_bedrock": Provider("langchain_aws", "ChatAnthropicBedrock"),
     "azure_ai": Provider("langchain_azure_ai.chat_models", "AzureAIOpenAIApiChatModel"),
@@ -78,7 +88,15 @@ PROVIDERS: Mapping[str, Provider] = {
     "upstage": Provider("langchain_upstage", "ChatUpstage"),
 }
 
-_OTHER_SPELLINGS = {"lm_studio": LM_STUDIO, "lmstudio": LM_STUDIO}
+_OTHER_SPELLINGS = {
+    "lm_studio": LM_STUDIO,
+    "lmstudio": LM_STUDIO,
+    "llama.cpp": LLAMACPP,
+    "llama_cpp": LLAMACPP,
+    "openai_compatible": OPENAI_COMPATIBLE,
+    "google": "google_genai",
+    "mistral": "mistralai",
+}
 
 
 def find_provider(name: str) -> str | None:

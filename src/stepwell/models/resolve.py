@@ -10,10 +10,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stepwell.errors import ConfigurationError, ModelUnavailableError
+from stepwell.models.access import access_arguments
 from stepwell.models.addresses import server_url
 from stepwell.models.choice import ModelChoice, choose_model
+from stepwell.models.connected import ENVIRONMENT, ConnectedModel, current_models
+from stepwell.models.connected_access import connected_arguments, refuse_redirects
 from stepwell.models.model_settings import construction_settings, with_settings
-from stepwell.models.providers import LM_STUDIO, LOCAL, OLLAMA, chat_model_class
+from stepwell.models.provider_guide import guide_of
+from stepwell.models.providers import LLAMACPP, LM_STUDIO, LOCAL, OLLAMA, OPENAI_COMPATIBLE, SPEAK_OPENAI, chat_model_class
 from stepwell.settings import PROVIDER_VARIABLES, Settings
 from stepwell.validation import name_place, reason_of
 
@@ -27,6 +31,7 @@ def resolve_model(
     settings: Settings | None = None,
     model_settings: Mapping[str, Any] | None = None,
     embedded_fallback: bool = False,
+    own_retries: bool = True,
 ) -> BaseChatModel:
     """The chat model for an instance, a `"provider:name"`, or (None) the environment.
 
@@ -36,12 +41,16 @@ def resolve_model(
 
     `embedded_fallback` makes the embedded model the last resort instead of an error. It is for programs that tell their user about it (the
     command line, the server): the embedded default shows that everything works, but cannot do real work.
+
+    `own_retries=False` switches off the SDK's own retries, for agents whose `RobustCallsMiddleware` asks again: otherwise each of its
+    attempts would be several requests, which the user waits for and nobody counts.
     """
     wanted = dict(model_settings or {})
     model = _choose_named(wanted.pop("model", None), wanted.pop("model_provider", None), model)
     if model is None or isinstance(model, str):
         settings = settings if settings is not None else Settings.load()
-        return build_model(choose_model(model, settings, embedded_fallback=embedded_fallback), settings, wanted)
+        choice = choose_model(model, settings, embedded_fallback=embedded_fallback)
+        return build_model(choice, settings, wanted if own_retries else {**no_retries(choice.provider), **wanted})
     _refuse_what_is_no_model(model)
     return with_settings(model, wanted) if wanted else model
 
@@ -51,7 +60,31 @@ def build_model(choice: ModelChoice, settings: Settings, model_settings: Mapping
     kind = chat_model_class(choice.provider)
     # Without this check a misspelt setting would be dropped, or sent to the provider unchanged.
     checked = construction_settings(kind, model_settings or {}, owner=f"the model '{choice}'")
-    return _construct(choice, {**_arguments(choice.provider, settings), **checked}, settings)
+    connected = choice.connected
+    of_environment = connected is None or connected.from_environment or connected.provider == LOCAL
+    ours = _arguments(choice.provider, settings) if connected is None or of_environment else connected_arguments(connected)
+    built = _construct(choice, {**ours, **checked}, settings)
+    if connected is not None:
+        refuse_redirects(built, connected)
+    return _note_calls(built, choice)
+
+
+def no_retries(provider: str) -> dict[str, int]:
+    """The setting that makes a provider's SDK ask once."""
+    if "max_retries" not in chat_model_class(provider).model_fields:
+        return {}
+    return {"max_retries": 1 if provider == "google_genai" else 0}  # Google's SDK counts attempts, and takes 0 for its default
+
+
+def _note_calls(built: BaseChatModel, choice: ModelChoice) -> BaseChatModel:
+    """Inside a run, every message says which model wrote it."""
+    if choice.connected is None and current_models() is None:
+        return built
+    from stepwell.models.connected_calls import note_calls
+
+    provider, title = choice.provider, guide_of(choice.provider).title
+    used = choice.connected or ConnectedModel(f"{ENVIRONMENT}{provider}", 0, provider, choice.name, title)
+    return note_calls(built, used)
 
 
 def _choose_named(name: object, provider: object, model: str | BaseChatModel | None) -> Any:
@@ -78,35 +111,39 @@ def _refuse_what_is_no_model(model: object) -> None:
 
 def _arguments(provider: str, settings: Settings) -> dict[str, Any]:
     """The arguments that the SDK would not find by itself."""
-    if provider == OLLAMA:
-        return {"base_url": server_url(settings.ollama_address, default_port=11434, variable="OLLAMA_BASE_URL or OLLAMA_HOST")}
     if provider == LOCAL:
         from stepwell.models.local.models import process_local_models
 
         return {"local_models": process_local_models(settings)}
+    if provider == OLLAMA:
+        return {"base_url": server_url(settings.ollama_address, default_port=11434, variable="OLLAMA_BASE_URL or OLLAMA_HOST")}
+    if provider == LM_STUDIO:
+        address = server_url(settings.lm_studio_address, default_port=1234, default_path="/v1", variable="LM_STUDIO_BASE_URL")
+        return access_arguments(provider, settings.lm_studio_api_key, address)
+    if provider == LLAMACPP:
+        address = server_url(settings.llamacpp_address, default_port=8080, default_path="/v1", variable="LLAMACPP_BASE_URL")
+        return access_arguments(provider, None, address)
+    if provider == OPENAI_COMPATIBLE:
+        raise ModelUnavailableError(
+            "A model of an OpenAI-compatible server needs the server's address. Connect the server with: "
+            "stepwell models use openai-compatible"
+        )
     from pydantic import SecretStr
 
-    if provider == LM_STUDIO:
-        address = settings.lm_studio_address
-        key = settings.lm_studio_api_key
-        return {
-            "base_url": server_url(address, default_port=1234, default_path="/v1", variable="LM_STUDIO_BASE_URL"),
-            "api_key": SecretStr(key.reveal() if key else "lm-studio"),  # the server needs none, but the SDK does
-            "use_responses_api": False,
-            "stream_usage": True,
-        }
+    # At an address of the user's LangChain would not ask for the tokens used, and they could only be estimated.
+    counted = {"stream_usage": True} if provider == "openai" else {}
     access = settings.access.get(provider)
     if access is None or not access.handed_over:
-        return {}
+        return counted
     address_argument = {"base_url": access.base_url} if access.base_url else {}
-    return {"api_key": SecretStr(access.key.reveal()), **address_argument}
+    return {"api_key": SecretStr(access.key.reveal()), **address_argument, **counted}
 
 
 def _construct(choice: ModelChoice, arguments: Mapping[str, Any], settings: Settings) -> BaseChatModel:
     from langchain.chat_models import init_chat_model
     from pydantic import ValidationError
 
-    provider = "openai" if choice.provider == LM_STUDIO else choice.provider
+    provider = "openai" if choice.provider in SPEAK_OPENAI else choice.provider
     try:
         if provider == LOCAL:
             return _build_embedded(choice.name, arguments)

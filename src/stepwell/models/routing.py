@@ -16,22 +16,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 from stepwell.errors import ConfigurationError
-from stepwell.models.resolve import resolve_model
+from stepwell.models.choice import connected_choice
+from stepwell.models.connected import TASK_KINDS, ConnectedModel, RunModels, TaskKind, current_models, using
+from stepwell.models.resolve import build_model, resolve_model
 from stepwell.settings import Settings
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-TaskKind = Literal["plan", "audit", "write", "files", "summarise"]
-TASK_KINDS: tuple[TaskKind, ...] = get_args(TaskKind)
-
 
 @dataclass(frozen=True)
 class ModelRoutes:
-    """Models by kind of task: names or instances. A kind without its own uses the default model, or else the environment's."""
+    """Models by kind of task: names or instances. A kind without its own uses the default model, or else what was chosen for the
+    kind (`connected`), or else the environment's."""
 
     default: str | BaseChatModel | None = None
     plan: str | BaseChatModel | None = None
@@ -41,34 +41,47 @@ class ModelRoutes:
     summarise: str | BaseChatModel | None = None
     settings: Settings | None = field(default=None, repr=False, compare=False)
     """The environment for resolving names; read on first use if not given."""
-    _built: dict[str | None, BaseChatModel] = field(default_factory=dict, init=False, repr=False, compare=False)
+    connected: RunModels | None = field(default_factory=current_models, repr=False, compare=False)
+    """The models of the run for which the table is made."""
+    _built: dict[str | ConnectedModel | None, BaseChatModel] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     _building: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
 
     @classmethod
     def from_settings(cls, settings: Settings | None = None, *, default: str | BaseChatModel | None = None) -> ModelRoutes:
-        """The table from the environment: `STEPWELL_MODEL_PLAN`, `_AUDIT`, `_WRITE`, `_FILES`, `_SUMMARISE`."""
+        """The table from the environment: `STEPWELL_MODEL_PLAN`, `_AUDIT`, `_WRITE`, `_FILES`, `_SUMMARISE`. What was chosen for the
+        current run replaces it."""
         settings = settings if settings is not None else Settings.load()
-        return cls(default, **settings.task_models, settings=settings)
+        models = current_models()
+        named: dict[str, Any] = {} if models and models.explicit else dict(settings.task_models)
+        return cls(default, **named, settings=settings)
 
     def __getitem__(self, kind: TaskKind) -> BaseChatModel:
         """The model for a kind of task."""
         if kind not in TASK_KINDS:
             raise ConfigurationError(f"There is no task kind '{kind}'. Use one of: {', '.join(TASK_KINDS)}.")
-        chosen: str | BaseChatModel | None = getattr(self, kind)
-        return self._resolve(self.default if chosen is None else chosen)
+        named = [model for model in (getattr(self, kind), self.default) if model is not None]
+        chosen = self.connected.tasks.get(kind) if self.connected else None
+        return self._resolve(named[0] if named else chosen)
 
     def names(self) -> Mapping[str, str]:
         """The model of each kind, for display; builds nothing."""
         chosen = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name in ("default", *TASK_KINDS)}
         return {kind: _label(model) for kind, model in chosen.items() if model is not None}
 
-    def _resolve(self, model: str | BaseChatModel | None) -> BaseChatModel:
-        if model is not None and not isinstance(model, str):
+    def _resolve(self, model: str | BaseChatModel | ConnectedModel | None) -> BaseChatModel:
+        if not (model is None or isinstance(model, str | ConnectedModel)):
             return model
-        with self._building:
+        with self._building, using(self.connected):
             if model not in self._built:
-                self._built[model] = resolve_model(model, settings=self.settings)
+                self._built[model] = self._build(model)
             return self._built[model]
+
+    def _build(self, model: str | ConnectedModel | None) -> BaseChatModel:
+        if isinstance(model, ConnectedModel):
+            return build_model(connected_choice(model), self.settings or Settings.load())
+        return resolve_model(model, settings=self.settings)
 
 
 def _label(model: str | BaseChatModel) -> str:

@@ -36,7 +36,7 @@ def test_the_order_is_explicit_variable_local_server_key():
     del environ["OLLAMA_MODEL_NAME"]
     assert chosen(None, **environ) == "lm-studio:from-lm-studio"
     del environ["LM_STUDIO_MODEL_NAME"]
-    assert chosen(None, **environ) == "anthropic:claude-sonnet-4-5-20250929"
+    assert chosen(None, **environ) == "anthropic:claude-sonnet-4-6"
     del environ["ANTHROPIC_API_KEY"]
     assert chosen(None, **environ).startswith("openai:")
 
@@ -88,7 +88,7 @@ def test_another_bare_name_takes_the_provider_of_the_environment():
 
 
 def test_a_provider_of_the_environment_stands_for_its_default_model():
-    assert chosen(None, STEPWELL_MODEL_PROVIDER="anthropic") == "anthropic:claude-sonnet-4-5-20250929"
+    assert chosen(None, STEPWELL_MODEL_PROVIDER="anthropic") == "anthropic:claude-sonnet-4-6"
 
 
 @pytest.mark.parametrize(
@@ -126,11 +126,15 @@ def test_half_a_name_is_refused(model: str):
         chosen(model)
 
 
-def test_the_providers_are_those_of_langchain_and_two_of_ours():
+def test_the_providers_are_those_of_langchain_and_four_of_ours():
     theirs = {name: (module, kind) for name, (module, kind, _) in _BUILTIN_PROVIDERS.items()}
     ours = {name: (each.module, each.chat_model) for name, each in PROVIDERS.items()}
     embedded = ("stepwell.models.local.chat_model", "EmbeddedChatModel")
-    assert ours == {**theirs, "lm-studio": theirs["openai"], "local": embedded}
+    assert ours == {
+        **theirs,
+        **dict.fromkeys(("lm-studio", "llamacpp", "openai-compatible"), theirs["openai"]),
+        "local": embedded,
+    }
 
 
 def test_every_provider_with_a_key_variable_has_a_default_model():

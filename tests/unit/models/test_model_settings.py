@@ -16,7 +16,7 @@ SETTINGS = Settings.load({"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"})
 
 
 def anthropic() -> ChatAnthropic:
-    return ChatAnthropic(model="claude-sonnet-4-5-20250929", api_key="k", temperature=0.1)
+    return ChatAnthropic(model="claude-sonnet-4-6", api_key="k", temperature=0.1)
 
 
 def test_a_named_model_is_built_with_its_settings():

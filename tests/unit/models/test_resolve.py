@@ -18,7 +18,7 @@ from stepwell.errors import ConfigurationError, MissingExtraError, ModelUnavaila
 from stepwell.models import ModelFacts, describe, resolve_model
 from stepwell.settings import Settings
 
-SONNET = "claude-sonnet-4-5-20250929"
+SONNET = "claude-sonnet-4-6"
 
 
 def test_an_instance_comes_back_as_it_is():
@@ -129,7 +129,7 @@ def test_a_missing_package_without_extra_is_named_with_its_command(monkeypatch):
 def test_describe_tells_the_window_of_a_known_model():
     """D7: 85 % of a known window needs the window."""
     known = resolve_model(f"anthropic:{SONNET}", settings=Settings.load({"ANTHROPIC_API_KEY": "k"}))
-    assert describe(known) == ModelFacts("anthropic", SONNET, 200_000)
+    assert describe(known) == ModelFacts("anthropic", SONNET, 1_000_000)
 
 
 def test_describe_leaves_open_what_is_not_known():

@@ -6,7 +6,8 @@ import pytest
 
 from stepwell import create_deep_agent
 from stepwell.errors import ConfigurationError, ModelUnavailableError
-from stepwell.models.routing import TASK_KINDS, ModelRoutes
+from stepwell.models.connected import TASK_KINDS
+from stepwell.models.routing import ModelRoutes
 from stepwell.settings import TASK_KINDS as VARIABLES
 from stepwell.settings import Settings
 from stepwell.testing import ScriptedModel, call, say

@@ -67,7 +67,9 @@ class EmbeddedChatModel(BaseChatModel):
 
     def _resolve_model_profile(self) -> ModelProfile | None:
         context = self.capabilities.context
-        return ModelProfile(max_input_tokens=context - min(self.max_tokens, context // 2), tool_calling=True)
+        return ModelProfile(
+            max_input_tokens=context - min(self.max_tokens, context // 2), tool_calling=True, image_inputs=False
+        )
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         return LangSmithParams(ls_provider="local", ls_model_name=self.model, ls_model_type="chat")

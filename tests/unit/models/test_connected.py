@@ -1,0 +1,108 @@
+"""The models of a run: which one is chosen, what it is built with, and that each answer says which model wrote it."""
+
+import pytest
+from langchain_openai import ChatOpenAI
+
+from stepwell.errors import LimitReachedError
+from stepwell.models import choose_model, find_model, resolve_model
+from stepwell.models.connected import ConnectedModel, RunModels, current_models, using
+from stepwell.models.connected_calls import note_calls
+from stepwell.models.routing import ModelRoutes
+from stepwell.settings import Secret, Settings
+from stepwell.testing import ScriptedModel
+
+KEY = "sk-recognisable-0123456789"
+MINE = ConnectedModel("c1", 1, "openai", "gpt-5.5", "My OpenAI key", Secret(KEY), paid_by="user")
+OTHER = ConnectedModel("c2", 1, "openai", "gpt-5.5-mini", "Small", Secret("sk-other"))
+NOTHING = Settings.load({})
+ENVIRONMENT = Settings.load({"ANTHROPIC_API_KEY": "sk-ant-of-the-operator"})
+
+
+def test_a_stored_default_is_used_if_the_environment_names_no_model():
+    with using(RunModels(MINE)):
+        assert choose_model(None, NOTHING, embedded_fallback=True).connected == MINE
+        assert choose_model(None, ENVIRONMENT).provider == "anthropic"
+    assert find_model(NOTHING) is None
+    assert current_models() is None
+
+
+def test_an_explicit_choice_replaces_the_environments_models():
+    settings = Settings.load({"ANTHROPIC_API_KEY": "sk-ant", "STEPWELL_MODEL_WRITE": "anthropic:claude-x"})
+    with using(RunModels(MINE, {"plan": OTHER}, explicit=True)):
+        assert choose_model(None, settings).connected == MINE
+        routes = ModelRoutes.from_settings(settings)
+    assert [routes[kind].model_name for kind in ("plan", "write", "audit")] == ["gpt-5.5-mini", "gpt-5.5", "gpt-5.5"]
+
+
+def test_a_task_of_the_environment_beats_a_stored_one_which_beats_the_environments_default():
+    settings = Settings.load(
+        {"STEPWELL_MODEL": "openai:gpt-of-env", "OPENAI_API_KEY": "sk", "STEPWELL_MODEL_WRITE": "openai:writer"}
+    )
+    with using(RunModels(None, {"plan": OTHER, "write": OTHER})):
+        routes = ModelRoutes.from_settings(settings)
+    assert [routes[kind].model_name for kind in ("plan", "write", "audit")] == ["gpt-5.5-mini", "writer", "gpt-of-env"]
+
+
+def test_a_connection_never_mixes_with_the_environments_key_or_address(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-operator")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://gateway.internal/v1")
+    with using(RunModels(MINE, explicit=True)):
+        own_key = resolve_model(None)
+    keyless = ConnectedModel("c3", 1, "openai", "m", "Elsewhere", None, "https://models.example/v1")
+    with using(RunModels(keyless, explicit=True)):
+        elsewhere = resolve_model(None)
+    assert isinstance(own_key, ChatOpenAI)
+    assert isinstance(elsewhere, ChatOpenAI)
+    assert own_key.openai_api_key.get_secret_value() == KEY
+    assert own_key.openai_api_base == "https://api.openai.com/v1"
+    assert elsewhere.openai_api_key.get_secret_value() == "none"
+    assert elsewhere.openai_api_base == "https://models.example/v1"
+
+
+def test_two_runs_share_a_key_only_if_everything_that_matters_is_the_same():
+    changed = ConnectedModel("c1", 2, "openai", "gpt-5.5", "My OpenAI key", Secret("new"))
+    models = [
+        RunModels(MINE),
+        RunModels(OTHER),
+        RunModels(changed),
+        RunModels(MINE, explicit=True),
+        RunModels(None, {"plan": MINE}),
+    ]
+    assert len({each.key for each in models}) == len(models)
+    assert RunModels(MINE, user="ada").key == RunModels(MINE, user="ben").key
+    assert RunModels().key == ""
+    assert not any(KEY in each.key or KEY in repr(each) for each in models)
+
+
+async def test_each_answer_says_which_model_wrote_it():
+    model = note_calls(ScriptedModel(["Hello."]), MINE)
+    answer = await model.ainvoke("Hi")
+    assert answer.response_metadata["stepwell_model"] == {"provider": "openai", "model": "gpt-5.5", "label": "My OpenAI key"}
+
+
+class Watch:
+    def __init__(self, *, refuse: bool = False) -> None:
+        self.seen: list[tuple[str, str | None, object]] = []
+        self._refuse = refuse
+
+    async def before(self, model, user):
+        self.seen.append(("before", user, model))
+        if self._refuse:
+            raise LimitReachedError("The limit of this connection for today is reached.")
+
+    async def after(self, model, user, usage):
+        self.seen.append(("after", user, usage.tokens.output > 0))
+
+
+async def test_a_watch_sees_every_call_of_the_run_it_belongs_to():
+    model, watch = note_calls(ScriptedModel(["Hello.", "Again."]), MINE), Watch()
+    with using(RunModels(MINE, user="ada", watch=watch)):
+        await model.ainvoke("Hi")
+    await model.ainvoke("Hi")  # another run, without a watch
+    assert watch.seen == [("before", "ada", MINE), ("after", "ada", True)]
+
+
+async def test_a_watch_can_refuse_a_call():
+    script = ScriptedModel(["Hello."])
+    with using(RunModels(MINE, watch=Watch(refuse=True))), pytest.raises(LimitReachedError):
+        await note_calls(script, MINE).ainvoke("Hi")
