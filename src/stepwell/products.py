@@ -16,7 +16,7 @@ no web framework. How to write a product: docs/how-to/write-a-product.md.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -36,12 +36,21 @@ class Demo:
 
     place: str
     description: str
+    question: str = ""
+    """What a visitor who writes nothing asks it."""
+    follow_ups: Sequence[str] = ()
+    """What it can be asked next. Clients suggest these and no others, because a script has no answer to anything else."""
     needs: Collection[str] = ()
     """The modules that the demo needs. If one is missing, the demo is not offered."""
 
     @property
     def available(self) -> bool:
         return all(find_spec(module) for module in self.needs)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What its assistant says about it."""
+        return {"demo": True, "question": self.question, "follow_ups": list(self.follow_ups)}
 
 
 @dataclass(frozen=True)
@@ -56,8 +65,6 @@ class ChatApp:
     """What it does; begins with a verb."""
     slash_commands: Collection[str] = ()
     """The slash commands that the agent itself handles."""
-    generated_files: Collection[str] = ()
-    """Files that the agent generates from other files. The user is shown only the changes of those other files."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from tests.support.products import installed, module_of, write_product
 from stepwell.errors import ConfigurationError
 from stepwell.products import Demo, Product, check_products, installed_products, load_place, payable_graphs
 
-OURS = ["payments", "research", "tutor", "workspace", "demo"]
+OURS = ["connections", "payments", "research", "tutor", "workspace", "demo"]
 
 
 def test_ours_are_installed_and_the_demos_come_last():
@@ -31,6 +31,7 @@ def test_every_place_that_a_product_names_is_there():
 def test_a_product_of_somebody_else_comes_after_ours(tmp_path: Path):
     with installed(write_product(tmp_path, "another", ["CREATE TABLE another (thread_id TEXT);"])):
         assert [product.name for product in installed_products()] == [
+            "connections",
             "payments",
             "research",
             "tutor",

@@ -8,7 +8,9 @@ For text that leaves the program: errors of graphs, and every line of the log. I
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -20,6 +22,8 @@ _Instead = str | Callable[[re.Match[str]], str]
 
 _SHORTEST = 9
 """A secret together with its name is never shorter than this, so shorter texts (ids, single words) are not searched."""
+_SHORTEST_HIDDEN = 6
+"""Shorter values are not removed from texts: that would delete parts of ordinary words."""
 _SHORT = 200
 _LONGEST_WORD = 12
 _MAY_HOLD_ONE = re.compile(
@@ -30,8 +34,23 @@ _MAY_HOLD_ONE = re.compile(
 """If this does not match, no form can match, so most texts need only this one search."""
 
 
+_HERE: ContextVar[frozenset[str]] = ContextVar("stepwell_secrets_here", default=frozenset())
+
+
+@contextmanager
+def hiding(secrets: Iterable[str]) -> Iterator[None]:
+    """Hide these secrets too, whatever their form, in every text that passes `hide_secrets` inside the block and in what it starts."""
+    before = _HERE.set(_HERE.get() | {secret for secret in secrets if len(secret) >= _SHORTEST_HIDDEN})
+    try:
+        yield
+    finally:
+        _HERE.reset(before)
+
+
 def hide_secrets(text: str, known: Collection[str] = ()) -> str:
-    """The text without secrets of a known form, and without the `known` ones."""
+    """The text without secrets of a known form, without the `known` ones, and without those that are hidden here (`hiding`)."""
+    if here := _HERE.get():
+        known = here.union(known)
     if known:
         for secret in sorted(known, key=len, reverse=True):  # longest first: a secret may be part of another
             text = text.replace(secret, HIDDEN)

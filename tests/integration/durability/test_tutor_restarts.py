@@ -60,4 +60,4 @@ async def test_a_seminar_goes_on_after_a_restart_at_every_interrupt(tmp_path: Pa
     moves = [move["move"] for move in values["argument"]["moves"]]
     assert moves.count("answer") == 1 + len(WHOLE), "the first message answers the first question"
     assert moves.count("propose") == len(values["argument"]["nodes"]) == 7
-    assert json.loads((project / "argument.json").read_text())["moves"] == values["argument"]["moves"]
+    assert json.loads((project / "tutor" / "argument.json").read_text())["moves"] == values["argument"]["moves"]

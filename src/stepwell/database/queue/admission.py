@@ -166,10 +166,14 @@ def _insert(connection: Connection, admission: Admission, run: Run, now: float) 
     connection.execute(
         "UPDATE threads SET metadata = ?, status = ?, updated_at = ?, tenant = ? WHERE thread_id = ?",
         (
-            dumps({**loads(row["metadata"]), **(admission.thread_metadata or {})}),
+            dumps({**_title(admission), **loads(row["metadata"]), **(admission.thread_metadata or {})}),
             "busy" if due_at <= now else row["status"],
             now,
             admission.tenant,
             run.thread_id,
         ),
     )
+
+
+def _title(admission: Admission) -> dict[str, str]:
+    return {} if admission.title is None or admission.temporary_thread else {"title": admission.title}

@@ -27,6 +27,8 @@ class Admission:
     """If the thread is missing, create it with the run's metadata instead of refusing."""
     thread_metadata: Mapping[str, Any] | None = None
     """The graph and the assistant, by which clients find their threads; merged into the thread's metadata."""
+    title: str | None = None
+    """The thread's title, if it has none yet."""
     max_active: int | None = None
     """Refuse with `LimitReachedError` if the owner has this many runs under way."""
     tenant: str = ""
