@@ -71,7 +71,7 @@ class Assistants:
                 owner=SYSTEM,
                 name=graph_id,
                 description=self._registry.description(graph_id),
-                metadata={"created_by": "system", **({"demo": True} if graph_id in self._registry.demos else {})},
+                metadata={"created_by": "system", **self._registry.metadata(graph_id)},
                 created_at=now,
                 updated_at=now,
             )

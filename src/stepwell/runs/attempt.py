@@ -46,6 +46,7 @@ from stepwell.errors import (
     StorageUnavailableError,
     find_infrastructure,
 )
+from stepwell.models.connected import RunModels, using
 from stepwell.runs.driving import checkpoint_asked_for, keep_open_answers, make_config, make_input
 from stepwell.runs.failures import describe_failure
 from stepwell.runs.gates import Attendance, Gate
@@ -119,6 +120,7 @@ class Attempt:
         self._gates = tuple(gates)
         self.attending: list[Attendance] = []
         """The parts that products have in this attempt."""
+        self._models: RunModels | None = None
         self._stop: asyncio.Future[CancelAction] = asyncio.get_running_loop().create_future()
         self._timed_out = False
         self._documents: DocumentBook | None = None
@@ -149,15 +151,21 @@ class Attempt:
             if lost := find_infrastructure(error):
                 raise lost from lost.__cause__
             # A graph is user code: whatever it raises ends its run, but not the process, and the run never stays without an end.
-            logger.info("run failed", extra={"run_id": self._run.run_id}, exc_info=error)
-            outcome = self._fail(error)
-            await self._about_to_end(outcome)
-            return outcome
+            with using(self._models):  # the error may repeat a key
+                logger.info("run failed", extra={"run_id": self._run.run_id}, exc_info=error)
+                outcome = self._fail(error)
+                await self._about_to_end(outcome)
+                return outcome
 
     async def _drive(self) -> RunOutcome:
         for gate in self._gates:
             if attendance := gate.attend(self._run, self._lease, self._said_until_stopped):
                 self.attending.append(attendance)
+        self._models = await self._find_models()
+        with using(self._models):
+            return await self._drive_graph()
+
+    async def _drive_graph(self) -> RunOutcome:
         async with AsyncExitStack() as opened:
             graph = await self._open_graph(opened)
             if graph is None:
@@ -203,12 +211,25 @@ class Attempt:
                     "a product failed at the end of a run, which ends all the same", extra={"run_id": self._run.run_id}
                 )
 
+    async def _find_models(self) -> RunModels | None:
+        for attendance in self.attending:
+            if models := await attendance.find_models():
+                return models
+        return None
+
     async def _open_graph(self, opened: AsyncExitStack) -> Graph | None:
         """The graph, or `None` if the run was stopped while the graph was being built."""
         request = self._run.request
         saver, store = self._persistence.saver(self._lease), self._persistence.store(self._lease.owner)
         making = self._registry.graph(
-            request.graph_id, config=self._caller_config(), saver=saver, store=store, purpose="run", context=request.context
+            request.graph_id,
+            config=self._caller_config(),
+            saver=saver,
+            store=store,
+            purpose="run",
+            context=request.context,
+            owner=self._run.owner,
+            models=self._models,
         )
         try:
             # Not in a separate task, because what a factory opens must be closed by the task that opened it.

@@ -2,7 +2,8 @@
 
 ```
 order ─> Gate.admit, one after the other ─> admitted            a gate refuses by raising, before anything is stored
-claim ─> Gate.attend ─> Attendance.given ─> the graph's config
+claim ─> Gate.attend ─> Attendance.find_models ─> the graph's models
+                        Attendance.given ─> the graph's config
                         Attendance.before_end ─> the run is ended ─> Attendance.after_end
 ```
 The engine knows nothing about products: no money, no bucket, no evidence. Each gate sees the order as the gates before it have changed it.
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from stepwell.database.types import Assistant, Lease, Run, RunStatus
+from stepwell.models.connected import RunModels
 from stepwell.runs.starting import Place, RunOrder
 
 SaidUntilStopped = Callable[[str], tuple[int, int] | None]
@@ -47,6 +49,11 @@ class Attendance:
     def given(self) -> Mapping[str, Any]:
         """What the graph finds in its configuration, under names that no caller can set."""
         return {}
+
+    async def find_models(self) -> RunModels | None:
+        """The models that the run uses; None if the product does not decide it. They contain keys, so they are not part of `given`, which
+        graphs and savers can read."""
+        return None
 
     async def before_end(self, *, delivered: bool) -> None:
         """Before the run is ended, while its lease holds. `delivered`: the caller got all of its answers."""

@@ -17,6 +17,7 @@ from stepwell.database.queue.types import Admission
 from stepwell.database.types import Assistant, BareAnswer, MultitaskStrategy, PendingInterrupt, Run, RunFields, RunRequest
 from stepwell.errors import AnswerShapeError, InvalidRequestError
 from stepwell.runs.run_config import USER_PREFIX
+from stepwell.runs.threads.titles import title_of
 
 _OURS = frozenset(
     {"thread_id", "run_id", "assistant_id", "graph_id", "user_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map"}
@@ -87,6 +88,7 @@ def make_admission(
         answers,
         create_thread=stateless or order.if_not_exists == "create",
         thread_metadata=names,
+        title=title_of(order.input),
         max_active=max_active,
         temporary_thread=stateless and order.on_completion == "delete",
         tenant=place.tenant or f"owner:{owner}",

@@ -8,15 +8,17 @@ history, which is ours.
 
 ```
 name -> GraphSource.load -> understand -> kept graph, or Factory -> enter (for each use) -> bind(saver, store)
-         in a thread                                                with a time-out
+         in a thread                                                with a time-out, using(models)
 ```
+A factory's graph is kept per models (`RunModels.key`), so a run never gets a graph that was built with another user's key.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,14 +28,20 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
-from stepwell.errors import GraphBuildError, NotFoundError, StepwellError
+from stepwell.errors import GraphBuildError, ModelUnavailableError, NotFoundError, StepwellError
+from stepwell.models.connected import RunModels, using
 from stepwell.runs.graphs.binding import AllowList, allowed_classes, bind
 from stepwell.runs.graphs.exports import AnyGraph, Factory, Purpose, Use, compile_graph, enter, understand
 from stepwell.runs.graphs.inputs import input_fields
 from stepwell.runs.graphs.langgraph_json import LanggraphProject
 from stepwell.runs.graphs.sources import GraphSource, GraphSpec
 
+FindModels = Callable[[str | None, str | None], Awaitable[RunModels | None]]
+"""Owner and thread (both may be None) -> the models with which their graphs are built when no run does it: to read a state or a schema."""
+
 _Kept = tuple[AnyGraph, AllowList]
+_MAX_KEPT = 16
+"""How many graphs of one name are kept, each with other models."""
 _log = logging.getLogger(__name__)
 
 
@@ -46,10 +54,27 @@ class _Served:
     factory: Factory | None = None
     per_use: bool = False
     """The factory asks about the use, or has turned out to return a context manager."""
-    kept: _Kept | None = None
+    only: _Kept | None = None
+    """The graph, if the export is one: it has no factory, and chooses its models itself."""
+    kept: OrderedDict[str, _Kept] = field(default_factory=OrderedDict)
+    """The graphs that the factory has made, by the key of their models; the last used is at the end."""
     noted: bool = False
     problem: GraphBuildError | None = None
     """Why the last attempt to build it failed."""
+
+    def find(self, models: RunModels | None) -> _Kept | None:
+        """The graph that may be used with these models, if it was built before."""
+        if self.only:
+            return self.only
+        key = models.key if models else ""
+        if key in self.kept:
+            self.kept.move_to_end(key)
+        return self.kept.get(key)
+
+    def keep(self, models: RunModels | None, made: _Kept) -> None:
+        self.kept[models.key if models else ""] = made
+        while len(self.kept) > _MAX_KEPT:
+            self.kept.popitem(last=False)
 
 
 class GraphRegistry:
@@ -65,6 +90,8 @@ class GraphRegistry:
         self._served = {name: _Served(source) for name, source in graphs.items()}
         self._extra_classes = tuple(extra_classes)
         self._build_timeout_s = build_timeout_s
+        self.find_models: FindModels | None = None
+        """Finds the models for uses that do not bring their own."""
 
     @classmethod
     def from_specs(cls, specs: Mapping[str, str | Mapping[str, Any] | GraphSpec], base: Path) -> Self:
@@ -92,7 +119,11 @@ class GraphRegistry:
     @property
     def demos(self) -> list[str]:
         """Demo graphs: they need no model and no network."""
-        return [name for name, served in self._served.items() if served.source.demo]
+        return [name for name, served in self._served.items() if served.source.metadata.get("demo")]
+
+    def metadata(self, graph_id: str) -> Mapping[str, Any]:
+        """What its default assistant says about it."""
+        return self._find(graph_id).source.metadata
 
     def require(self, graph_id: str) -> None:
         """Raise `NotFoundError` if no graph of this name is served."""
@@ -109,14 +140,17 @@ class GraphRegistry:
         purpose: Purpose,
         context: Any = None,
         owner: str | None = None,
+        models: RunModels | None = None,
     ) -> AsyncIterator[AnyGraph]:
         """The graph for one use. Whatever was opened for it is closed at the end, with the use's error if there was one."""
         served = self._find(graph_id)
+        if models is None:
+            models = await self._models_for(owner, config)
         # Factories read `config["configurable"]` without checking that it exists.
         use = Use(purpose, {"configurable": {}, **(config or {})}, store, context, owner)
         async with AsyncExitStack() as stack:
             try:
-                built, allowed = await self._build(graph_id, served, use, stack)
+                built, allowed = await self._build(graph_id, served, use, models, stack)
             except GraphBuildError as error:
                 served.problem = error
                 raise
@@ -128,17 +162,23 @@ class GraphRegistry:
         for name in self._served:
             with suppress(GraphBuildError):  # kept in `problems`
                 await self._try_building(name, owner, store)
-        hopeless = [served.problem for served in self._served.values() if served.problem and not served.per_use]
+        hopeless = [
+            served.problem
+            for served in self._served.values()
+            # A graph that lacks only a model works as soon as one is connected.
+            if served.problem and not served.per_use and not isinstance(served.problem.__cause__, ModelUnavailableError)
+        ]
         if hopeless and len(hopeless) == len(self._served):
             raise GraphBuildError("\n".join(map(str, hopeless))) from hopeless[0].__cause__
 
     async def require_built(self, graph_id: str, owner: str | None = None, store: BaseStore | None = None) -> None:
         """Raise `NotFoundError`, or `GraphBuildError` if the graph could not be built and still can't.
 
-        A factory that asks about its use is accepted: it may fail for one use and work for another.
+        A factory that asks about its use is accepted: it may fail for one use and work for another. The same goes for every factory if runs
+        bring their own models.
         """
         served = self._find(graph_id)
-        if served.problem and not served.per_use:
+        if served.problem and not served.per_use and not (served.factory and self.find_models):
             await self._try_building(graph_id, owner, store)
 
     async def input_fields(
@@ -146,10 +186,12 @@ class GraphRegistry:
     ) -> frozenset[str] | None:
         """The fields of a graph's input; `None` if it accepts anything, or if unknown because it is built per use or can't be built."""
         served = self._find(graph_id)
-        if not (served.kept or served.per_use or served.problem):
+        models = await self._models_for(owner)
+        if not (served.find(models) or served.per_use or served.problem):
             with suppress(GraphBuildError):  # the run will report it
                 await self._try_building(graph_id, owner, store)
-        return input_fields(served.kept[0]) if served.kept else None
+        kept = served.find(models)
+        return input_fields(kept[0]) if kept else None
 
     async def readiness(self, owner: str | None = None, store: BaseStore | None = None) -> dict[str, str | None]:
         """Every served graph, with a sentence that says why it cannot run here, or `None` if it can. Builds graphs that were not built yet.
@@ -159,7 +201,7 @@ class GraphRegistry:
         return {name: await self._find_obstacle(name, served, owner, store) for name, served in self._served.items()}
 
     async def _find_obstacle(self, graph_id: str, served: _Served, owner: str | None, store: BaseStore | None) -> str | None:
-        if served.kept or served.per_use:
+        if served.per_use or served.find(await self._models_for(owner)):
             return None
         try:
             await self._try_building(graph_id, owner, store)
@@ -177,42 +219,51 @@ class GraphRegistry:
             raise NotFoundError("graph", graph_id, f"Served are: {', '.join(sorted(self._served)) or 'none'}.")
         return self._served[graph_id]
 
-    async def _build(self, graph_id: str, served: _Served, use: Use, stack: AsyncExitStack) -> _Kept:
-        if served.kept:
-            return served.kept
+    async def _models_for(self, owner: str | None, config: RunnableConfig | None = None) -> RunModels | None:
+        thread_id = ((config or {}).get("configurable") or {}).get("thread_id")
+        return await self.find_models(owner, thread_id) if self.find_models else None
+
+    async def _build(self, graph_id: str, served: _Served, use: Use, models: RunModels | None, stack: AsyncExitStack) -> _Kept:
+        if kept := served.find(models):
+            return kept
         try:
             async with asyncio.timeout(self._build_timeout_s):
-                async with served.building:
-                    ready = await self._load(graph_id, served)
-                    if isinstance(ready, Factory) and not served.per_use:
-                        # The factory is called by one caller at a time until it is known whether its graph may be kept.
-                        ready = await self._make(served, ready, use, stack)
-                return await self._make(served, ready, use, stack) if isinstance(ready, Factory) else ready
+                with using(models):
+                    async with served.building:
+                        ready = await self._load(graph_id, served, models)
+                        if isinstance(ready, Factory) and not served.per_use:
+                            # The factory is called by one caller at a time until it is known whether its graph may be kept.
+                            ready = await self._make(served, ready, use, models, stack)
+                    return await self._make(served, ready, use, models, stack) if isinstance(ready, Factory) else ready
         except TimeoutError as error:
             raise GraphBuildError(
                 f"{_subject(graph_id)} was not built within {self._build_timeout_s:g} s. "
                 "Open slow resources when a run needs them, not while the graph is built."
             ) from error
 
-    async def _load(self, graph_id: str, served: _Served) -> Factory | _Kept:
+    async def _load(self, graph_id: str, served: _Served, models: RunModels | None) -> Factory | _Kept:
         """Import the export, once. If it is a graph, it is kept at once; if it is a factory, it is remembered."""
-        known = served.kept or served.factory
+        known = served.find(models) or served.factory
         if known:
             return known
         subject = _subject(graph_id)
-        export = understand(await asyncio.to_thread(served.source.load), subject)
+        # A graph that is made while its module is imported serves everybody, so it must not get one user's models.
+        with using(None):
+            export = understand(await asyncio.to_thread(served.source.load), subject)
         if isinstance(export, Factory):
             served.factory, served.per_use = export, bool(export.wants)
             return export
-        served.kept = self._add_allowlist(served, await compile_graph(export, subject))
-        return served.kept
+        served.only = self._add_allowlist(served, await compile_graph(export, subject))
+        return served.only
 
-    async def _make(self, served: _Served, factory: Factory, use: Use, stack: AsyncExitStack) -> _Kept:
+    async def _make(
+        self, served: _Served, factory: Factory, use: Use, models: RunModels | None, stack: AsyncExitStack
+    ) -> _Kept:
         graph, entered = await enter(factory, use, stack)
         made = self._add_allowlist(served, graph)
         served.per_use = served.per_use or entered
         if not served.per_use:
-            served.kept = made
+            served.keep(models, made)
         return made
 
     def _add_allowlist(self, served: _Served, graph: AnyGraph) -> _Kept:

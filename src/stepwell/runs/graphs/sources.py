@@ -21,10 +21,11 @@ import logging
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from stepwell.errors import ConfigurationError, GraphBuildError, StepwellError
 
@@ -89,8 +90,8 @@ class GraphSource:
     load: Callable[[], object]
     shown: str
     description: str | None = None
-    demo: bool = False
-    """Whether this is a demo graph; its assistant says so."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """What its default assistant says about it; `demo` is true for a demo."""
 
     @classmethod
     def of(cls, export: object, description: str | None = None) -> GraphSource:
@@ -98,8 +99,8 @@ class GraphSource:
         return cls(lambda: export, f"a {type(export).__name__} in memory", description)
 
     @classmethod
-    def from_spec(cls, graph_id: str, spec: GraphSpec, base: Path, *, demo: bool = False) -> GraphSource:
-        return cls(lambda: _load(graph_id, spec, base), spec.shown, spec.description, demo)
+    def from_spec(cls, graph_id: str, spec: GraphSpec, base: Path, metadata: Mapping[str, Any] | None = None) -> GraphSource:
+        return cls(lambda: _load(graph_id, spec, base), spec.shown, spec.description, metadata or {})
 
 
 def _load(graph_id: str, spec: GraphSpec, base: Path) -> object:

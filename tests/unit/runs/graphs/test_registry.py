@@ -26,10 +26,12 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from stepwell.errors import ConfigurationError, GraphBuildError, ModelUnavailableError, NotFoundError
+from stepwell.models.connected import ConnectedModel, RunModels, current_models
 from stepwell.runs.graphs.exports import Purpose
 from stepwell.runs.graphs.langgraph_json import read_langgraph_json
 from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.graphs.sources import GraphSource
+from stepwell.settings import Secret
 
 
 class Words(TypedDict, total=False):
@@ -244,6 +246,10 @@ async def test_an_unknown_name_is_not_found_and_the_served_ones_are_named() -> N
         await built(serve(b=_builder(), a=_builder()), "c")
 
 
+async def _fails_by_setting() -> Any:
+    raise ConfigurationError("No policy. Set STEPWELL_POLICY.")
+
+
 async def _fails() -> Any:
     raise ModelUnavailableError("No model. Set STEPWELL_MODEL.")
 
@@ -272,7 +278,7 @@ def _wants_too_much(first: str, second: int) -> Any: ...
         (RunnableLambda(lambda value: value), "of type 'RunnableLambda'"),
         (lambda: 3, "did not make a graph but something of type 'int'"),
         (_wants_too_much, "parameter 'first', which the server cannot fill in"),
-        (_fails, r"could not be built: No model\. Set STEPWELL_MODEL\."),
+        (_fails_by_setting, r"could not be built: No policy\. Set STEPWELL_POLICY\."),
         (_fails_with_secret, "could not be built: ValueError. The log has the whole error."),
         (_ends_the_program, "could not be built: SystemExit. The log has the whole error."),
         (_ends_the_program_later, "could not be built: SystemExit. The log has the whole error."),
@@ -585,3 +591,78 @@ async def test_classes_of_a_function_graph_come_back(export: Any, gives: list[An
     saver, config = _strict_saver(), RunnableConfig(configurable={"thread_id": "t"})
     async with serve(g=export).graph("g", saver=saver, store=None, purpose="run") as graph:
         assert [await graph.ainvoke(x, config) for x in (1, 2)] == gives
+
+
+def _connected(connection_id: str, revision: int = 1) -> RunModels:
+    return RunModels(ConnectedModel(connection_id, revision, "openai", "gpt", "A key", Secret("sk")))
+
+
+async def test_a_factorys_graph_is_kept_per_models_and_built_while_they_are_current() -> None:
+    built: list[RunModels | None] = []
+
+    def make() -> Any:
+        built.append(current_models())
+        return _builder()
+
+    registry = GraphRegistry({"one": GraphSource.of(make)})
+
+    async def open_with(models: RunModels | None) -> None:
+        async with registry.graph("one", saver=None, store=None, purpose="run", models=models):
+            assert current_models() is None
+
+    ada, ben = _connected("ada"), _connected("ben")
+    for models in (ada, ben, None, ada, ben, _connected("ada", revision=2)):
+        await open_with(models)
+    assert built == [ada, ben, None, _connected("ada", revision=2)]
+    for number in range(20):
+        await open_with(_connected(str(number)))
+    await open_with(ada)
+    assert built.count(ada) == 2, "the graphs that were not used for longest are dropped"
+
+
+async def test_uses_without_models_of_their_own_get_those_of_the_owner_and_the_thread() -> None:
+    asked: list[tuple[str | None, str | None]] = []
+    built: list[RunModels | None] = []
+
+    def make() -> Any:
+        built.append(current_models())
+        return _builder()
+
+    async def find(owner: str | None, thread_id: str | None) -> RunModels | None:
+        asked.append((owner, thread_id))
+        return _connected(owner or "")
+
+    registry = GraphRegistry({"one": GraphSource.of(make)})
+    registry.find_models = find
+    config: RunnableConfig = {"configurable": {"thread_id": "t"}}
+    async with registry.graph("one", config=config, saver=None, store=None, purpose="read", owner="ada"):
+        pass
+    assert asked == [("ada", "t")]
+    assert await registry.readiness("ben") == {"one": None}
+    assert built == [_connected("ada"), _connected("ben")]
+
+
+async def test_a_graph_that_an_import_makes_is_not_built_with_the_models_of_the_first_user() -> None:
+    seen: list[RunModels | None] = []
+
+    def load() -> Any:
+        seen.append(current_models())
+        return _builder()
+
+    registry = GraphRegistry({"one": GraphSource(load, "a test")})
+    async with registry.graph("one", saver=None, store=None, purpose="run", models=_connected("ada")):
+        pass
+    assert seen == [None]
+
+
+async def test_a_graph_that_lacks_only_a_model_does_not_stop_the_server_and_is_not_refused_to_runs_that_bring_one() -> None:
+    async def find_none(owner: str | None, thread_id: str | None) -> RunModels | None:
+        return None
+
+    registry = serve(lacking=_fails)
+    await registry.check()
+    assert "No model" in registry.problems["lacking"]
+    with pytest.raises(GraphBuildError):
+        await registry.require_built("lacking")
+    registry.find_models = find_none
+    await registry.require_built("lacking")
