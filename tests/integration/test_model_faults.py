@@ -231,7 +231,7 @@ async def test_a_server_that_never_answers_is_given_up_in_total(serve, provider)
     [
         ("401", ModelAccessError, "refused the key"),
         ("404", ModelAccessError, "does not know the model"),
-        ("429", ModelBusyError, "rate limited"),
+        ("429", ModelBusyError, "limits how often"),
         ("503", ModelBusyError, "overloaded"),
     ],
 )

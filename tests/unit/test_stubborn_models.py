@@ -150,7 +150,8 @@ async def test_it_ends_or_reaches_the_user_within_ten_model_calls(name: str, beh
         return  # a person approves each such call, and can stop it
     told = [asked for asked in model.asked if "nowhere" in asked.messages[-1].text or "not be used" in asked.messages[-1].text]
     by_budget = final["messages"][-1].response_metadata.get("finish_reason") == "budget"
-    assert told or by_budget, "the model heard of it before the harness decided"
+    taken_over = name == "tutor"  # its method asks as soon as the model repeats itself
+    assert told or by_budget or taken_over, "the model heard of it before the harness decided"
     if asking:
         assert asking[0]["question"].strip()
     else:
@@ -189,7 +190,7 @@ def steps_of_helpers(model: ScriptedModel, product: Product) -> int:
 
 
 async def test_a_refused_state_change_costs_the_tutors_user_nothing():
-    """Four calls of a tool that the method refuses, then the method's own question: not a sat."""
+    """Two calls of a tool that the method refuses, then the method's own question: not a sat."""
     mint = MemoryMint(fee_ppk=100)
     ledger = MemoryLedger()
     wallet = Wallet(ledger, [mint], bytes(32), pause_s=0)
@@ -199,7 +200,7 @@ async def test_a_refused_state_change_costs_the_tutors_user_nothing():
     session_id = (await wallet.fund("alice", mint.issue_token(100))).session_id
     config: Any = {"configurable": {"thread_id": "1", "funding_id": session_id}}
     paused = await tutor.ainvoke({"messages": [("user", "Help me with my argument")]}, config)
-    assert paused["__interrupt__"][0].value["question"].startswith("Frame: what question")
-    assert (len(model.asked), (await wallet.session("alice", session_id)).spent) == (4, 0)
+    assert paused["__interrupt__"][0].value["question"].startswith("What question")
+    assert (len(model.asked), (await wallet.session("alice", session_id)).spent) == (2, 0)
     assert paused["payment_spent_sats"] == 0
     ledger.close()

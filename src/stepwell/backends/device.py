@@ -70,9 +70,10 @@ class Device:
             state=found if isinstance(found, Mapping) else {},
         )
 
-    def perform(self, calls: Sequence[DeviceCall]) -> list[Any]:
-        """The device's answer to each call: the model of the operation's content, or a `DeviceError`."""
-        question = self.question(calls)
+    def perform(self, calls: Sequence[DeviceCall], **more: Any) -> list[Any]:
+        """The device's answer to each call: the model of the operation's content, or a `DeviceError`. `more` is added to the question that
+        clients see."""
+        question = {**self.question(calls), **more}
         return read_results(question, ask(question, client_tools_fault, client_tools_schema(question)))
 
     def question(self, calls: Sequence[DeviceCall]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Every tool call gets exactly one result, whatever happened to the call.
+"""Every tool call gets exactly one result, whatever happened to the call, and a model that reads only text gets no images.
 
 | problem | what this middleware does |
 |---|---|
@@ -6,6 +6,7 @@
 | a model gave two calls the same id, or no id | gives them unique ids before they are stored |
 | a tool raised an error | makes it the result; errors that `control_flow` names (a pause, a lost database) pass through |
 | middleware around the tool has a bug | fails the run |
+| the user sends images to a model that cannot see | fails the run with that sentence; earlier images are only named (`pictures`) |
 | a call carries more than `max_argument_chars` | does not run it; the result says why |
 """
 
@@ -26,6 +27,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from stepwell.control_flow import let_pass
 from stepwell.errors import MiddlewareError, StepwellError
+from stepwell.middleware.pictures import without_unseen_pictures
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 from stepwell.secrets.errors import words_of
 from stepwell.state.prefix_memory import PrefixMemory
@@ -49,7 +51,7 @@ class PatchToolCallsMiddleware(RequestMiddleware):
         closed, results = close_dangling(call.messages, self._first_unchecked(call.messages))
         if closed is call.messages or results:  # a result that was only moved is still misplaced in the thread
             self._whole.remember(closed, True)
-        call.messages = closed
+        call.messages = without_unseen_pictures(closed, call.request.model)
         if results:
             # The reducer puts each result after its call, so the thread itself is repaired, not only this request.
             call.update["messages"] = [*call.update.get("messages", []), *results]

@@ -11,7 +11,7 @@ This middleware must be innermost, next to the model, so that its deadlines appl
 (which writes a summary when the context is too long, say) sees the provider's own error. Its parts are in `model_calls`.
 
 Retries are limited per call and per run, so that a provider that is down does not cost hours. SDKs have their own retries, inside ours;
-switch them off with `model_settings={"max_retries": 0}`.
+switch them off with `model_settings={"max_retries": 0}`, as our own products do (`resolve_model(own_retries=False)`).
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from langchain.agents.middleware.types import (
     PrivateStateAttr,
 )
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage
 from langgraph.types import Command
 
 from stepwell.clock import Clock, SystemClock
@@ -42,6 +43,7 @@ from stepwell.middleware.model_calls.faults import Fault, failure, fault_of, lab
 from stepwell.middleware.model_calls.side_threads import SideThreads
 from stepwell.middleware.request import AsyncHandler, Handler, Response
 from stepwell.middleware.turns import turn_of
+from stepwell.models.endings import note_ending
 from stepwell.models.resolve import resolve_model
 
 CONNECT_S = 10.0
@@ -185,7 +187,10 @@ class _Call:
         return self._attempt
 
     def finish(self, response: ModelResponse[Any]) -> Response:
-        """The answer, together with the number of retries the run has used."""
+        """The answer, which says if it is incomplete, together with the number of retries the run has used."""
+        for message in response.result:
+            if isinstance(message, AIMessage):
+                note_ending(message)
         if not self._retries:
             return response
         used: RetriesUsed = {"turn": self._turn(), "used": self._used_before() + self._retries}

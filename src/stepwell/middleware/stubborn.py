@@ -69,7 +69,7 @@ class StubbornModelMiddleware(RequestMiddleware):
         fault = _silence(response)
         if fault is None:
             return False
-        _tell_client(call, response)
+        discard_shown(call, response, "silent")
         told = f"Your last answer could not be used: {fault}. The user has seen nothing. Answer in words now, or call a tool."
         call.messages = [*call.messages, _note(told)]
         return True
@@ -141,9 +141,9 @@ def _without_broken_calls(message: AIMessage) -> AIMessage:
     return message.model_copy(update={"content": text, "invalid_tool_calls": [], "tool_calls": []})
 
 
-def _tell_client(call: ModelCall, response: ModelResponse[Any]) -> None:
+def discard_shown(call: ModelCall, response: ModelResponse[Any], reason: str) -> None:
     """Send the same event as for a failed call, so that clients drop what they have shown of the message with this id."""
     write = getattr(call.request.runtime, "stream_writer", None)
     if write is not None:
-        event = {"type": "model_retry", "attempt": 2, "reason": "silent", "model": label_of(call.request.model), "wait_s": 0.0}
+        event = {"type": "model_retry", "attempt": 2, "reason": reason, "model": label_of(call.request.model), "wait_s": 0.0}
         write({**event, "message_id": response.result[-1].id})

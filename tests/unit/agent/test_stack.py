@@ -77,7 +77,7 @@ def test_prompt_caching_stands_before_patching_on_anthropic_models():
     """D2, D8."""
     from langchain_anthropic import ChatAnthropic
 
-    model = ChatAnthropic(model="claude-sonnet-4-5-20250929", api_key="not-a-key")
+    model = ChatAnthropic(model="claude-sonnet-4-6", api_key="not-a-key")
     kinds = names(default_stack(model, backend=StateBackend()))
     assert kinds[-2:] == ["AnthropicPromptCachingMiddleware", "PatchToolCallsMiddleware"]
     create_deep_agent(model)

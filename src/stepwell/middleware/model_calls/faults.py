@@ -16,15 +16,18 @@ contain the key; the message stays in `__cause__`.
 | the limit for connect, first token or idle passed | yes | ModelDeadlineError |
 | the total limit passed | no, because all the time is used up | ModelDeadlineError |
 | 401, 403, 404, 402, no credit | no | ModelAccessError |
-| 400 and everything else, above all a context that is too long | no | the original error |
+| a context that is too long | no; middleware that shortens conversations sees it and asks again | ModelContextError |
+| 400 and everything else | no | the original error |
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from math import ceil
 from typing import Any, Literal
 
 from langchain_core.exceptions import (
@@ -52,7 +55,9 @@ from stepwell.errors import (
 from stepwell.models.facts import describe
 from stepwell.settings import PROVIDER_VARIABLES
 
-FaultKind = Literal["rate limited", "overloaded", "unreachable", "cut", "timeout", "key refused", "model unknown", "no credit"]
+FaultKind = Literal[
+    "rate limited", "overloaded", "unreachable", "cut", "timeout", "key refused", "model unknown", "no credit", "too long"
+]
 
 RETRYABLE: frozenset[FaultKind] = frozenset({"rate limited", "overloaded", "unreachable", "cut", "timeout"})
 
@@ -94,6 +99,30 @@ _CUTS = frozenset({"RemoteProtocolError", "ReadError", "IncompleteRead", "Client
 _UNREACHABLE = frozenset({"TransportError", "APIConnectionError", "ClientConnectionError", "NetworkError"})
 
 
+# Some providers tell these faults from other invalid requests only in words.
+_WORDS: tuple[tuple[FaultKind, re.Pattern[str]], ...] = (
+    (
+        "too long",
+        re.compile(
+            r"context[_ ](?:length|window|size)|prompt is too long|input token count|too large for model with \d+|maximum context",
+            re.I,
+        ),
+    ),
+    (
+        "no credit",
+        re.compile(r"credit balance is too low|exceeded your current quota|insufficient (?:credit|balance|funds)", re.I),
+    ),
+    ("key refused", re.compile(r"api[ _-]?key (?:is )?(?:not valid|invalid|expired)|invalid api[ _-]?key", re.I)),
+)
+_SEARCHED = 2_000
+_VARIABLES_OF = {"mistral": "mistralai", "google": "google_genai", "google_vertexai": "google_genai"}
+"""What integrations call themselves -> what we call the provider."""
+
+
+class ModelContextError(ModelCallError, ContextOverflowError):
+    """The conversation is longer than the model can read. Middleware that shortens conversations knows it as LangChain's own error."""
+
+
 class DeadlinePassedError(TimeoutError):
     """One of our own deadlines has passed. Never leaves the middleware."""
 
@@ -128,8 +157,10 @@ class Fault:
 
 def fault_of(error: BaseException, *, now: datetime | None = None, streamed: bool = False) -> Fault | None:
     """The fault behind an exception; None if the model is not to blame. `streamed`: a part of the answer had already arrived."""
-    if not isinstance(error, Exception) or isinstance(error, (ContextOverflowError, ModelInvalidRequestError, AssertionError)):
+    if not isinstance(error, Exception) or isinstance(error, AssertionError):
         return None
+    if isinstance(error, ContextOverflowError):
+        return Fault("too long", _status(error))
     if find_passing(error) is not None:
         return None
     if isinstance(error, DeadlinePassedError):
@@ -152,12 +183,23 @@ def _kind(error: Exception, status: int | None) -> FaultKind | None:
         # A provider also returns 429 for an account without credit; only the error code tells that from a real rate limit.
         if code in _KIND_OF_CODE and (status is None or status < 400 or _KIND_OF_CODE[code] == "no credit"):
             return _KIND_OF_CODE[code]
+    if kind := _kind_of_words(error, status):
+        return kind
+    if isinstance(error, ModelInvalidRequestError):
+        return None
     for kind_class, kind in _KIND_OF_CLASS:
         if isinstance(error, kind_class):
             return kind
     if status is not None and status >= 400:
         return "overloaded" if status >= 500 else _KIND_OF_STATUS.get(status)
     return _kind_of_connection(error)
+
+
+def _kind_of_words(error: Exception, status: int | None) -> FaultKind | None:
+    if status not in (400, 413, 422, 429) and not isinstance(error, (ModelInvalidRequestError, ModelRateLimitError)):
+        return None
+    words = str(error)[:_SEARCHED]
+    return next((kind for kind, pattern in _WORDS if pattern.search(words)), None)
 
 
 def _kind_of_connection(error: Exception) -> FaultKind | None:
@@ -168,6 +210,8 @@ def _kind_of_connection(error: Exception) -> FaultKind | None:
         return "cut"
     if isinstance(error, ConnectionError) or names & _UNREACHABLE:
         return "unreachable"
+    if "ResponseError" in names and error.__class__.__module__.startswith("ollama"):
+        return "overloaded"  # without a status: the server reported it in the middle of a stream
     return None
 
 
@@ -182,8 +226,9 @@ def _deadline(error: BaseException, streamed: bool) -> str:
 
 
 def _status(error: Exception) -> int | None:
-    response = getattr(error, "response", None)
-    for owner in (error, response):
+    # LangChain's own classes wrap the SDK's error, and not all of them carry its status.
+    cause = error.__cause__
+    for owner in (error, getattr(error, "response", None), cause, getattr(cause, "response", None)):
         for attribute in ("status_code", "status", "code"):
             found = getattr(owner, attribute, None)
             if isinstance(found, int) and 100 <= found < 600:
@@ -251,11 +296,17 @@ def failure(model: BaseChatModel, fault: Fault, attempts: int) -> ModelCallError
                 "model."
             )
         case "rate limited":
-            return ModelBusyError(f"The model '{name}' is rate limited{status}.{asked}{_wait(fault)} Or set a fallback model.")
+            return ModelBusyError(
+                f"The provider of the model '{name}' limits how often it may be asked{status}.{asked}{_wait(fault)}"
+            )
         case "overloaded":
             return ModelBusyError(
-                f"The provider of the model '{name}' has trouble or is overloaded{status}.{asked}{_wait(fault)} Or set a "
-                "fallback model."
+                f"The provider of the model '{name}' is overloaded or has an outage{status}.{asked}{_wait(fault)}"
+            )
+        case "too long":
+            return ModelContextError(
+                f"The conversation is too long for the model '{name}'. Start a new one, shorten what you sent, or choose a model with "
+                "a larger context."
             )
         case "unreachable":
             return ModelUnreachableError(
@@ -270,13 +321,15 @@ def failure(model: BaseChatModel, fault: Fault, attempts: int) -> ModelCallError
 
 
 def _key_hint(model: BaseChatModel) -> str:
-    variables, _ = PROVIDER_VARIABLES.get(describe(model).provider or "", ((), ()))
-    where = f"Set {variables[0]} to a valid one" if variables else "Set a valid one"
-    return f"{where}, and check that it may use this model."
+    provider = describe(model).provider or ""
+    variables, _ = PROVIDER_VARIABLES.get(_VARIABLES_OF.get(provider, provider), ((), ()))
+    or_variable = f", or in {variables[0]}" if variables else ""
+    return f"Enter a valid one under Settings > Models{or_variable}, and check that it may use this model."
 
 
 def _wait(fault: Fault) -> str:
-    return f" Try again in {fault.retry_after_s:.0f} s." if fault.retry_after_s else " Try again later."
+    when = f"in {ceil(fault.retry_after_s)} s" if fault.retry_after_s else "in a moment"
+    return f" Try again {when}, or choose another model."
 
 
 def _too_slow(name: str, fault: Fault) -> str:
