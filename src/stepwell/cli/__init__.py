@@ -9,7 +9,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any
 
 from stepwell.cli import arguments as serving
@@ -21,6 +23,8 @@ from stepwell.terminal.commands import Commands, UsageError
 from stepwell.terminal.parsing import Parser
 
 _OURS = "Stepwell itself"
+_RUN_AGENTS = ("chat", "research")
+"""Commands that may call a model in this process."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,7 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser.print_help()
             return 0
         try:
-            return int(arguments.run(arguments))
+            with _models_of_this_machine(arguments):
+                return int(arguments.run(arguments))
         except UsageError as error:
             parser.error(str(error))
     except BrokenPipeError:
@@ -44,6 +49,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:  # start-up is mostly imports, before any command can handle Ctrl-C itself
         return 130
+
+
+@contextmanager
+def _models_of_this_machine(arguments: argparse.Namespace) -> Iterator[None]:
+    """Commands that run an agent here use the model that `stepwell models use` has stored, unless they or the environment name another."""
+    if arguments.command not in _RUN_AGENTS or getattr(arguments, "url", None) or getattr(arguments, "model", None):
+        yield
+        return
+    from stepwell.settings import Settings
+    from stepwell.terminal.database_place import PostgresPlace, database_place
+
+    settings = Settings.load()
+    # A database of another project, and one on another machine, are not asked; without the package for keys, none was stored.
+    own = settings.database_url is None or settings.database_is_meant
+    place = database_place(None, settings) if own and find_spec("cryptography") else None
+    if place is None or isinstance(place, PostgresPlace) or not place.is_file():
+        yield
+        return
+    from stepwell.cli.connected_models import default_on_this_machine
+    from stepwell.models.connected import using
+
+    with using(default_on_this_machine(settings)):
+        yield
 
 
 def make_parser(products: Iterable[Product]) -> argparse.ArgumentParser:

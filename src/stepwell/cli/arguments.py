@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stepwell.addresses import DEFAULT_HOST, DEFAULT_PORT
 from stepwell.products import installed_products
-from stepwell.terminal.commands import Commands, whole_number
+from stepwell.terminal.commands import Commands, add_database, whole_number
 
 _PORT = whole_number(0, 65535)
 _COUNT = whole_number(0, 10_000)
@@ -143,10 +143,27 @@ def _add_drain_seconds(command: argparse.ArgumentParser) -> None:
 
 def _add_models(commands: Commands) -> None:
     models = commands.add_parser(
-        "models", help="models that run on this machine", description="Models that run on this machine."
+        "models",
+        help="connect, test and download models",
+        description="Connect providers and model servers, test models, and download models that run on this machine.",
     )
     actions = models.add_subparsers(dest="action", metavar="ACTION", required=True)
-    actions.add_parser("list", help="list the models, and which of them are on this machine").set_defaults(name=None)
+    listing = actions.add_parser("list", help="list the connected models, and those that can be downloaded")
+    listing.set_defaults(name=None)
+    use = actions.add_parser(
+        "use",
+        help="connect a provider, and use its model by default",
+        description="Test a model, store its key encrypted, and use it by default. The key is typed without showing it, or piped in.",
+    )
+    use.add_argument(
+        "name", metavar="PROVIDER[:MODEL]", help="such as anthropic, openai:gpt-5.5, ollama:qwen3:8b, local:qwen3-4b"
+    )
+    use.add_argument("--address", metavar="URL", help="the address of the server, if it is not the provider's usual one")
+    use.add_argument("--remove", action="store_true", help="delete the provider's stored key and connection instead")
+    test = actions.add_parser("test", help="test a model", description="Test a model: does it answer, stream and call tools.")
+    test.add_argument("name", metavar="PROVIDER:MODEL", nargs="?", help="default: the model that is used by default")
+    for parser in (listing, use, test):
+        add_database(parser)
     for action, text in {
         "pull": "download a model",
         "load": "load a model, downloading it if necessary, and print how long it took",
@@ -160,6 +177,13 @@ def _add_models(commands: Commands) -> None:
 
 
 def _run_models(arguments: argparse.Namespace) -> int:
-    from stepwell.cli import models
+    from stepwell.cli import connected_models, models
 
+    if arguments.action == "use":
+        given = {"address": arguments.address, "remove": arguments.remove, "database_url": arguments.database_url}
+        return connected_models.use(arguments.name, **given)
+    if arguments.action == "test":
+        return connected_models.test(arguments.name, database_url=arguments.database_url)
+    if arguments.action == "list":
+        connected_models.show(arguments.database_url)
     return models.run(arguments.action, arguments.name)

@@ -75,7 +75,7 @@ def graphs_to_serve(langgraph_json: Path | None, *, demo: bool = False) -> Graph
             for name, place in product.graphs.items()
         }
         demos = {
-            name: GraphSource.from_spec(name, GraphSpec(each.place, each.description), Path(), demo=True)
+            name: GraphSource.from_spec(name, GraphSpec(each.place, each.description), Path(), each.metadata)
             for product in (products if demo else ())
             for name, each in product.demos.items()
             if each.available

@@ -38,11 +38,14 @@ def run(action: str, name: str | None) -> int:
 
 
 def _list(models: LocalModels) -> int:
+    print("Models that run inside Stepwell, without a server or a key:")
     for model in CATALOGUE.values():
         here = "on this machine" if models.is_downloaded(model.id) else f"{model.size_bytes / 1e6:,.0f} MB to download"
         print(f"{model.id:14} {model.title} ({model.licence}), {here}, from {model.source}")
         print(f"{'':14} {_abilities(model)} {model.cannot}")
-    print("Use one with --model local:ID, or any GGUF file with --model local:/path/to/file.gguf")
+    print(
+        "Use one by default with `stepwell models use local:ID`, or once with --model local:ID (or --model local:/path/to/file.gguf)."
+    )
     return 0
 
 
@@ -55,7 +58,7 @@ def _act(models: LocalModels, action: str, name: str, stop: threading.Event) -> 
     """Carry out the action; returns a sentence about the outcome."""
     if action == "pull":
         models.pull(name, stop)
-        return f"{name} is on this machine."
+        return f"{name} is on this machine. Use it by default with: stepwell models use local:{name}"
     if action == "load":
         started = time.monotonic()
         models.load(name)

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from stepwell.cli.compose import Graphs
     from stepwell.server.settings import ServerSettings
 
-SET_A_MODEL = (
-    "Set STEPWELL_MODEL=provider:name and the provider's key (such as ANTHROPIC_API_KEY), or OLLAMA_MODEL_NAME, and restart."
-)
+CONNECT_A_MODEL = "Connect one on the page (Settings > Models) or with `stepwell models use`."
 _LOOK_S = 0.1
 _SAY_AGAIN_S = 3.0
 
@@ -42,7 +40,7 @@ def first_screen(
     demos = served.registry.demos
     yield f"  graphs    {', '.join(name for name in served.registry.names if name not in broken and name not in demos)}"
     if demos:
-        yield f"  demo      {', '.join(demos)}: need no model and no key (turn off with --no-demo)"
+        yield "  demo      on the page, without a model or a key (turn off with --no-demo)"
     yield from (f"  not built {problem}" for problem in broken.values())
     if served.ours:
         yield from _model(settings)
@@ -54,7 +52,7 @@ def first_screen(
         yield f"  limit     a run is stopped after {server_settings.run_timeout_s} s of work"
     yield from _payments(settings, served)
     yield f"  users     {_users(server_settings)}"
-    yield f"  page      {address}"
+    yield f"  page      open {address} in a browser"
     yield f"  talk      {spell_command('chat --url')} {address}"
     yield f"  API       {address}/docs"
     yield "  stop      Ctrl-C lets runs finish for a while; a second one stops at once"
@@ -99,15 +97,19 @@ def _runs(number: int) -> str:
 def _model(settings: Settings) -> Iterator[str]:
     """The model our applications use and why, or how to set one up. Imports no provider's package."""
     from stepwell.cli.operator.doctor import warning_about
-    from stepwell.models.choice import choose_model
+    from stepwell.models.choice import model_from_environment
+    from stepwell.models.local.catalogue import DEFAULT_LOCAL_MODEL
     from stepwell.models.providers import check_installed
 
     try:
-        choice = choose_model(None, settings, embedded_fallback=True)
+        choice = model_from_environment(settings)
+        if choice is None:
+            yield f"  model     none set by the environment. {CONNECT_A_MODEL}"
+            yield f"            Until then local:{DEFAULT_LOCAL_MODEL} answers: enough to try things, too small for real work."
+            return
         check_installed(choice.provider)
     except StepwellError as error:
         yield f"  model     none: {error}"
-        yield f"            {SET_A_MODEL}"
         return
     yield f"  model     {choice} ({choice.reason})"
     if warning := warning_about(choice, settings):

@@ -95,17 +95,17 @@ def test_a_seminar_on_a_server_keeps_its_files_here_and_survives_a_kill(server_p
     """T8: the folder carries out what the server asks, claims it, and nothing is lost when the server is killed in between."""
     variables = environment(STEPWELL_DATA_DIR=str(server_process.folder))
     project = ["chat", "tutor", "--url", server_process.url, "--project", str(tmp_path)]
-    typed = "Should cities ban cars?\na\nCities should ban cars.\n"
+    typed = "Should cities ban cars?\ny\nCities should ban cars.\n"
     begun = run_warm(project, server_process.folder, variables, typed=typed)
-    assert "About t1: how sure are you" in begun.stdout, begun.stderr
+    assert "How sure are you of your claim" in begun.stdout, begun.stderr
     assert f"--thread {thread_of(begun)} --project {tmp_path}" in begun.stderr
     server_process.signal(signal.SIGKILL)
     server_process.wait()
     server_process.start()
-    typed = "70\ny\n"
+    typed = "70\n"
     back = run_warm([*project, "--thread", thread_of(begun)], server_process.folder, variables, typed=typed)
-    assert "Phase 'define'" in back.stdout, back.stderr
-    kept = json.loads((tmp_path / "argument.json").read_text())
+    assert "Next: words." in back.stdout, back.stderr
+    kept = json.loads((tmp_path / "tutor" / "argument.json").read_text())
     assert (kept["phase"], kept["nodes"]["t1"]["confidence"]) == ("define", 70)
     assert [move["move"] for move in kept["moves"]].count("propose") == 1
 

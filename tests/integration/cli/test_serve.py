@@ -51,8 +51,8 @@ def test_our_applications_are_served_on_the_model_there_is(tmp_path: Path):
     with serve(tmp_path, graphs=None) as server:
         screen = server.output
         assert "simple_agent" in screen
-        assert "demo      research_demo, demo_agent:" in screen
-        assert "local:smollm2-135m (nothing else is configured)" in screen
+        assert "demo      on the page" in screen
+        assert "local:smollm2-135m answers: enough to try things, too small for real work" in screen
         assert f"stepwell chat --url {server.url}" in screen
         assert "network" not in screen, "this machine only"
         assert server.stop() == 0
@@ -97,7 +97,7 @@ def test_the_addresses_for_other_machines_are_this_machines_own():
 def test_a_model_that_cannot_be_had_is_said_and_does_not_keep_the_server_down(tmp_path: Path):
     with serve(tmp_path, graphs=None, STEPWELL_MODEL="nowhere:big") as server:
         assert "model     none: Unknown model provider 'nowhere'" in server.output
-        assert "Set STEPWELL_MODEL=provider:name" in server.output
+        assert "Known providers: anthropic" in server.output
 
 
 def test_the_address_itself_says_what_this_is(server_process: Server):

@@ -16,7 +16,10 @@ from stepwell.cli import main
         (["chat", "tutr"], "stepwell chat: argument APP: there is no 'tutr'. Did you mean 'tutor'?"),
         (["db", "mov"], "stepwell db: argument ACTION: there is no 'mov'. Did you mean 'move'?"),
         (["doctor", "now"], "stepwell doctor: Unknown argument 'now'."),
-        (["models", "zzz"], "stepwell models: argument ACTION: there is no 'zzz'. Choose from: list, pull, load, remove."),
+        (
+            ["models", "zzz"],
+            "stepwell models: argument ACTION: there is no 'zzz'. Choose from: list, use, test, pull, load, remove.",
+        ),
     ],
 )
 def test_a_slip_is_answered_with_the_nearest_spelling(given: list[str], said: str, capsys: pytest.CaptureFixture[str]):

@@ -20,7 +20,7 @@ from stepwell.terminal.dialogue.terminal import Terminal
 SMALL_MODEL = "This model cannot use tools, so this is a plain conversation: no plan, no files, no subagents."
 NO_MODEL = (
     "No model is configured, so this is a scripted demonstration: real agent, real tools, every reply written beforehand.\n"
-    "For a real one set STEPWELL_MODEL=provider:name and the provider's key (such as ANTHROPIC_API_KEY), or OLLAMA_MODEL_NAME."
+    "For a real one, connect a model with `stepwell models use`, or set STEPWELL_MODEL and the provider's key."
 )
 
 
@@ -61,7 +61,7 @@ def _resolve_embedded(terminal: Terminal) -> Any:
     from stepwell.models import find_local_model, resolve_model
 
     try:
-        model = resolve_model(None, embedded_fallback=True)
+        model = resolve_model(None, embedded_fallback=True, own_retries=False)
     except MissingExtraError as error:
         raise ModelUnavailableError(
             "No model is configured. Set a provider's key, such as ANTHROPIC_API_KEY, or install a local model: "

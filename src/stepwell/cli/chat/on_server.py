@@ -35,16 +35,14 @@ _FIRST_CONTACT_S = 5.0
 def run(
     *, url: str, assistant: str | None, thread: str | None, once: str | None, project: Path | None, apps: Collection[ChatApp]
 ) -> int:
-    """Run the command and return its exit code. Any of the `apps` may work in the project, so all their slash commands and generated
-    files count."""
+    """Run the command and return its exit code. Any of the `apps` may work in the project, so all their slash commands count."""
     terminal = Terminal(sys.stdin, sys.stdout)
     with asyncio.Runner() as runner, open_client(runner, url, Settings.load()) as (client, address):
         chosen = runner.run(_choose(client, address, assistant, thread))
         line = ServerLine(client, address, chosen["assistant_id"], terminal.line, MODES, subgraphs=True)
         conversations = RemoteConversations(line)
         session = runner.run(conversations.open(thread)) if thread else None
-        generated = [file for app in apps for file in app.generated_files]
-        device = FolderProject(project, terminal, generated=generated) if project is not None else None
+        device = FolderProject(project, terminal) if project is not None else None
         for_agent = [command for app in apps for command in app.slash_commands] if device else ()
         chat = Chat(runner, terminal, conversations, session=session, device=device, for_agent=for_agent)
         more = f" --project {shlex.quote(str(project))}" if project is not None else ""

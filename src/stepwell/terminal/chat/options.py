@@ -24,10 +24,11 @@ class ChatOptions:
 
 def choose_model(model: str | None) -> Any:
     """The requested or configured model; None if there is neither."""
-    from stepwell.models import model_from_environment, resolve_model
+    from stepwell.models import resolve_model
+    from stepwell.models.choice import find_model
     from stepwell.settings import Settings
 
     settings = Settings.load()
-    if model is None and model_from_environment(settings) is None:
+    if model is None and find_model(settings) is None:
         return None
-    return resolve_model(model, settings=settings)
+    return resolve_model(model, settings=settings, own_retries=False)

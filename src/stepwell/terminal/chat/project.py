@@ -1,12 +1,13 @@
 """A folder instead of the browser's project: the same operations, approvals and claims, in a terminal.
 
 A run may read files without asking. For changes the user sees a diff and is asked once per step, for all its files. `a` allows every
-later change in this folder.
+later change in this folder. An agent that wants to keep notes of its own (`notes` in the question) asks for that once, with the notes as
+sentences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,17 @@ from stepwell.backends.folder_device import DeviceChange, FolderDevice
 from stepwell.terminal.dialogue.terminal import Terminal
 
 CHOICES = "[y]es, [n]o and why, [a]lways in this folder"
+NOTES_CHOICES = "[y]es, [n]o, only in this conversation"
 _SHOWN_LINES = 30
 
 
 class FolderProject:
-    """Carries out what a run asks of the user's device, in one folder. Shows no diff of a `generated` file if other files change in the
-    same step."""
+    """Carries out what a run asks of the user's device, in one folder."""
 
-    def __init__(
-        self, folder: Path, terminal: Terminal, ask: Callable[[str], str] | None = None, *, generated: Collection[str] = ()
-    ) -> None:
+    def __init__(self, folder: Path, terminal: Terminal, ask: Callable[[str], str] | None = None) -> None:
         self._device = FolderDevice(FilesystemBackend(root_dir=str(folder.resolve()), virtual_mode=True))
         self._terminal = terminal
         self._ask = ask or terminal.ask
-        self._generated = generated
         self._always = False
         self._name = folder.resolve().name or "project"
 
@@ -41,7 +39,8 @@ class FolderProject:
         claims: list[str | None] = []
 
         def approve(changes: Sequence[DeviceChange]) -> bool | str:
-            allowed = self._decide(changes)
+            notes = question.get("notes")
+            allowed = self._decide_notes(notes, changes) if isinstance(notes, Mapping) else self._decide(changes)
             if allowed is True:
                 claims.append(claim())
             return allowed
@@ -57,8 +56,7 @@ class FolderProject:
         if self._always:
             return True
         for change in changes:
-            if change.path not in self._generated or len(changes) == 1:
-                self._terminal.line(_shorten(change.diff))
+            self._terminal.line(_shorten(change.diff))
         while True:
             word, _, reason = self._ask(CHOICES).strip().partition(" ")
             match word.casefold():
@@ -69,6 +67,19 @@ class FolderProject:
                     return True
                 case "n" | "no":
                     return reason.strip() or False
+
+    def _decide_notes(self, notes: Mapping[str, Any], changes: Sequence[DeviceChange]) -> bool:
+        folder = f"/{str(notes.get('folder', '')).strip('/')}/"
+        if self._always or not all(change.path.startswith(folder) for change in changes):
+            return self._decide(changes) is True
+        self._terminal.line(f"May it keep its notes in the folder '{folder.strip('/')}' of {self._name}? It asks this once.")
+        self._terminal.line(str(notes.get("text", "")))
+        while True:
+            match self._ask(NOTES_CHOICES).strip().partition(" ")[0].casefold():
+                case "y" | "yes" | "a" | "always":
+                    return True
+                case "n" | "no":
+                    return False
 
 
 def _describe(change: DeviceChange) -> str:

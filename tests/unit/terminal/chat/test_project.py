@@ -38,7 +38,7 @@ def project(folder, *typed):
     screen = io.StringIO()
     lines = iter(typed)
     terminal = Terminal(io.StringIO(), screen)
-    return FolderProject(folder, terminal, ask=lambda text: next(lines), generated=["/log.md"]), screen
+    return FolderProject(folder, terminal, ask=lambda text: next(lines)), screen
 
 
 def claiming(claims):
@@ -57,8 +57,39 @@ def test_a_change_is_shown_asked_for_once_and_claimed_after_the_yes(tmp_path):
     assert (tmp_path / "log.md").read_text() == "two\n"
     assert claims == ["claimed"]
     assert answer["claim_id"] == "c1"
-    assert "Save a.md (+1 -0), log.md (+1 -0)\n+one\n" in screen.getvalue()
-    assert "+two" not in screen.getvalue(), "changes of generated files are not shown"
+    assert "Save a.md (+1 -0), log.md (+1 -0)\n+one\n+two\n" in screen.getvalue()
+
+
+def notes(*paths, **more):
+    calls = [
+        {"id": path, "name": "write_file", "args": {"title": path, "path": path, "content": "{}", "file_type": "note"}}
+        for path in paths
+    ]
+    about = {"folder": "tutor", "text": "Your claim: Cars are loud."}
+    return {"type": "client_tool_execution", "requires_approval": True, "tool_calls": calls, "notes": about, **more}
+
+
+def test_notes_are_asked_for_as_sentences(tmp_path):
+    device, screen = project(tmp_path, "perhaps", "y")
+    device.answer(notes("/tutor/a.json"), claiming([]))
+    assert (tmp_path / "tutor" / "a.json").read_text() == "{}"
+    assert "May it keep its notes in the folder 'tutor'" in screen.getvalue()
+    assert "Your claim: Cars are loud." in screen.getvalue()
+    assert "+{}" not in screen.getvalue()
+
+
+def test_notes_that_are_not_wanted_are_not_written(tmp_path):
+    device, _ = project(tmp_path, "n")
+    answer = device.answer(notes("/tutor/a.json"), claiming([]))
+    assert answer["tool_results"][0]["error"]["code"] == "rejected"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_outside_of_the_folder_is_no_note(tmp_path):
+    device, screen = project(tmp_path, "n")
+    device.answer(notes("/tutor/a.json", "/mine.md"), claiming([]))
+    assert "Save tutor/a.json (+1 -0), mine.md (+1 -0)" in screen.getvalue()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_no_changes_nothing_claims_nothing_and_gives_its_reason(tmp_path):
