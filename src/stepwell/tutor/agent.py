@@ -35,10 +35,12 @@ from stepwell.middleware.subagents.specs import SubAgent
 from stepwell.middleware.subagents.task import SubAgentMiddleware
 from stepwell.middleware.summarization import SummarizationMiddleware
 from stepwell.middleware.todos import PlanningMiddleware
-from stepwell.models import capabilities_of, model_from_environment, resolve_model
+from stepwell.models import capabilities_of, resolve_model
+from stepwell.models.choice import find_model as find_choice
 from stepwell.payments.paid_graphs import charge_for
 from stepwell.settings import Settings
 from stepwell.tutor.keeping import SeminarCommands, SeminarLoading, SeminarRereading, SeminarSaving
+from stepwell.tutor.leading import LedModel
 from stepwell.tutor.rules import PROJECT_MOUNT, ProjectIsRead, SeminarRules
 from stepwell.tutor.standing_in import ask_from_method
 from stepwell.tutor.state import DeeptutorState
@@ -73,9 +75,9 @@ def _make(graph_id: str) -> Graph:
 def find_model() -> BaseChatModel | None:
     """The configured model if it can use tools. A wrong configuration raises an error instead of falling back to none."""
     settings = Settings.load()
-    if model_from_environment(settings) is None:
+    if find_choice(settings) is None:
         return None
-    model = resolve_model(None, settings=settings)
+    model = resolve_model(None, settings=settings, own_retries=False)
     return model if capabilities_of(model).tools else None
 
 
@@ -113,7 +115,7 @@ def tutor_stack(
         SeminarLoading(),
         SeminarCommands(),
         SeminarRules(),  # inside clarification and files: it decides whether their tools may run
-        StubbornModelMiddleware(fallback=ask_from_method),  # inside the rules, which check what is said in the model's place
+        LedModel(fallback=ask_from_method),  # inside the rules, which check what is said in the model's place
         SeminarRereading(),
         SeminarSaving(),  # after-model hooks run last to first: this saves, then the one above rereads if that failed
         SummarizationMiddleware(model),

@@ -16,14 +16,15 @@ from typing import Any
 from stepwell.errors import ConfigurationError
 from stepwell.terminal.chat.loop import SCRIPTED, Chat
 from stepwell.terminal.chat.options import ChatOptions, choose_model
-from stepwell.terminal.chat.project import CHOICES, FolderProject
+from stepwell.terminal.chat.project import CHOICES, NOTES_CHOICES, FolderProject
 from stepwell.terminal.dialogue.graph_session import GraphConversations
 from stepwell.terminal.dialogue.terminal import Terminal
 from stepwell.tutor.product import PRODUCT
 
 HELP = """/hint          get a hint, more explicit each time
 /tell          get the wording itself (or type "just tell me")
-/edit ID WORDS, /withdraw ID, /ground WORDS, /objection WORDS    change a clause, or add one
+/edit NAME WORDS, /withdraw NAME    change or give up your claim, reason 1, objection 1 ...
+/ground WORDS, /objection WORDS     add a reason or an objection
 /lint          list what a careful reader would mark
 /export FORM   export the whole argument: md, json, argdown, mermaid"""
 _APP = PRODUCT.chats["tutor"]
@@ -43,7 +44,7 @@ def run(options: ChatOptions) -> int:
     if options.once is None:
         terminal.line(f"Your project is the folder {folder.resolve().name}. Nothing is written there without your permission.")
     with asyncio.Runner() as runner:
-        device = FolderProject(folder, terminal, generated=_APP.generated_files)
+        device = FolderProject(folder, terminal)
         for_agent = _APP.slash_commands
         chat = Chat(runner, terminal, GraphConversations(agent), device=device, for_agent=for_agent, more_help=HELP)
         return chat.converse() if options.once is None else chat.only(options.once)
@@ -69,16 +70,16 @@ def _demonstrate(terminal: Terminal) -> int:
 
 
 def play_person(runner: asyncio.Runner, terminal: Terminal, tutor: Any, folder: Path, lines: Sequence[str]) -> int:
-    """Let a tutor talk to a person whose lines are scripted. The person allows all saves."""
+    """Let a tutor talk to a person whose lines are scripted. The person lets it keep its notes."""
     person = iter(lines)
 
     def answer(text: str) -> str:
-        typed = "a" if text == CHOICES else next(person)
+        typed = "y" if text in (CHOICES, NOTES_CHOICES) else next(person)
         terminal.line(text)
         terminal.line(f"answer> {typed}   (scripted)")
         return typed
 
     first = next(person)
     terminal.line(f"you> {first}   (scripted)")
-    device = FolderProject(folder, terminal, ask=answer, generated=_APP.generated_files)
+    device = FolderProject(folder, terminal, ask=answer)
     return Chat(runner, terminal, GraphConversations(tutor), ask=answer, device=device).only(first)

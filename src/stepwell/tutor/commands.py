@@ -6,18 +6,23 @@ from stepwell.tutor.argument import moves
 from stepwell.tutor.argument.document import PHASES, Argument, MoveRefusedError, Phase
 from stepwell.tutor.argument.exports import FORMS, Form, export
 from stepwell.tutor.argument.lint import lint
+from stepwell.tutor.argument.naming import find_clause
 from stepwell.tutor.argument.questions import SKIP, Question, read_percent, split_source, take_answer
 from stepwell.tutor.argument.telling import give_hint
 
 HELP = f"""/hint               a hint, a little more each time
 /tell               the words themselves ("just tell me" does the same)
 /skip               leave a question that comes from the lint
-/edit ID WORDS      put a clause in other words; end the thesis with how sure you are of it, from 0 to 100
-/withdraw ID        give a clause up
-/ground WORDS       one more ground for the thesis
+/edit NAME WORDS    put something in other words, as in "/edit reason 1 New words."; end the claim with how sure you are of it
+/withdraw NAME      give something up, as in "/withdraw reason 1"
+/ground WORDS       one more reason for your claim
 /objection WORDS    one more objection
 /lint               what a careful reader would mark
-/export FORM        the argument as {", ".join(FORMS)}"""
+/export FORM        your argument as {", ".join(FORMS)}"""
+
+
+_MAX_NAME_WORDS = 8
+"""As in "your definition of" and a term of a few words."""
 
 
 def show(argument: Argument, text: str) -> str | None:
@@ -60,7 +65,8 @@ def carry_out(argument: Argument, question: Question | None, text: str) -> tuple
             return _add_objection(argument, words), ""
         case "/edit", words if words:
             return _edit(argument, words), ""
-        case "/withdraw", node_id if node_id:
+        case "/withdraw", name if name:
+            node_id = find_clause(argument, name) or name
             return moves.update_node(argument, node_id, status="withdrawn"), ""
     return argument, HELP
 
@@ -83,10 +89,19 @@ def _go_back(argument: Argument, to: Phase) -> Argument:
 
 
 def _edit(argument: Argument, words: str) -> Argument:
-    """Changes a clause, as in `n1 the new words`; for a thesis, the confidence follows the words."""
-    node_id, _, text = words.partition(" ")
+    """Changes a clause, as in `reason 1 the new words`; for a thesis, the confidence follows the words."""
+    node_id, text = _split_name(argument, words)
     thesis = argument.thesis
     if thesis is None or node_id != thesis.id:
         return moves.update_node(argument, node_id, text=text)
     body, _, last = text.rstrip("% ").rpartition(" ")
     return moves.update_node(argument, node_id, text=body, confidence=read_percent(last))
+
+
+def _split_name(argument: Argument, words: str) -> tuple[str, str]:
+    """The id of the clause whose name the words begin with, and the rest. The longest name wins."""
+    parts = words.split(" ")
+    for length in range(min(_MAX_NAME_WORDS, len(parts) - 1), 0, -1):
+        if node_id := find_clause(argument, " ".join(parts[:length])):
+            return node_id, " ".join(parts[length:])
+    return parts[0], " ".join(parts[1:])

@@ -1,7 +1,7 @@
 """A whole seminar that needs no model: the real tutor with its real tools and rules, but both sides are scripted here.
 
 The model's lines are calls of the tutor's tools, so the same code checks them as for a real model: the person's words are taken
-verbatim, each question names its clause, no phase is skipped. The demo must say on the screen that it is a script.
+verbatim, no phase is skipped. The demo must say on the screen that it is a script.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ PERSON = (
 )
 """What the person answers, in order."""
 _STATUSES = [
-    {"id": "held", "label": "Hold it"},
-    {"id": "revised", "label": "Revise it"},
-    {"id": "withdrawn", "label": "Withdraw it"},
+    {"id": "held", "label": "Keep it"},
+    {"id": "revised", "label": "Change it"},
+    {"id": "withdrawn", "label": "Give it up"},
 ]
 
 
@@ -52,56 +52,59 @@ def tutor_lines() -> list[Reply]:
     """What the model does, in order."""
     return [
         call("set_question", text=REQUEST),
-        _ask("Frame: what do you claim, in one sentence?"),
+        _ask("What do you claim, in one sentence?"),
         call("propose_node", kind="thesis", text=THESIS),
-        _ask("About t1: how sure are you of it, from 0 to 100?"),
+        _ask("How sure are you of it, from 0 to 100?"),
         calls(
-            call("update_node", node="t1", confidence=70),
+            call("update_node", node="claim", confidence=70),
             call("set_phase", phase="define"),
-            call("update_node", node="t1", terms=["centres", "private cars"]),
+            call("update_node", node="claim", terms=["centres", "private cars"]),
         ),
-        _ask("About t1: what is a centre?"),
+        _ask("What is a centre?"),
         call("propose_node", kind="definition", term="centres", text=CENTRE),
-        _ask("About t1: and which cars are private?"),
+        _ask("And which cars are private?"),
         calls(
             call("propose_node", kind="definition", term="private cars", text=CAR),
             call("set_phase", phase="grounds"),
         ),
-        _ask("About t1: what makes you think so?"),
-        calls(call("propose_node", kind="narrative", text=GROUND, about="t1"), call("set_phase", phase="warrant")),
-        _ask("About n1: why does that speak for t1?"),
+        _ask("What makes you think so?"),
+        calls(call("propose_node", kind="narrative", text=GROUND, about="claim"), call("set_phase", phase="warrant")),
+        _ask("Why does that speak for your claim?"),
         calls(
-            call("link", source="n1", relation="supports", target="t1", because=WARRANT),
+            call("link", source="reason 1", relation="supports", target="claim", because=WARRANT),
             call("set_phase", phase="steelman"),
         ),
-        _ask("About t1: what would somebody say who owns a shop there, at their best?"),
-        call("propose_node", kind="refutation", text=OBJECTION, about="t1"),
-        _ask("About r1: if that is so, why does it tell against t1?"),
+        _ask("What would somebody say who owns a shop there, at their best?"),
+        call("propose_node", kind="refutation", text=OBJECTION, about="claim"),
+        _ask("If that is so, why does it tell against your claim?"),
         calls(
-            call("link", source="r1", relation="attacks", target="t1", because=FORCE),
+            call("link", source="objection 1", relation="attacks", target="claim", because=FORCE),
             call("set_phase", phase="elenchus"),
         ),
-        _ask("About t1: suppose r1 is right. What of your claim would have to go, and what not?"),
+        _ask("Suppose the objection is right. What of your claim would have to go, and what not?"),
         call("set_phase", phase="reply"),
-        _ask("About r1: what do you say to it, from what you have said already?"),
-        call("hint", about="r1", level=1, text="Look at n1 again: who are the people in it, and what do they do there."),
-        _ask("About r1: n1 speaks of people. What do they do to the shops?"),
+        _ask("What do you say to it, from what you have said already?"),
+        call(
+            "hint",
+            about="objection 1",
+            level=1,
+            text="Look at reason 1 again: who are the people in it, and what do they do there.",
+        ),
+        _ask("Reason 1 speaks of people. What do they do to the shops?"),
         calls(
-            call("propose_node", kind="reply", text=REPLY, about="r1"),
-            call("link", source="p1", relation="uses", target="n1"),
+            call("propose_node", kind="reply", text=REPLY, about="objection 1"),
+            call("link", source="reply 1", relation="uses", target="reason 1"),
             call("set_phase", phase="revise"),
         ),
-        call("ask_choices", question="About t1: after objection and reply, what do you do with it?", options=_STATUSES),
-        _ask("About t1: how does it read now, and how sure are you of it?"),
+        call("ask_choices", question="After objection and reply, what do you do with it?", options=_STATUSES),
+        _ask("How does it read now, and how sure are you of it?"),
         calls(
-            call("update_node", node="t1", text=REVISED, confidence=80),
+            call("update_node", node="claim", text=REVISED, confidence=80),
             call("set_phase", phase="close"),
         ),
-        _ask("About t1: what is left at the end?"),
+        _ask("What is left at the end?"),
         call("propose_node", kind="conclusion", text=CONCLUSION),
-        say(
-            f"You asked to be told, so the conclusion is in my words: “{CONCLUSION}” Change it in seminar.md if it is not yours."
-        ),
+        say(f"You asked to be told, so the conclusion is in my words: “{CONCLUSION}” Change it if it is not yours."),
     ]
 
 

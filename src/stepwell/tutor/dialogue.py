@@ -17,6 +17,8 @@ from stepwell.tutor.argument.questions import Question
 from stepwell.tutor.argument.words import asks_to_be_told
 
 QUESTION_TOOLS = (ASK_USER, ASK_CHOICES)
+DEALT_WITH = "method_dealt_with"
+"""In the `additional_kwargs` of an answer: the method asked, and has taken it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,8 @@ class Utterance:
 
     id: str
     text: str
+    dealt_with: bool = False
+    """The method has taken it already: it asked the question, and the model only reads the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class Dialogue:
     @property
     def wants_to_be_told(self) -> bool:
         """Whether the user's last words ask to be told the answer."""
-        return self.last is not None and asks_to_be_told(self.last.text)
+        return self.last is not None and not self.last.dealt_with and asks_to_be_told(self.last.text)
 
     def has_done(self, tool: str) -> bool:
         """Whether a tool has succeeded in this turn."""
@@ -65,7 +69,8 @@ def read_dialogue(messages: Sequence[AnyMessage]) -> Dialogue:
     for place, message in enumerate(messages):
         said = _said(message)
         if said is not None:
-            utterances.append(Utterance(message.id or str(place), said))
+            dealt_with = bool(message.additional_kwargs.get(DEALT_WITH))
+            utterances.append(Utterance(message.id or str(place), said, dealt_with))
             start = place + 1
     return Dialogue(tuple(utterances), tuple(messages[start:]), len(messages))
 

@@ -1,10 +1,15 @@
-"""The seminar's files in the user's project: read when a thread begins, written at the end of every turn that changed the argument.
+"""The tutor's notes in the user's project: read when a thread begins, written at the end of every turn that changed the argument.
 
 ```
 load     argument.json, seminar.md and log.md, one request to the device   when the thread has a project and has not read it yet
-save     argument.json, seminar.md and log.md, one request, one approval   when the argument differs from what was last written
+save     the same three files, one request                                when the argument differs from what was last written
 reread   as load                                                          when a save found that a file had been changed by hand
 ```
+The user is asked once per project whether the tutor may keep its notes there, in the folder `tutor`. A save says that it is about notes
+(`notes` in the request), so that the device can remember the answer with the project and give it by itself from then on. Clients say it in
+`keep_notes`. Notes that are in the project already were allowed before. After a no the argument lives in the thread, and nothing is asked
+again. No other file of the project is written here.
+
 Each is one interrupt in its own step. A save names the text it is based on, so that no edit is overwritten. Manual edits are merged
 with the turn's own changes; a file that cannot be read is rejected with line and reason, and left as it is. Without a project the
 argument exists only in the thread.
@@ -24,15 +29,17 @@ from langgraph.runtime import Runtime
 from stepwell.answers.client_tools import DeviceError
 from stepwell.backends.device import PROJECT, Device, DeviceCall, say_failure
 from stepwell.tutor.argument.document import Argument, changes, from_data, to_data
-from stepwell.tutor.argument.files import ARGUMENT, LOG, SEMINAR, sha256
+from stepwell.tutor.argument.files import ARGUMENT, FOLDER, LOG, SEMINAR, sha256
 from stepwell.tutor.argument.progress import describe_progress
 from stepwell.tutor.argument.project import merge, read_files, write_files
+from stepwell.tutor.argument.prose import sentences_about
 from stepwell.tutor.argument.validity import FileRefusedError
 from stepwell.tutor.commands import show
 from stepwell.tutor.dialogue import asks, last_answer, messages_of, read_dialogue, with_text
 from stepwell.tutor.state import Kept
 
 State = Mapping[str, Any]
+ASK_FOR_NOTES = "May the tutor keep its notes in your project?"
 _TO_READ = (ARGUMENT, SEMINAR, LOG)
 """Every save writes the log anew; we read it so that a save knows what it replaces."""
 
@@ -48,16 +55,24 @@ def needs_loading(state: State) -> bool:
 
 
 def needs_saving(state: State, *, ending: bool) -> bool:
-    """Whether the argument differs from the files, and the user has not declined this version. New log lines alone wait for the next
-    change or the end of the run: nobody wants to approve a save after each question they have answered."""
+    """Whether the argument differs from the files, and the user lets us keep notes. New log lines alone wait for the next change or the
+    end of the run."""
     kept = _kept(state)
     argument = from_data(state.get("argument"))
     if project_of(state) is None or not kept.get("loaded") or kept.get("conflict") or argument == Argument():
         return False
+    if may_keep_notes(state) is False:
+        return False
     if not ending and replace(argument, moves=()) == replace(from_data(kept.get("base")), moves=()):
         return False
-    text = sha256(write_files(argument)[ARGUMENT])
-    return text not in (kept.get("hashes", {}).get(ARGUMENT), kept.get("declined"))
+    return sha256(write_files(argument)[ARGUMENT]) != kept.get("hashes", {}).get(ARGUMENT)
+
+
+def may_keep_notes(state: State) -> bool | None:
+    """What the user has decided; None if they have to be asked. The client's word for the project counts more than this thread's."""
+    told = state.get("keep_notes")
+    known = {"yes": True, "no": False}.get(_kept(state).get("notes", ""))
+    return told if isinstance(told, bool) else known
 
 
 def load(state: State) -> dict[str, Any]:
@@ -80,17 +95,18 @@ def save(state: State) -> dict[str, Any]:
     argument = from_data(state.get("argument"))
     texts = write_files(argument)
     kept = _kept(state)
-    results = _device(state).perform([_write(name, text, kept.get("hashes", {}).get(name)) for name, text in texts.items()])
+    calls = [_write(name, text, kept.get("hashes", {}).get(name)) for name, text in texts.items()]
+    results = _device(state).perform(calls, **_about_notes(state, argument))
     failed = [(name, each) for name, each in zip(texts, results, strict=True) if isinstance(each, DeviceError)]
     if not failed:
         hashes = {name: sha256(text) for name, text in texts.items()}
-        return {"kept": Kept(loaded=True, hashes=hashes, base=to_data(argument))}
+        return {"kept": Kept(loaded=True, hashes=hashes, base=to_data(argument), notes="yes")}
     if any(error.code == "rejected" for _, error in failed):
-        return {"kept": {**kept, "declined": sha256(texts[ARGUMENT]), "notice": ""}}
+        return {"kept": {**kept, "notes": "no", "notice": ""}}
     if any(error.code == "conflict" for _, error in failed):
         return {"kept": {**kept, "conflict": True}}
     name, error = failed[0]
-    return {"kept": {**kept, "notice": f"The seminar was not saved. {say_failure(error, DeviceCall('write_file', {}), name)}"}}
+    return {"kept": {**kept, "notice": f"The notes were not saved. {say_failure(error, DeviceCall('write_file', {}), name)}"}}
 
 
 def reread(state: State) -> dict[str, Any]:
@@ -105,8 +121,13 @@ def reread(state: State) -> dict[str, Any]:
         except FileRefusedError as refused:
             fault = str(refused)
     if fault is not None:
-        return {"kept": {**kept, "conflict": False, "notice": f"The seminar was not saved. {fault}"}}
-    now = {**_kept_now(theirs, texts), "notice": "The files were changed by hand, and those changes are in the argument now."}
+        return {"kept": {**kept, "conflict": False, "notice": f"The notes were not saved. {fault}"}}
+    now = {
+        **kept,
+        **_kept_now(theirs, texts),
+        "conflict": False,
+        "notice": "The files were changed by hand, and those changes are in the argument now.",
+    }
     return {"kept": now, "argument": changes(ours, merged), "progress": describe_progress(merged)}
 
 
@@ -126,6 +147,12 @@ def _write(name: str, text: str, base: str | None) -> DeviceCall:
     return DeviceCall("write_file", {**args, "overwrite": True, "base_hash": base} if base else args)
 
 
+def _about_notes(state: State, argument: Argument) -> dict[str, Any]:
+    """What a save says beside its calls: that these are notes, what is in them as sentences, and that they need no approval any more."""
+    notes = {"folder": FOLDER, "text": "\n\n".join(sentences_about(argument)) or argument.question}
+    return {"notes": notes, **({"requires_approval": False} if may_keep_notes(state) else {"message": ASK_FOR_NOTES})}
+
+
 def _device(state: State) -> Device:
     return Device(project_of(state)).bind(state=state)
 
@@ -136,7 +163,9 @@ def _kept(state: State) -> Kept:
 
 def _kept_now(argument: Argument, texts: Mapping[str, str | None]) -> dict[str, Any]:
     """What the next save is based on: the files as they are now."""
+    found: dict[str, Any] = {"notes": "yes"} if texts.get(ARGUMENT) is not None else {}
     return {
+        **found,
         "loaded": True,
         "hashes": {name: sha256(text) for name, text in texts.items() if text is not None},
         "base": to_data(argument),

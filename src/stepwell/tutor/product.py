@@ -20,7 +20,6 @@ PRODUCT = Product(
             "deeptutor",
             "develops an argument by asking you questions",
             slash_commands=("/hint", "/tell", "/skip", "/edit", "/withdraw", "/ground", "/objection", "/lint", "/export"),
-            generated_files=("/argument.json", "/log.md"),
         )
     },
 )

@@ -1,15 +1,14 @@
 """Rules of the dialogue that code enforces, whatever the model says.
 
-- At most one question per turn, by `ask_user` or `ask_choices`: any further question in a call is removed, and a second call is refused. A
-  question in prose is removed; if the turn ended with it, it becomes such a call.
-- Once there is a thesis, a question names a clause; if it does not, code adds the name. A question comes in a message of its own, so that
-  changes are saved before it; otherwise it is refused.
+- A turn asks once, by `ask_user` or `ask_choices`. A question is never refused for its form: code puts it into shape (`asking`), shows
+  what the model wrote as one question, and decides itself which clause it is about. Other calls of the same message come first.
+- A user reads names ("your claim", "reason 1"), never ids.
 - The method asks its own question instead of showing a message with nothing to read or a question that the user has just answered, and
-  when a model gets nowhere (`standing_in`).
-- Prose offers no thesis and no reply, unless the user asked to be told or the hints have reached level 4. Code removes such a paragraph.
+  when a model gets nowhere (`leading`).
+- Prose offers no thesis and no reply, and is no lecture (`lectures`), unless the user asked to be told or the hints have reached level 4.
 - A user who asks to be told is told: the request is in the log, and there is no question before something is told.
 - The message that ends a turn shows the turn's hint, and its change of the thesis as a diff with both confidences.
-- Only code writes the seminar's files. A tool call that would change them is refused.
+- Only code writes the tutor's notes. A tool call that would change them is refused.
 """
 
 from __future__ import annotations
@@ -23,27 +22,26 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
-from stepwell.answers.clarification import ASK_USER
 from stepwell.backends import paths
-from stepwell.middleware.own_words import refuse, stands_in
+from stepwell.middleware.own_words import own_answer, refuse, stands_in
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
+from stepwell.middleware.stubborn import discard_shown
 from stepwell.tutor.argument import moves
 from stepwell.tutor.argument.document import Argument, changes, from_data
-from stepwell.tutor.argument.exports import describe_change
+from stepwell.tutor.argument.exports import CHANGED, describe_change
 from stepwell.tutor.argument.files import ARGUMENT, LOG, SEMINAR
-from stepwell.tutor.argument.questions import go_on, next_question
+from stepwell.tutor.argument.naming import find_named, in_plain_words
+from stepwell.tutor.argument.progress import subject_of
+from stepwell.tutor.argument.questions import go_on
 from stepwell.tutor.argument.telling import TOP_LEVEL
-from stepwell.tutor.argument.words import (
-    is_closer,
-    is_question,
-    sentences_of,
-    take_offers_out,
-    take_questions_out,
-    words_of,
-)
+from stepwell.tutor.argument.words import asks_to_be_told, take_offers_out, take_questions_out, words_of
+from stepwell.tutor.asking import as_question, ask_afterwards, questions_in, shape_questions, wanted_questions
 from stepwell.tutor.dialogue import QUESTION_TOOLS, Dialogue, asks, last_answer, messages_of, read_dialogue, with_text
+from stepwell.tutor.leading import MAX_CALLS, ask_again, count_calls, gets_nowhere, mark_second
+from stepwell.tutor.lectures import ASK_INSTEAD, held_answer, hold_back, is_held, is_lecture
 from stepwell.tutor.standing_in import ask_from_method, has_told, take_answer_in
-from stepwell.tutor.tools import CHANGED, CHANGING_TOOLS, build_argument_tools
+from stepwell.tutor.tools import build_argument_tools
+from stepwell.tutor.unaided import COMPLETE
 
 LEFT_OUT = "(I leave the words to you. Ask for a hint, or type /tell if you want mine.)"
 TELL_NOW = (
@@ -66,16 +64,42 @@ class SeminarRules(RequestMiddleware):
 
     def prepare(self, call: ModelCall) -> None:
         state: Mapping[str, Any] = call.request.state
-        dialogue = read_dialogue(messages_of(state))
+        messages = messages_of(state)
+        dialogue = read_dialogue(messages)
         argument = from_data(state.get("argument"))
         if dialogue.wants_to_be_told and dialogue.last is not None:
             if state.get("told") != dialogue.last.id:
-                noted = moves.record(argument, "user", "tell", _subject(argument), dialogue.last.text, TOP_LEVEL)
+                noted = moves.record(argument, "user", "tell", subject_of(go_on(argument)), dialogue.last.text, TOP_LEVEL)
                 call.update.update({"argument": changes(argument, noted), "told": dialogue.last.id})
+            if held := held_answer(messages, dialogue):
+                call.answer = own_answer(held, "stubborn")
+                return
             call.messages = [*call.messages, _note(TELL_NOW)]
-        notice = (state.get("kept") or {}).get("notice")
-        if notice:
+        if asked := ask_afterwards(messages, dialogue):
+            call.answer = review_prose(own_answer("", "stubborn", [asked]), argument, dialogue)
+        elif gets_nowhere(messages, dialogue):
+            said = ask_from_method(call) or own_answer(COMPLETE, "stubborn")
+            call.answer = review_prose(said, argument, dialogue)
+        if notice := (state.get("kept") or {}).get("notice"):
             call.messages = [*call.messages, _note(notice)]
+
+    def wants_another(self, call: ModelCall, response: ModelResponse[Any]) -> bool:
+        """A lecture is asked for once more as a question, and so is a question to somebody who asked to be told."""
+        state: Mapping[str, Any] = call.request.state
+        dialogue = read_dialogue(messages_of(state))
+        argument = from_data(state.get("argument"))
+        message = response.result[-1] if response.result else None
+        if not isinstance(message, AIMessage) or count_calls(dialogue) + 2 > MAX_CALLS:
+            return False
+        if _only_asks(message, argument, dialogue):
+            why = TELL_NOW
+        elif not message.tool_calls and not questions_in(message.text) and _tells_too_much(message, argument, dialogue):
+            why = ASK_INSTEAD
+        else:
+            return False
+        discard_shown(call, response, "lecture")
+        ask_again(call, why)
+        return True
 
     def review(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:
         state: Mapping[str, Any] = call.request.state
@@ -83,8 +107,12 @@ class SeminarRules(RequestMiddleware):
         dialogue = read_dialogue(messages_of(state))
         reviewed = [review_prose(each, argument, dialogue) if isinstance(each, AIMessage) else each for each in response.result]
         last = reviewed[-1] if reviewed else None
-        if isinstance(last, AIMessage) and _leads_nowhere(last, argument) and (said := ask_from_method(call)):
-            reviewed[-1] = said.model_copy(update={"id": last.id})
+        if isinstance(last, AIMessage):
+            told_first = _only_asks(last, argument, dialogue) and not stands_in(last)
+            if (told_first or _leads_nowhere(last, argument)) and (said := ask_from_method(call)):
+                kept = {**last.additional_kwargs, **said.additional_kwargs}
+                last = review_prose(said, argument, dialogue).model_copy(update={"id": last.id, "additional_kwargs": kept})
+            reviewed[-1] = mark_second(call, last)
         return ModelResponse(result=reviewed, structured_response=response.structured_response)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
@@ -130,20 +158,32 @@ def _note(text: str) -> HumanMessage:
 
 def review_prose(message: AIMessage, argument: Argument, dialogue: Dialogue) -> AIMessage:
     """The model's message as the user may see it."""
-    message = _mend_questions(_accept_patches(message), argument)
+    message = shape_questions(_accept_patches(message), argument, dialogue)
     text, asked = take_questions_out(message.text)
     left_out = False
     if not _may_tell(argument, dialogue):
         text, left_out = take_offers_out(text)
+    if _tells_too_much(message, argument, dialogue):
+        message, text = hold_back(message, text), ""
     to_show = _to_show(message, argument, dialogue)
-    if not asked and not left_out and not to_show:
-        return message
-    text = "\n\n".join(part for part in (*to_show, text, LEFT_OUT if left_out else "") if part)
-    reviewed = with_text(message, text)
-    wanted = [question for question in asked if not is_closer(question)]
+    text = "\n\n".join(part for part in (*to_show, in_plain_words(argument, text), LEFT_OUT if left_out else "") if part)
+    reviewed = message if text == message.text else with_text(message, text)
+    wanted = wanted_questions(asked)
     if wanted and not message.tool_calls:
-        return reviewed.model_copy(update={"tool_calls": [_make_call(argument, wanted[-1], dialogue.length)]})
+        return reviewed.model_copy(update={"tool_calls": [as_question(wanted, argument, dialogue)]})
     return reviewed
+
+
+def _tells_too_much(message: AIMessage, argument: Argument, dialogue: Dialogue) -> bool:
+    return not _may_tell(argument, dialogue) and is_lecture(message, dialogue)
+
+
+def _only_asks(message: AIMessage, argument: Argument, dialogue: Dialogue) -> bool:
+    """Whether a message asks somebody who wants to be told and has been told nothing."""
+    if not dialogue.wants_to_be_told or has_told(argument, dialogue):
+        return False
+    only_questions = message.tool_calls and all(call["name"] in QUESTION_TOOLS for call in message.tool_calls)
+    return bool(only_questions) and not take_questions_out(message.text)[0]
 
 
 def _to_show(message: AIMessage, argument: Argument, dialogue: Dialogue) -> list[str]:
@@ -176,91 +216,23 @@ def _may_tell(argument: Argument, dialogue: Dialogue) -> bool:
     return dialogue.wants_to_be_told or bool(hinted)
 
 
-def _make_call(argument: Argument, question: str, number: int) -> Any:
-    """The question as a call; `number` makes an id that is unique in the thread."""
-    return {
-        "name": ASK_USER,
-        "args": {"question": with_subject(question, argument)},
-        "id": f"ask_in_prose_{number}",
-        "type": "tool_call",
-    }
-
-
-def _subject(argument: Argument) -> str:
-    """The current subject of the seminar: the clause that the next question would be about, or the phase."""
-    if argument.thesis is None:
-        return argument.phase
-    question = next_question(go_on(argument))
-    return question.about if question else argument.thesis.id
-
-
-def with_subject(question: str, argument: Argument) -> str:
-    """The question with the clause it is about. Before there is a thesis, it needs none."""
-    if argument.thesis is None or any(name in words_of(question) for name in argument.nodes):
-        return question
-    return f"About {_subject(argument)}: {question}"
-
-
 def _leads_nowhere(message: AIMessage, argument: Argument) -> bool:
     """Whether the message has nothing to read, or asks what the user has answered since the argument last changed."""
     if not message.tool_calls:
         return not message.text.strip()
+    if stands_in(message):
+        return False
     asked = [words_of(str(call["args"].get("question", ""))) for call in message.tool_calls if call["name"] in QUESTION_TOOLS]
+    if any(not words for words in asked):
+        return True
     since = itertools.takewhile(lambda move: move.move in ("ask", "answer"), reversed(argument.moves))
     return any(move.move == "ask" and words_of(move.text) in asked for move in since)
 
 
-def _mend_questions(message: AIMessage, argument: Argument) -> AIMessage:
-    """Puts the questions of a message into the required form. Otherwise a model that cannot keep to the form would be refused again and
-    again, and the user would never be asked."""
-    if not asks(message):
-        return message
-    mended = [
-        {**call, "args": mend_question(call["args"], argument)} if call["name"] in QUESTION_TOOLS else call
-        for call in message.tool_calls
-    ]
-    return message if mended == message.tool_calls else message.model_copy(update={"tool_calls": mended})
-
-
-def mend_question(args: Mapping[str, Any], argument: Argument) -> dict[str, Any]:
-    """A question that asks one thing and shows what it is about."""
-    question = args.get("question")
-    if not isinstance(question, str):
-        return dict(args)  # its tool says what is wrong with it
-    mended = {**args, "question": with_subject(_first_question(question), argument)}
-    if isinstance(args.get("options"), list):
-        mended["options"] = [_as_statement(option) for option in args["options"]]
-    return mended
-
-
-def _first_question(text: str) -> str:
-    """The text without anything it asks after its first question."""
-    kept: list[str] = []
-    for sentence in sentences_of(text):
-        if not is_question(sentence) or not any(map(is_question, kept)):
-            kept.append(sentence)
-    return "".join(kept).strip()
-
-
-def _as_statement(option: Any) -> Any:
-    """Turns an option into a statement, because options that ask would be several questions at once."""
-    if isinstance(option, Mapping) and isinstance(option.get("label"), str):
-        return {**option, "label": _as_statement(option["label"])}
-    return option.rstrip().rstrip("?？؟").rstrip() or option if isinstance(option, str) and is_question(option) else option
-
-
 def _call_fault(request: ToolCallRequest) -> str | None:
-    call, state = request.tool_call, request.state
+    call = request.tool_call
     if call["name"] in _FILE_CHANGES and paths.resolve(str(call["args"].get("file_path", ""))) in _OWN_FILES:
-        return "The files of the seminar are written by themselves when a turn ends. Change the argument with its own tools."
-    if call["name"] not in QUESTION_TOOLS:
-        return None
-    message = last_answer(messages_of(state))
-    if message is not None and any(other["name"] in CHANGING_TOOLS for other in message.tool_calls):
-        return "Ask by itself, when your changes are made: they are saved before the person is asked."
-    dialogue = read_dialogue(messages_of(state))
-    if dialogue.wants_to_be_told and not has_told(from_data(state.get("argument")), dialogue):
-        return "The user asked to be told. Tell them first: make the move for them, or say it."
+        return "The tutor's notes are written by themselves when a turn ends. Change the argument with its own tools."
     return None
 
 
@@ -269,16 +241,19 @@ def _refuse(request: ToolCallRequest, fault: str) -> ToolMessage:
 
 
 def _with_record(request: ToolCallRequest, result: ToolResult) -> ToolResult:
-    """Adds an answered question to the log, with its answer."""
+    """Adds an answered question to the log, with its answer. A command, or the wish to be told, is no answer."""
     call = request.tool_call
     if call["name"] not in QUESTION_TOOLS or not isinstance(result, ToolMessage) or result.status == "error":
         return result
     argument = from_data(request.state.get("argument"))
     asked_by = last_answer(messages_of(request.state))
-    if asked_by is not None and stands_in(asked_by):
+    said = result.text.partition(": ")[2]
+    wants_long_answer = asked_by is not None and is_held(asked_by) and asks_to_be_told(said)
+    if asked_by is not None and stands_in(asked_by) and not wants_long_answer:
         return take_answer_in(argument, result)
     question = str(call["args"].get("question", ""))
-    about = next((name for name in words_of(question) if name in argument.nodes), argument.phase)
-    asked = moves.record(argument, "tutor", "ask", about, question)
-    answered = moves.record(asked, "user", "answer", about, result.text.partition(": ")[2])
-    return Command(update={"messages": [result], "argument": changes(argument, answered)})
+    about = find_named(argument, question) or subject_of(argument)
+    logged = moves.record(argument, "tutor", "ask", about, question)
+    if not said.lstrip().startswith("/") and not asks_to_be_told(said):
+        logged = moves.record(logged, "user", "answer", about, said)
+    return Command(update={"messages": [result], "argument": changes(argument, logged)})

@@ -21,11 +21,11 @@ from stepwell.middleware.request import ModelCall
 from stepwell.tutor.argument.document import Argument, changes, from_data, reduce_argument, to_data
 from stepwell.tutor.argument.progress import describe_standing
 from stepwell.tutor.argument.questions import go_on, next_question, take_answer
-from stepwell.tutor.argument.telling import words_for
-from stepwell.tutor.dialogue import Dialogue, as_call, messages_of, read_dialogue
-from stepwell.tutor.unaided import respond
+from stepwell.tutor.argument.telling import tell
+from stepwell.tutor.dialogue import DEALT_WITH, Dialogue, as_call, messages_of, read_dialogue
+from stepwell.tutor.unaided import is_opening_question, respond
 
-LEADING = "The model gets no further here, so I go on with what the method asks."
+LEADING = "The model got no further, so this question comes from the method."
 _NOTE = "method_note"
 
 
@@ -37,7 +37,7 @@ def ask_from_method(call: ModelCall, what: str = "") -> AIMessage | None:
     if dialogue.wants_to_be_told and (told := tell_instead(call, dialogue)):
         return own_answer(told, "stubborn")
     stored = from_data(state.get("argument"))
-    at = go_on(_with_update(call, stored))
+    at = go_on(_take_opening(_with_update(call, stored), dialogue))
     question = next_question(at)
     if question is None:
         return None
@@ -56,9 +56,9 @@ def tell_instead(call: ModelCall, dialogue: Dialogue) -> str | None:
     question = next_question(at)
     if question is None or has_told(noted, dialogue):
         return None
-    words = words_for(at, question)
-    call.update["argument"] = changes(stored, take_answer(at, question, words, author="tutor"))
-    return f"You asked to be told, so these words are mine: “{words}” Change them when you like."
+    told, said = tell(at, question, asked=True)
+    call.update["argument"] = changes(stored, told)
+    return said
 
 
 def has_told(argument: Argument, dialogue: Dialogue) -> bool:
@@ -79,9 +79,18 @@ def take_answer_in(argument: Argument, result: ToolMessage) -> Command[Any]:
     text = "\n".join(
         part for part in (result.text, note, f"The method has dealt with this answer. {describe_standing(moved)}") if part
     )
-    kept = {**result.additional_kwargs, **({_NOTE: note} if note else {})}
+    kept = {**result.additional_kwargs, DEALT_WITH: True, **({_NOTE: note} if note else {})}
     message = result.model_copy(update={"content": text, "additional_kwargs": kept})
     return Command(update={"messages": [message], "argument": changes(argument, moved)})
+
+
+def _take_opening(argument: Argument, dialogue: Dialogue) -> Argument:
+    """The argument with the question that the user has just put, if it has none: nobody wants to be asked for it again."""
+    said = dialogue.last.text.strip() if dialogue.last else ""
+    question = next_question(argument)
+    if question is None or question.need != "question" or not is_opening_question(said):
+        return argument
+    return take_answer(argument, question, said)
 
 
 def _with_update(call: ModelCall, stored: Argument) -> Argument:

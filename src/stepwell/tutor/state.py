@@ -31,8 +31,8 @@ class Kept(TypedDict, total=False):
     """File -> SHA-256 of its text when it was last written or read."""
     base: dict[str, Any]
     """The argument at that time."""
-    declined: str
-    """The hash of the argument.json that the user declined to save, so that it is not offered twice."""
+    notes: Literal["yes", "no"]
+    """Whether the user lets the tutor keep its notes in the project; missing until they were asked."""
     conflict: bool
     """A file has changed since, so nothing was written; it will be read again next."""
     notice: str
@@ -50,6 +50,7 @@ class TutorInput(TypedDict, total=False):
     messages: list[AnyMessage]
     current_project_id: str | None
     write_approval: bool | dict[str, bool] | None
+    keep_notes: bool | None
 
 
 class TutorOutput(TutorInput, total=False):
@@ -70,6 +71,8 @@ class DeeptutorState(DeepAgentState):
     payment_refund_claimed: NotRequired[Annotated[bool, OmitFromInput]]
     current_project_id: NotRequired[str | None]
     write_approval: NotRequired[bool | dict[str, bool] | None]
+    keep_notes: NotRequired[bool | None]
+    """What the user has decided for this project about the tutor's notes, if the client knows: yes, no, or not asked yet."""
     argument: NotRequired[Annotated[dict[str, Any], OmitFromInput, incremental(reduce_argument)]]
     progress: NotRequired[Annotated[dict[str, Any], OmitFromInput, incremental(reduce_latest)]]
     kept: NotRequired[Annotated[dict[str, Any], PrivateStateAttr, incremental(reduce_latest)]]

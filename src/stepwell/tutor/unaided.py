@@ -28,8 +28,9 @@ from stepwell.backends.device import Device, DeviceCall, say_failure
 from stepwell.middleware.clarify import USER_WORDS
 from stepwell.tutor import keeping
 from stepwell.tutor.argument.document import Argument, MoveRefusedError, changes, from_data, reduce_argument
-from stepwell.tutor.argument.exports import describe_change
+from stepwell.tutor.argument.exports import CHANGED, describe_change
 from stepwell.tutor.argument.method import ABOUT, is_complete
+from stepwell.tutor.argument.naming import TITLES, capital
 from stepwell.tutor.argument.progress import describe_progress
 from stepwell.tutor.argument.questions import go_on, next_question, take_answer
 from stepwell.tutor.argument.telling import tell
@@ -42,10 +43,10 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 Update = dict[str, Any]
 
 ABOUT_UNAIDED = (
-    "No model that could lead this dialogue is configured, so my questions come from the method itself: from what each phase still needs "
-    "and from what a careful reader would mark. I do not understand what you write; I keep it in order. /help lists what else you can say."
+    "No model is connected that could lead this dialogue, so my questions come from the method itself. I do not understand what you "
+    "write; I keep it in order. /help lists what else you can say."
 )
-COMPLETE = "The seminar is complete. /edit, /ground and /objection go on with it, and /export shows it."
+COMPLETE = "The seminar is complete. /edit, /ground and /objection go on with it, and /export md shows your argument."
 NO_PROJECT = "No project is open, so there are no files to work on."
 _SEARCH = re.compile(r"(?:please )?search (?:in )?my files for (?:mentions of )?(.{1,200})", re.IGNORECASE)
 _CREATE = re.compile(
@@ -159,7 +160,7 @@ def _take(state: UnaidedState) -> Update:
     first = not any(isinstance(each, AIMessage) for each in messages_of(state))
     notes = [ABOUT_UNAIDED] if first else []
     if first and before != Argument():
-        notes.append(f"We go on with “{before.question}”, at the phase '{before.phase}'.")
+        notes.append(f"We go on with “{before.question}” ({TITLES[before.phase]}).")
     text = dialogue.last.text if dialogue.last and not dialogue.this_turn else ""
     if errand := read_errand(text):
         return {"errand": errand, "messages": [AIMessage(note) for note in notes]}
@@ -181,18 +182,15 @@ def respond(argument: Argument, text: str, *, first: bool = False) -> tuple[Argu
         if question is None:
             return argument, COMPLETE if said else ""
         if asks_to_be_told(said):
-            told, words = tell(argument, question)
-            if question.need == "lint":
-                return told, "There is nothing that I could say for you here, so I leave it."
-            return told, f"You asked to be told, so these words are mine: “{words}” Change them when you like."
-        if not said or (first and not (question.need == "question" and _is_opening_question(said))):
+            return tell(argument, question)
+        if not said or (first and not (question.need == "question" and is_opening_question(said))):
             return argument, ""  # they have not seen the question yet, so this cannot be an answer
         return take_answer(argument, question, said), ""
     except MoveRefusedError as refused:
         return argument, str(refused)
 
 
-def _is_opening_question(text: str) -> bool:
+def is_opening_question(text: str) -> bool:
     return text.strip().endswith("?") and len(words_of(text)) > 3
 
 
@@ -200,11 +198,11 @@ def _announce(before: Argument, after: Argument) -> list[str]:
     """Changes that the user should see: the thesis, and the phase."""
     notes: list[str] = []
     if len(after.versions) > max(1, len(before.versions)):
-        notes.append(f"The thesis changed: {describe_change(after)}")
+        notes.append(f"{CHANGED} {describe_change(after)}")
     if is_complete(after) and not is_complete(before):
-        notes.append(f"The seminar is complete: {len(after.nodes)} clauses. /export md shows it.")
+        notes.append("The seminar is complete. /export md shows your argument.")
     elif after.phase != before.phase:
-        notes.append(f"Phase '{after.phase}': {ABOUT[after.phase]}.")
+        notes.append(f"Next: {TITLES[after.phase].lower()}. {capital(ABOUT[after.phase])}.")
     return notes
 
 

@@ -34,9 +34,9 @@ class Tutor:
     def config(self) -> dict[str, Any]:
         return {"configurable": {"thread_id": "t", "current_project_id": self.project}}
 
-    async def say(self, text: str) -> dict[str, Any]:
+    async def say(self, text: str, **more: Any) -> dict[str, Any]:
         """Send a message; interrupts are answered until none is left, or until the person has nothing more to say."""
-        return await self._run({"messages": [("user", text)]})
+        return await self._run({"messages": [("user", text)], **more})
 
     async def go_on(self, *answers: Any) -> dict[str, Any]:
         """Answer what waits, with these answers to questions."""
@@ -73,8 +73,15 @@ class Tutor:
         return {"selected": [said]} if said in names else {"selected": [], "freeform": said}
 
     @property
+    def writes(self) -> list[dict[str, Any]]:
+        """What was to be written, with and without approval."""
+        device = [each for each in self.asked if each["type"] == "client_tool_execution"]
+        return [each for each in device if each["tool_calls"][0]["name"] in ("write_file", "patch_file")]
+
+    @property
     def saves(self) -> list[dict[str, Any]]:
-        return [each for each in self.asked if each["type"] == "client_tool_execution" and each["requires_approval"]]
+        """What the person was asked to approve."""
+        return [each for each in self.writes if each["requires_approval"]]
 
     @property
     def questions(self) -> list[str]:

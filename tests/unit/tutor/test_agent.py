@@ -100,7 +100,7 @@ async def test_scratch_files_are_free_to_write_on_the_server_and_stay_in_the_thr
 
 
 async def test_a_turn_that_changed_the_argument_ends_with_one_save(tmp_path):
-    """T8: three files, one interrupt, one approval; then the question."""
+    """T8: three files, one interrupt; then the question. Whether notes may be kept is asked once."""
     script = [
         call("set_question", text="Should cities close their centres?"),
         call("propose_node", kind="thesis", text=THESIS),
@@ -114,14 +114,14 @@ async def test_a_turn_that_changed_the_argument_ends_with_one_save(tmp_path):
     await tutor.say(THESIS)
     kinds = [each["type"] for each in tutor.asked]
     assert kinds == ["client_tool_execution", "client_tool_execution", "clarification_request", "client_tool_execution"]
-    assert [[each["args"]["path"] for each in save["tool_calls"]] for save in tutor.saves] == [
-        ["/argument.json", "/seminar.md", "/log.md"]
+    assert [[each["args"]["path"] for each in save["tool_calls"]] for save in tutor.writes] == [
+        ["/tutor/argument.json", "/tutor/seminar.md", "/tutor/log.md"]
     ] * 2
-    assert len(approvals) == 2
-    assert all(each["args"].get("base_hash") for each in tutor.saves[1]["tool_calls"])
-    assert json.loads((tmp_path / "argument.json").read_text())["nodes"]["t1"]["confidence"] == 70
+    assert len(approvals) == 1
+    assert all(each["args"].get("base_hash") for each in tutor.writes[1]["tool_calls"])
+    assert json.loads((tmp_path / "tutor" / "argument.json").read_text())["nodes"]["t1"]["confidence"] == 70
     await tutor.say("Are you there")
-    assert len(tutor.saves) == 2
+    assert len(tutor.writes) == 2
 
 
 async def test_a_hand_edit_is_merged_and_the_model_is_told(tmp_path):
@@ -135,7 +135,7 @@ async def test_a_hand_edit_is_merged_and_the_model_is_told(tmp_path):
     ]
     tutor = tutor_with(tmp_path, script)
     await tutor.say(THESIS)
-    page = tmp_path / "seminar.md"
+    page = tmp_path / "tutor" / "seminar.md"
     page.write_text(page.read_text().replace("their centres", "some streets"))
     values = await tutor.say("The question is whether cities should do it")
     assert "changed by hand" in values["messages"][-1].text
@@ -149,11 +149,12 @@ async def test_a_hand_edit_is_merged_and_the_model_is_told(tmp_path):
 
 async def test_files_that_cannot_be_read_end_the_turn_with_line_and_reason(tmp_path):
     """T8"""
-    (tmp_path / "argument.json").write_text('{\n  "format": 7\n}')
+    (tmp_path / "tutor").mkdir()
+    (tmp_path / "tutor" / "argument.json").write_text('{\n  "format": 7\n}')
     tutor = tutor_with(tmp_path, [])
     values = await tutor.say("Go on")
-    assert values["messages"][-1].text.startswith("argument.json, line 2: the format is not")
-    assert (tmp_path / "argument.json").read_text() == '{\n  "format": 7\n}'
+    assert values["messages"][-1].text.startswith("tutor/argument.json, line 2: the format is not")
+    assert (tmp_path / "tutor" / "argument.json").read_text() == '{\n  "format": 7\n}'
 
 
 async def test_an_export_needs_no_model(tmp_path):

@@ -31,13 +31,13 @@ def test_the_command_leads_a_seminar_in_a_folder_without_a_model(tmp_path, monke
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "STEPWELL_MODEL", "OLLAMA_MODEL_NAME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.stdin", io.StringIO("Should cities ban cars?\na\nCities should ban cars.\n/hint\n70\n"))
+    monkeypatch.setattr("sys.stdin", io.StringIO("Should cities ban cars?\ny\nCities should ban cars.\n/hint\n70\n"))
     assert main(["chat", "tutor", "--project", "project"]) == 1  # the input ends where the tutor waits for an answer
     shown = capsys.readouterr().out
     assert "Created the folder 'project'" in shown
     assert "my questions come from the method itself" in shown
     assert "Hint 1 of 4" in shown
-    assert json.loads((tmp_path / "project" / "argument.json").read_text())["nodes"]["t1"]["confidence"] == 70
+    assert json.loads((tmp_path / "project" / "tutor" / "argument.json").read_text())["nodes"]["t1"]["confidence"] == 70
 
 
 @pytest.mark.parametrize(
@@ -58,5 +58,5 @@ def test_arguments_that_cannot_be_meant_are_refused(arguments, said, capsys, tmp
 def test_the_demonstration_plays_in_a_folder_of_its_own(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["chat", "tutor", "--demo"]) == 0
-    assert "k1 stands" in capsys.readouterr().out
+    assert "Your conclusion stands" in capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []

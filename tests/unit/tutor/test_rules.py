@@ -22,6 +22,7 @@ PROPOSE = call("propose_node", kind="thesis", text=THESIS)
 
 def tutor_at(folder, phase, script, **options):
     """A tutor whose project holds a seminar that stands at a phase."""
+    (folder / "tutor").mkdir()
     for name, text in write_files(play(Argument(), until=phase)).items():
         (folder / name).write_text(text)
     return tutor_with(folder, script, **options)
@@ -32,20 +33,20 @@ def errors(values, tool):
 
 
 async def test_two_questions_in_one_turn_become_one(tmp_path):
-    """T8: at most one question in a turn."""
+    """T8: a turn asks once, and refuses nothing for its form."""
     both = calls(call("ask_user", question="Frame: what is it about?"), call("ask_user", question="Frame: and why?"))
     tutor = tutor_with(tmp_path, [both, say("Thank you.")], project=None, answers=["Cars"])
     values = await tutor.say("Help me with my argument")
-    assert tutor.questions == ["Frame: what is it about?"]
-    assert len(errors(values, "ask_user")) == 1
+    assert tutor.questions == ["What is it about? And why?"]
+    assert errors(values, "ask_user") == []
 
 
-async def test_of_two_questions_in_one_call_the_first_is_asked(tmp_path):
-    """T8: refusing it would cost a call more, and a model that cannot do otherwise would never ask."""
+async def test_two_questions_in_one_call_are_shown_as_the_model_wrote_them(tmp_path):
+    """T8: refusing them would cost a call more, and a model that cannot do otherwise would never ask."""
     double = call("ask_user", question="You like cars. What is it about? And why do you care? Take your time.")
     tutor = tutor_with(tmp_path, [double, say("Well.")], project=None, answers=["Cars"])
     values = await tutor.say("Help me")
-    assert tutor.questions == ["You like cars. What is it about? Take your time."]
+    assert tutor.questions == ["You like cars. What is it about? And why do you care? Take your time."]
     assert errors(values, "ask_user") == []
 
 
@@ -57,15 +58,16 @@ async def test_options_that_ask_become_statements(tmp_path):
     assert [option["label"] for option in tutor.asked[-1]["options"]] == ["Is it fair", "Does it work"]
 
 
-async def test_a_question_in_prose_becomes_a_call_that_names_its_subject(tmp_path):
-    """T8: always through a tool, naming a clause as soon as there is a thesis."""
+async def test_a_question_in_prose_becomes_a_call(tmp_path):
+    """T8: always through a tool; code decides what it is about."""
     tutor = tutor_with(tmp_path, [say("Good. What is your argument about?"), say("I see.")], project=None, answers=["Cars"])
     values = await tutor.say("Help me with my argument")
     assert tutor.questions == ["What is your argument about?"]
     assert not any("?" in message.text for message in values["messages"] if message.type == "ai")
     tutor = tutor_at(tmp_path, "grounds", [say("Noted. Why should that be so?"), say("Fine.")], answers=["Because."])
     await tutor.say("Go on")
-    assert tutor.questions == ["About t1: Why should that be so?"]
+    assert tutor.questions == ["Why should that be so?"]
+    assert [move.about for move in (await tutor.argument()).moves if move.text == "Why should that be so?"] == ["t1"]
 
 
 def test_what_else_a_provider_put_into_a_message_stays():
@@ -89,20 +91,22 @@ async def test_a_question_in_prose_beside_other_calls_is_taken_out(tmp_path):
 async def test_a_question_beside_a_change_waits_until_the_change_is_saved(tmp_path):
     """T8: the turn's save comes before its question."""
     ask = call("ask_user", question="Frame: how sure are you?")
-    script = [calls(PROPOSE, ask), call("ask_user", question="About t1: how sure are you?"), say("Noted.")]
-    tutor = tutor_with(tmp_path, script, answers=["70"])
+    model = ScriptedModel([calls(PROPOSE, ask), say("Noted.")])
+    tutor = Tutor(build(model, checkpointer=InMemorySaver()), tmp_path, answers=["70"])
     values = await tutor.say(THESIS)
-    assert "Ask by itself" in errors(values, "ask_user")[0]
+    assert tutor.questions == ["How sure are you?"]
+    assert errors(values, "ask_user") == []
+    assert len(model.asked) == 2, "the question needs no second call"
     kinds = [each["tool_calls"][0]["name"] if "tool_calls" in each else "question" for each in tutor.asked]
     assert kinds == ["read_file", "write_file", "question", "write_file"]
 
 
-async def test_a_question_that_names_nothing_is_given_its_clause(tmp_path):
-    """T8, T3: before there is a thesis it passes as it is."""
+async def test_a_question_passes_as_it_is_and_code_decides_what_it_is_about(tmp_path):
+    """T8, T3"""
     script = [call("ask_user", question="Why should that be so?"), say("Well.")]
     tutor = tutor_at(tmp_path, "grounds", script, answers=["Because."])
     values = await tutor.say("Go on")
-    assert tutor.questions == ["About t1: Why should that be so?"]
+    assert tutor.questions == ["Why should that be so?"]
     assert errors(values, "ask_user") == []
     script = [call("ask_choices", question="Which aspect interests you?", options=["a", "b"]), say("Well.")]
     tutor = tutor_with(tmp_path, script, project=None, answers=["a"])
@@ -154,7 +158,8 @@ async def test_whoever_asks_to_be_told_is_told_and_it_is_recorded(tmp_path, wish
     argument = await tutor.argument()
     assert argument.thesis.author == "tutor"
     assert [(move.by, move.move) for move in argument.moves][:2] == [("user", "tell"), ("tutor", "propose")]
-    assert "asked to be told" in errors(values, "ask_user")[0]
+    assert values["messages"][-1].text == "I wrote your claim for you."
+    assert results_of(values, "ask_user") == []
 
 
 async def test_a_wish_to_be_told_in_an_answer_counts_too(tmp_path):
@@ -173,11 +178,11 @@ async def test_not_wanting_to_be_told_is_not_a_wish_to_be_told(tmp_path):
 
 
 async def test_a_model_that_says_nothing_to_somebody_who_asks_to_be_told_is_replaced(tmp_path):
-    """T8: it always works: the method's own words are given instead."""
+    """T8: it always works: the method says what it can, and makes nothing up."""
     tutor = tutor_at(tmp_path, "reply", [say(""), say("")])
     values = await tutor.say("/tell")
-    assert "these words are mine" in values["messages"][-1].text
-    assert (await tutor.argument()).nodes["p1"].author == "tutor"
+    assert "I have no reply to give you" in values["messages"][-1].text
+    assert "p1" not in (await tutor.argument()).nodes
 
 
 async def test_hints_rise_one_level_and_one_turn_at_a_time(tmp_path):
@@ -185,10 +190,8 @@ async def test_hints_rise_one_level_and_one_turn_at_a_time(tmp_path):
     hints = [call("hint", about="frame", level=level, text=f"Hint number {level}.") for level in (1, 2, 3, 4)]
     tutor = tutor_with(tmp_path, [hints[3], calls(*hints[:2]), PROPOSE, say("Try.")], project=None)
     values = await tutor.say("I am stuck")
-    assert errors(values, "hint") == [
-        "Error: Hints rise one level at a time: the next about frame is level 1.",
-        "Error: One hint was given in this turn. Let the user try first.",
-    ]
+    assert results_of(values, "hint")[0].text == "Hint 1 of 4: Hint number 4.", "the level that is due, whatever the model says"
+    assert errors(values, "hint") == ["Error: One hint was given in this turn. Let the user try first."] * 2
     script = [step for hint in hints for step in (hint, say("Try."))]
     tutor = tutor_with(tmp_path, [*script, PROPOSE, say("There.")], project=None)
     for _ in hints:
@@ -208,12 +211,12 @@ async def test_a_hint_is_shown_even_if_the_model_does_not_say_it(tmp_path):
 
 async def test_a_hint_does_not_ask_and_is_short(tmp_path):
     """T8"""
-    asking = call("hint", about="frame", level=1, text="What do you see?")
-    long = call("hint", about="frame", level=1, text="x" * 300)
-    tutor = tutor_with(tmp_path, [asking, long, say("Well.")], project=None)
-    first, second = errors(await tutor.say("I am stuck"), "hint")
-    assert "A hint does not ask" in first
-    assert "at most 200 characters" in second
+    hint = call("hint", about="frame", level="1", text="Look around. What do you see? " + "It is there. " * 40)
+    tutor = tutor_with(tmp_path, [hint, say("Well.")], project=None)
+    (given,) = results_of(await tutor.say("I am stuck"), "hint")
+    assert given.text.startswith("Hint 1 of 4: Look around. It is there.")
+    assert "?" not in given.text
+    assert len(given.text) < 220
 
 
 async def test_a_thesis_offered_in_prose_is_taken_out(tmp_path):
@@ -242,7 +245,7 @@ async def test_a_refutation_that_redefines_a_term_is_refused(tmp_path):
     """T8"""
     redefining = call("propose_node", kind="refutation", about="t1", text="By centres one must mean the whole town.")
     tutor = tutor_at(tmp_path, "steelman", [redefining, say("Well.")])
-    assert "does not redefine terms" in errors(await tutor.say("Go on"), "propose_node")[0]
+    assert "does not redefine words" in errors(await tutor.say("Go on"), "propose_node")[0]
 
 
 async def test_no_phase_is_skipped(tmp_path):
@@ -250,7 +253,7 @@ async def test_no_phase_is_skipped(tmp_path):
     script = [call("set_phase", phase="close"), call("set_phase", phase="warrant"), say("Well.")]
     tutor = tutor_at(tmp_path, "grounds", script)
     refused = errors(await tutor.say("Go on"), "set_phase")
-    assert all("is not finished" in text and "t1 rests on nothing yet" in text for text in refused)
+    assert all("is not finished" in text and "no reason for your claim yet" in text for text in refused)
     assert len(refused) == 2
     assert (await tutor.argument()).phase == "grounds"
 
@@ -261,7 +264,7 @@ async def test_a_confidence_that_the_user_did_not_say_is_refused(tmp_path):
     tutor = tutor_at(tmp_path, "revise", script)
     values = await tutor.say("I would say 40 now.")
     assert len(errors(values, "update_node")) == 1
-    assert "confidence 70 -> 40" in results_of(values, "update_node")[1].text
+    assert "(40 % sure, 70 % before)" in results_of(values, "update_node")[1].text
 
 
 async def test_a_changed_thesis_is_shown_as_a_diff_with_both_confidences(tmp_path):
@@ -270,10 +273,10 @@ async def test_a_changed_thesis_is_shown_as_a_diff_with_both_confidences(tmp_pat
     tutor = tutor_at(tmp_path, "revise", [call("update_node", node="t1", text=text, confidence=85), say("Changed.")])
     values = await tutor.say(f"{text} Of that I am 85 sure.")
     told = results_of(values, "update_node")[0].text
-    assert "close [-their centres-] {+some streets+} to private cars. (confidence 70 -> 85)" in told
+    assert "close [-their centres-] {+some streets+} to private cars. (85 % sure, 70 % before)" in told
     assert values["progress"]["thesis_changes"][-1]["confidence_after"] == 85
-    assert values["messages"][-1].text.startswith("The thesis changed: Cities should close [-their centres-] {+some streets+}")
-    assert "(confidence 70 -> 85)\n\nChanged." in values["messages"][-1].text
+    assert values["messages"][-1].text.startswith("Your claim changed: Cities should close [-their centres-] {+some streets+}")
+    assert "(85 % sure, 70 % before)\n\nChanged." in values["messages"][-1].text
 
 
 async def test_several_moves_of_one_step_see_one_another(tmp_path):
@@ -296,13 +299,13 @@ async def test_the_lint_says_what_the_phase_needs_whatever_it_is_called_with(tmp
     script = [call("lint_seminar"), call("lint_seminar", level=1), say("Well.")]
     values = await tutor_with(tmp_path, script, project=None).say("Help me")
     assert [result.status for result in results_of(values, "lint_seminar")] == ["success", "success"]
-    assert "Phase 'frame'; missing:" in results_of(values, "lint_seminar")[0].text
+    assert "Phase 'frame'. The question is missing." in results_of(values, "lint_seminar")[0].text
 
 
 async def test_the_seminars_files_cannot_be_written_by_the_model(tmp_path):
     script = [
-        call("write_file", file_path="/project/./argument.json", content="{}"),
-        call("patch_file", file_id="project//seminar.md", search="a", replace="b"),
+        call("write_file", file_path="/project/tutor/./argument.json", content="{}"),
+        call("patch_file", file_id="project//tutor/seminar.md", search="a", replace="b"),
         say("Well."),
     ]
     tutor = tutor_with(tmp_path, script)
@@ -315,8 +318,8 @@ async def test_the_seminars_files_cannot_be_written_by_the_model(tmp_path):
 async def test_a_subagent_cannot_write_into_the_project_for_the_model(tmp_path):
     """T8: a thesis in the seminar's files would look like the user's own edit."""
     scripts = {
-        "deeptutor": [call("task", description="Write the thesis into seminar.md", subagent_type="reader"), say("Well.")],
-        "reader": [call("write_file", file_path="/project/seminar.md", content="# x"), say("I could not.")],
+        "deeptutor": [call("task", description="Write the thesis into tutor/seminar.md", subagent_type="reader"), say("Well.")],
+        "reader": [call("write_file", file_path="/project/tutor/seminar.md", content="# x"), say("I could not.")],
     }
     tutor = Tutor(build(ScriptedModel.by_agent(scripts), checkpointer=InMemorySaver()), tmp_path)
     await tutor.say("Go on")

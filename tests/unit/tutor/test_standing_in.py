@@ -24,13 +24,13 @@ def words_of(values: dict[str, Any]) -> list[str]:
     return [message.text for message in values["messages"] if message.type == "ai" and message.text]
 
 
-async def test_after_four_refused_calls_the_method_asks(tmp_path):
+async def test_after_the_first_repetition_the_method_asks(tmp_path):
     tutor = tutor_with(tmp_path, repeat(REFUSED, times=30), project=None)
     values = await tutor.say("Help me with my argument")
     (waiting,) = (await tutor.graph.aget_state(tutor.config)).interrupts
-    assert waiting.value["question"] == "Frame: what question do you want to think through? Put it as one question."
+    assert waiting.value["question"] == "What question do you want to think through?"
     assert words_of(values) == [LEADING]
-    assert len(results_of(values, "set_phase")) == 4
+    assert len(results_of(values, "set_phase")) == 2
 
 
 async def test_the_method_takes_the_answer_and_a_stubborn_model_gets_one_chance_for_each(tmp_path):
@@ -42,8 +42,7 @@ async def test_the_method_takes_the_answer_and_a_stubborn_model_gets_one_chance_
     assert (argument.thesis.text, argument.thesis.author, argument.thesis.confidence) == (answers[1], "user", 70)
     assert words_of(values) == [LEADING], "said once"
     refused = [message for message in results_of(values, "set_phase") if message.status == "error"]
-    assert len(results_of(values, "set_phase")) == 4 + len(answers)
-    assert len(refused) >= 4
+    assert len(refused) == len(results_of(values, "set_phase")) == 2 + len(answers)
 
 
 @pytest.mark.parametrize(
@@ -70,11 +69,11 @@ async def test_an_answer_that_the_method_refuses_is_explained_and_asked_for_agai
     values = await tutor.say("Help me with my argument")
     assert words_of(values)[-1] == "Give one whole number from 0 to 100."
     (waiting,) = (await tutor.graph.aget_state(tutor.config)).interrupts
-    assert waiting.value["question"].startswith("About t1: how sure are you")
+    assert waiting.value["question"].startswith("How sure are you of your claim")
 
 
 async def test_a_model_that_does_better_leads_again(tmp_path):
-    script = [*repeat(REFUSED, times=4), call("set_question", text="Should cities be free of cars?"), say("Noted. Go on.")]
+    script = [*repeat(REFUSED, times=2), call("set_question", text="Should cities be free of cars?"), say("Noted. Go on.")]
     tutor = tutor_with(tmp_path, script, project=None, answers=["Should cities be free of cars?"])
     values = await tutor.say("Help me with my argument")
     assert values["messages"][-1].text == "Noted. Go on."
@@ -86,7 +85,7 @@ async def test_whoever_asks_to_be_told_is_told_by_the_method(tmp_path):
     tutor = tutor_with(tmp_path, repeat(asks, times=30), project=None)
     values = await tutor.say("/tell")
     assert "these words are mine" in values["messages"][-1].text
-    assert len(results_of(values, "ask_user")) == 4
+    assert results_of(values, "ask_user") == []
 
 
 @pytest.mark.parametrize("nothing", ["", "Anything else?", "Ready?"])
@@ -94,14 +93,14 @@ async def test_a_message_that_leaves_nothing_to_read_becomes_the_methods_questio
     tutor = tutor_with(tmp_path, repeat(say(nothing), times=4), project=None)
     await tutor.say("Help me with my argument")
     (waiting,) = (await tutor.graph.aget_state(tutor.config)).interrupts
-    assert waiting.value["question"].startswith("Frame: what question")
+    assert waiting.value["question"].startswith("What question")
 
 
 async def test_what_the_method_took_is_saved_with_the_project(tmp_path):
     answers = ["Should cities close their centres to private cars?", "Cities should close their centres to private cars."]
     tutor = tutor_with(tmp_path, repeat(REFUSED, times=30), answers=list(answers))
     await tutor.say("Help me with my argument")
-    assert answers[1] in (tmp_path / "argument.json").read_text()
+    assert answers[1] in (tmp_path / "tutor" / "argument.json").read_text()
 
 
 async def test_a_question_that_was_just_answered_is_not_put_again(tmp_path):
@@ -113,7 +112,7 @@ async def test_a_question_that_was_just_answered_is_not_put_again(tmp_path):
     values = await tutor.say("Help me with my argument")
     assert results_of(values, "ask_user")[0].text.endswith(answers[0])
     assert (await tutor.argument()).question == answers[1], "the method asked, and took the answer"
-    assert "propose_node makes the first one" in results_of(values, "update_node")[0].text
+    assert "these words are none" in results_of(values, "update_node")[0].text
 
 
 async def test_the_same_question_may_come_again_when_the_argument_has_changed(tmp_path):

@@ -1,4 +1,4 @@
-"""An argument in the forms that other programs read, and the change of a thesis as a diff."""
+"""An argument in prose and in the forms that other programs read, and the change of a thesis as a diff."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, Literal, TypeAlias
 from stepwell.errors import InvalidRequestError
 from stepwell.tutor.argument.document import Argument, Node, Relation, Status, from_data
 from stepwell.tutor.argument.files import write_argument
-from stepwell.tutor.argument.seminar import UNTITLED, write_seminar
+from stepwell.tutor.argument.prose import write_prose
+from stepwell.tutor.argument.seminar import UNTITLED
 
 Form: TypeAlias = Literal["md", "json", "argdown", "mermaid"]
 
@@ -70,11 +71,14 @@ def write_mermaid(argument: Argument) -> str:
 
 
 FORMS: Mapping[Form, Callable[[Argument], str]] = {
-    "md": write_seminar,
+    "md": write_prose,
     "json": write_argument,
     "argdown": write_argdown,
     "mermaid": write_mermaid,
 }
+
+
+CHANGED = "Your claim changed:"
 
 
 def diff_words(before: str, after: str) -> str:
@@ -95,12 +99,12 @@ def describe_change(argument: Argument) -> str:
     if len(argument.versions) < 2:
         return ""
     before, after = argument.versions[-2:]
-    sure = f"confidence {_percent(before.confidence)} -> {_percent(after.confidence)}"
-    return f"{diff_words(before.text, after.text)} ({sure})"
+    return f"{diff_words(before.text, after.text)} ({_sure(before.confidence, after.confidence)})"
 
 
-def _percent(confidence: int | None) -> str:
-    return "unsaid" if confidence is None else str(confidence)
+def _sure(before: int | None, after: int | None) -> str:
+    now = "how sure you are is open" if after is None else f"{after} % sure"
+    return now if before is None or after is None else f"{now}, {before} % before"
 
 
 def _label(node: Node) -> str:

@@ -9,14 +9,17 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, cast
 
 from stepwell.tutor.argument import seminar
-from stepwell.tutor.argument.document import PHASES, Argument, Move, Node, Version, from_data, to_data
+from stepwell.tutor.argument.document import PHASES, Argument, Move, Node, Phase, Version, from_data, to_data
+from stepwell.tutor.argument.naming import TITLES, in_plain_words, name_of
 from stepwell.tutor.argument.validity import FileRefusedError, faults
 
 FORMAT = "stepwell-argument/1"
-ARGUMENT, SEMINAR, LOG = "argument.json", "seminar.md", "log.md"
+FOLDER = "tutor"
+"""The tutor's notes have a folder of their own: whoever allows them allows nothing else in the project."""
+ARGUMENT, SEMINAR, LOG = f"{FOLDER}/argument.json", f"{FOLDER}/seminar.md", f"{FOLDER}/log.md"
 _FIELDS: Mapping[str, type] = {
     "question": str,
     "phase": str,
@@ -60,19 +63,38 @@ def read_argument(text: str) -> Stored:
 
 
 def write_log(argument: Argument) -> str:
-    """The text of log.md: one line per move."""
-    who = {"user": "you", "tutor": "tutor", "file": "file"}
+    """The text of log.md: one line per move, in words."""
     lines = [f"# Log: {argument.question or seminar.UNTITLED}", ""]
-    for number, move in enumerate(argument.moves, 1):
-        told = [move.phase, who[move.by], _told(move)]
-        lines.append(f"{number}. {' · '.join(told)}")
+    lines += [f"{number}. {_told(argument, move)}" for number, move in enumerate(argument.moves, 1)]
     return "\n".join(lines) + "\n"
 
 
-def _told(move: Move) -> str:
-    level = f" (level {move.level})" if move.level else ""
-    about = f" {move.about}" if move.about else ""
-    return f"{move.move}{about}{level}{': ' if move.text else ''}{move.text}"
+_SAID: Mapping[str, str] = {
+    "ask": "asked: {text}",
+    "answer": "answered: {text}",
+    "question": "set the question: {text}",
+    "propose": "wrote {about}: {text}",
+    "update": "changed {about}: {text}",
+    "link": "linked {about}: {text}",
+    "terms": "named words to define: {text}",
+    "hint": "gave hint {level}: {text}",
+    "tell": "asked to be told",
+    "leave": "left a question open",
+    "lint": "marked something in {about}",
+    "decide": "decided about {about}: {text}",
+    "edit": "edited {file} by hand",
+    "undo": "undid the last turn: {text}",
+}
+
+
+def _told(argument: Argument, move: Move) -> str:
+    who = {"user": "You", "tutor": "The tutor", "file": "You"}[move.by]
+    if move.move == "phase":
+        return f"On to: {TITLES.get(cast('Phase', move.about), move.about)}."
+    said = _SAID.get(move.move, move.move)
+    about = name_of(argument, move.about)
+    text = in_plain_words(argument, move.text)
+    return f"{who} {said.format(about=about, text=text, level=move.level, file=move.about)}"
 
 
 def sha256(text: str) -> str:

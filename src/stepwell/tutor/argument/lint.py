@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from stepwell.tutor.argument.document import Argument, Node
+from stepwell.tutor.argument.naming import name_of, names_of, title_of
 from stepwell.tutor.argument.words import mentions, new_evidence, redefines, words_of
 
 _ABSOLUTES = frozenset(
@@ -62,7 +63,7 @@ def lint(argument: Argument) -> tuple[Finding, ...]:
 def _thesis(argument: Argument) -> Iterator[Finding]:
     thesis = argument.thesis
     if thesis is not None and thesis.text.endswith("?"):
-        yield Finding("question", "error", thesis.id, f"{thesis.id} asks a question; a thesis claims something.")
+        yield Finding("question", "error", thesis.id, "Your claim asks a question; a claim says something.")
 
 
 def _circles(argument: Argument) -> Iterator[Finding]:
@@ -71,7 +72,7 @@ def _circles(argument: Argument) -> Iterator[Finding]:
         supports.setdefault(link.source, []).append(link.target)
     for name in _left_in_circles(supports):
         if _leads_to(supports, name, name):
-            yield Finding("circle", "error", name, f"{name} supports itself, by way of others.")
+            yield Finding("circle", "error", name, f"{title_of(argument, name)} supports itself, by way of others.")
 
 
 def _left_in_circles(supports: Mapping[str, list[str]]) -> list[str]:
@@ -108,22 +109,25 @@ def _definitions(argument: Argument) -> Iterator[Finding]:
     others = [node for node in argument.nodes.values() if node.kind != "definition" and node.status != "withdrawn"]
     for node in argument.of_kind("definition"):
         if mentions(node.text, node.term):
-            yield Finding("self-defined", "error", node.id, f"{node.id} uses '{node.term}' to say what '{node.term}' means.")
+            sentence = f"Your definition uses “{node.term}” to say what “{node.term}” means."
+            yield Finding("self-defined", "error", node.id, sentence)
         if not any(mentions(other.text, node.term) for other in others):
-            yield Finding("unused", "note", node.id, f"{node.id} defines '{node.term}', which no clause uses.")
+            yield Finding("unused", "note", node.id, f"You define “{node.term}”, and nothing else uses it.")
 
 
 def _grounds(argument: Argument) -> Iterator[Finding]:
     thesis = argument.thesis
     for node in argument.of_kind("citation", "narrative"):
         if node.kind == "citation" and not node.source:
-            yield Finding("sourceless", "error", node.id, f"{node.id} is a citation and does not say where it stands.")
+            sentence = f"{title_of(argument, node.id)} is cited without saying where it comes from."
+            yield Finding("sourceless", "error", node.id, sentence)
         if thesis is not None and node.side == "own" and _likeness(node, thesis) >= _ALIKE:
-            yield Finding("restated", "error", node.id, f"{node.id} says {thesis.id} again, so it cannot carry it.")
+            sentence = f"{title_of(argument, node.id)} says your claim again, so it cannot support it."
+            yield Finding("restated", "error", node.id, sentence)
     for target in argument.of_kind("thesis", "narrative", side="own"):
         sources = [link.source for link in argument.links if link.relation == "supports" and link.target == target.id]
         if sources and all(argument.nodes[each].status == "withdrawn" for each in sources):
-            sentence = f"{target.id} rests only on {', '.join(sources)}, withdrawn."
+            sentence = f"{title_of(argument, target.id)} rests only on what you gave up: {names_of(argument, sources)}."
             yield Finding("withdrawn-ground", "error", target.id, sentence)
 
 
@@ -136,18 +140,20 @@ def _exchanges(argument: Argument) -> Iterator[Finding]:
     terms = [node.term for node in argument.of_kind("definition", side="own")]
     for node in argument.of_kind("refutation"):
         if term := redefines(node.text, terms):
-            yield Finding("redefinition", "error", node.id, f"{node.id} gives '{term}' a meaning of its own.")
+            yield Finding(
+                "redefinition", "error", node.id, f"{title_of(argument, node.id)} gives “{term}” a meaning of its own."
+            )
     for node in argument.of_kind("reply"):
         if brought := new_evidence(node.text, known_texts(argument, without=node.id)):
-            yield Finding(
-                "new-evidence", "error", node.id, f"{node.id} brings {brought}, which is nowhere else in the argument."
-            )
+            sentence = f"{title_of(argument, node.id)} brings {brought}, which is nowhere else in your argument."
+            yield Finding("new-evidence", "error", node.id, sentence)
 
 
 def known_texts(argument: Argument, without: str = "") -> list[str]:
     """The texts that a reply may refer to: all of the argument except replies and the clause `without`."""
     others = [node for node in argument.nodes.values() if node.id != without and node.kind != "reply"]
-    return [argument.question, *argument.nodes, *(f"{node.text} {node.source} {node.term}" for node in others)]
+    names = [name_of(argument, each) for each in argument.nodes]
+    return [argument.question, *argument.nodes, *names, *(f"{node.text} {node.source} {node.term}" for node in others)]
 
 
 def _undefined(argument: Argument) -> Iterator[Finding]:
@@ -161,12 +167,12 @@ def _undefined(argument: Argument) -> Iterator[Finding]:
             continue
         user = next((node for node in clauses if mentions(node.text, word)), None)
         if user is not None:
-            sentence = f"You use '{word}' in {thesis.id} and {user.id} and have not defined it."
+            sentence = f"You use “{word}” in your claim and in {name_of(argument, user.id)}, and have not said what it means."
             yield Finding("undefined", "note", user.id, sentence, word)
 
 
 def _absolutes(argument: Argument) -> Iterator[Finding]:
     for node in argument.of_kind("thesis", "citation", "narrative", side="own"):
         if found := next((word for word in words_of(node.text) if word in _ABSOLUTES), None):
-            sentence = f"{node.id} says '{found}': one case to the contrary would be enough against it."
+            sentence = f"{title_of(argument, node.id)} says “{found}”, so one case to the contrary would refute it."
             yield Finding("absolute", "note", node.id, sentence, found)

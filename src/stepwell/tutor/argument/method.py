@@ -19,6 +19,7 @@ from typing import Literal, TypeAlias
 
 from stepwell.tutor.argument.document import PHASES, Argument, Link, Node, Phase
 from stepwell.tutor.argument.lint import lint
+from stepwell.tutor.argument.naming import name_of, title_of
 from stepwell.tutor.argument.words import mentions
 
 Need: TypeAlias = Literal[
@@ -47,13 +48,13 @@ Need: TypeAlias = Literal[
 
 ABOUT: Mapping[Phase, str] = {
     "frame": "say what is asked, what you claim and how sure you are",
-    "define": "say what the words mean that carry the claim",
-    "grounds": "say what the claim rests on",
-    "warrant": "say why each ground supports what it supports",
+    "define": "say what the important words of your claim mean",
+    "grounds": "say what your claim rests on",
+    "warrant": "say why each reason supports your claim",
     "steelman": "put the strongest case against it",
-    "elenchus": "answer questions about what was attacked",
-    "reply": "answer each refutation from what has been said",
-    "revise": "decide what you hold, revise or withdraw, and how sure you are now",
+    "elenchus": "say what the objection would change if it were right",
+    "reply": "answer each objection from what has been said",
+    "revise": "decide what you keep, change or give up, and how sure you are now",
     "close": "say what is left",
 }
 
@@ -71,8 +72,24 @@ class Missing:
 
 
 def missing(argument: Argument, phase: Phase | None = None) -> tuple[Missing, ...]:
-    """What is missing to leave a phase; default: the current one."""
-    return tuple(_TESTS[phase or argument.phase](argument))
+    """What is missing to leave a phase; default: the current one. What a user has left open is not missing."""
+    left = _left(argument)
+    return tuple(gap for gap in _TESTS[phase or argument.phase](argument) if (gap.about, key_of(gap)) not in left)
+
+
+def key_of(gap: Missing) -> str:
+    """How the log names a gap, beside the clause it is about."""
+    return f"{gap.need} {gap.detail}".strip()
+
+
+def left_open(argument: Argument) -> list[Missing]:
+    """What the user has left open, and nobody has added since."""
+    left = _left(argument)
+    return [gap for test in _TESTS.values() for gap in test(argument) if (gap.about, key_of(gap)) in left] if left else []
+
+
+def _left(argument: Argument) -> set[tuple[str, str]]:
+    return {(move.about, move.text) for move in argument.moves if move.move == "leave"}
 
 
 def is_complete(argument: Argument) -> bool:
@@ -117,11 +134,11 @@ def supporters(argument: Argument) -> list[Node]:
 def _frame(argument: Argument) -> Iterator[Missing]:
     thesis = argument.thesis
     if not argument.question:
-        yield Missing("question", "frame", "The question of the seminar has not been named.")
+        yield Missing("question", "frame", "The question is missing.")
     elif thesis is None:
-        yield Missing("thesis", "frame", "There is no thesis yet.")
+        yield Missing("thesis", "frame", "There is no claim yet.")
     elif thesis.confidence is None:
-        yield Missing("confidence", thesis.id, f"How sure you are of {thesis.id} has not been said.")
+        yield Missing("confidence", thesis.id, "How sure you are of your claim is missing.")
 
 
 def _define(argument: Argument) -> Iterator[Missing]:
@@ -129,11 +146,11 @@ def _define(argument: Argument) -> Iterator[Missing]:
     if thesis is None:
         return
     if not argument.terms:
-        yield Missing("terms", thesis.id, f"No word of {thesis.id} has been named that needs a definition.")
+        yield Missing("terms", thesis.id, "Which words of your claim need a definition is missing.")
     defined = [node.term for node in argument.of_kind("definition", side="own")]
     for term in argument.terms:
         if not any(mentions(term, each) and mentions(each, term) for each in defined):
-            yield Missing("definition", thesis.id, f"'{term}' has not been defined.", term)
+            yield Missing("definition", thesis.id, f"What “{term}” means is missing.", term)
 
 
 def _grounds(argument: Argument) -> Iterator[Missing]:
@@ -142,15 +159,15 @@ def _grounds(argument: Argument) -> Iterator[Missing]:
         return
     for node in argument.of_kind("citation", "narrative", side="own"):
         if not argument.links_of("supports", source=node.id):
-            yield Missing("place", node.id, f"{node.id} supports nothing yet.")
+            yield Missing("place", node.id, f"{title_of(argument, node.id)} supports nothing yet.")
     if not supporters(argument):
-        yield Missing("ground", thesis.id, f"{thesis.id} rests on nothing yet.")
+        yield Missing("ground", thesis.id, "There is no reason for your claim yet.")
 
 
 def _warrant(argument: Argument) -> Iterator[Missing]:
     for link in argument.links_of("supports"):
         if not argument.links[link] and argument.nodes[link.source].side == "own":
-            sentence = f"Why {link.source} supports {link.target} has not been said."
+            sentence = f"Why {name_of(argument, link.source)} supports {name_of(argument, link.target)} is missing."
             yield Missing("warrant", link.source, sentence, str(link))
 
 
@@ -158,25 +175,29 @@ def _steelman(argument: Argument) -> Iterator[Missing]:
     thesis = argument.thesis
     refutations = argument.of_kind("refutation")
     if not refutations and thesis is not None and thesis.status != "withdrawn":
-        yield Missing("refutation", thesis.id, f"Nothing has been put against {thesis.id} yet.")
+        yield Missing("refutation", thesis.id, "There is no objection to your claim yet.")
     for node in refutations:
         attacks = [link for link in argument.links if link.relation == "attacks" and link.source == node.id]
         if not attacks and argument.of_kind("thesis", "citation", "narrative", side="own"):
-            yield Missing("target", node.id, f"What {node.id} attacks has not been said.")
+            yield Missing("target", node.id, f"What {name_of(argument, node.id)} speaks against is missing.")
         for link in attacks:
             if not argument.links[link]:
-                sentence = f"Why {link.source} would tell against {link.target} has not been said."
+                sentence = (
+                    f"Why {name_of(argument, link.source)} would tell against {name_of(argument, link.target)} is missing."
+                )
                 yield Missing("force", link.source, sentence, str(link))
     opposing = argument.opposing_thesis
     if opposing is not None and opposing.status != "withdrawn" and not argument.links_of("supports", target=opposing.id):
-        yield Missing("opposing_ground", opposing.id, f"The opposing thesis {opposing.id} rests on nothing yet.")
+        yield Missing("opposing_ground", opposing.id, "There is no reason for the opposing claim yet.")
 
 
 def _elenchus(argument: Argument) -> Iterator[Missing]:
     examined = {move.about for move in argument.moves if move.move == "answer" and move.phase == "elenchus"}
     for target in attacked(argument):
         if target.id not in examined:
-            yield Missing("examination", target.id, f"{target.id} was attacked and has not been examined.")
+            yield Missing(
+                "examination", target.id, f"What the objection would change in {name_of(argument, target.id)} is missing."
+            )
 
 
 def attacked(argument: Argument) -> list[Node]:
@@ -188,22 +209,22 @@ def attacked(argument: Argument) -> list[Node]:
 def _reply(argument: Argument) -> Iterator[Missing]:
     for node in argument.of_kind("refutation"):
         if not argument.links_of("answers", target=node.id):
-            yield Missing("reply", node.id, f"{node.id} has not been answered.")
+            yield Missing("reply", node.id, f"{title_of(argument, node.id)} has no reply yet.")
     for node in argument.of_kind("reply"):
         used = any(link.relation == "uses" and link.source == node.id for link in argument.links)
         if not used and argument.of_kind("thesis", "definition", "citation", "narrative", side="own"):
-            yield Missing("basis", node.id, f"Which of your clauses {node.id} rests on has not been said.")
+            yield Missing("basis", node.id, f"What {name_of(argument, node.id)} rests on is missing.")
 
 
 def _revise(argument: Argument) -> Iterator[Missing]:
     for node in argument.nodes.values():
         if node.status == "challenged":
             need: Need = "rewording" if _wants_rewording(argument, node) else "decision"
-            yield Missing(need, node.id, f"{node.id} was challenged; whether you hold, revise or withdraw it is open.")
+            yield Missing(need, node.id, f"Whether you keep, change or give up {name_of(argument, node.id)} is open.")
     thesis = argument.thesis
     held = thesis is not None and thesis.status != "withdrawn"
     if thesis is not None and held and not any(version.phase in ("revise", "close") for version in argument.versions):
-        yield Missing("confidence_now", thesis.id, f"How sure you are of {thesis.id} after all this has not been said.")
+        yield Missing("confidence_now", thesis.id, "How sure you are of your claim now is missing.")
 
 
 def _wants_rewording(argument: Argument, node: Node) -> bool:

@@ -41,6 +41,7 @@ from stepwell.tutor.argument.document import (
 )
 from stepwell.tutor.argument.lint import known_texts
 from stepwell.tutor.argument.method import missing, phase_fault, unanswered
+from stepwell.tutor.argument.naming import name_of, names_of, title_of
 from stepwell.tutor.argument.words import mentions, new_evidence, redefines, words_of
 
 OPENS: Mapping[Kind, Phase] = {"refutation": "steelman", "reply": "reply", "conclusion": "close"}
@@ -135,12 +136,12 @@ def update_node(
         new = replace(new, source=tidy(source))
     if confidence is not None:
         if node.kind != "thesis":
-            raise MoveRefusedError(f"{node_id} is a {node.kind}; only a thesis has a confidence.")
+            raise MoveRefusedError(f"Only a claim has a confidence, and this is {name_of(argument, node_id)}.")
         new = replace(new, confidence=_read_confidence(confidence))
     if status is not None:
         new = _with_status(argument, node, new, _require_one_of("status", status, STATUSES))
     if new == node and confidence is None:
-        raise MoveRefusedError(f"Nothing about {node_id} would change. Say what should be different.")
+        raise MoveRefusedError(f"Nothing about {name_of(argument, node_id)} would change. Say what should be different.")
     return _keep(argument, node, new, author, restated=confidence is not None)
 
 
@@ -150,7 +151,7 @@ def _keep(argument: Argument, old: Node, new: Node, author: Author, *, restated:
         return record(kept, author, "update", new.id, _describe(old, new))
     if new.text != old.text and not restated:
         raise MoveRefusedError(
-            f"The thesis {old.id} changes together with how sure its holder is of it. Give the confidence, from 0 to 100, too."
+            "A claim changes together with how sure its holder is of it. Give a confidence, from 0 to 100, too."
         )
     if restated:
         kept = replace(kept, versions=(*kept.versions, Version(new.text, new.confidence, kept.phase)))
@@ -173,12 +174,12 @@ def name_terms(argument: Argument, terms: list[str], *, author: Author = "user")
     """Say which words carry the thesis, and so need a definition."""
     thesis = argument.thesis
     if thesis is None:
-        raise MoveRefusedError("There is no thesis yet, so no word can carry it. Propose the thesis first.")
+        raise MoveRefusedError("There is no claim yet, so no word can carry it. Say first what is claimed.")
     named = [_read_term(term) for term in terms]
     strange = [term for term in named if not mentions(f"{thesis.text} {argument.question}", term)]
     if strange or not named:
         raise MoveRefusedError(
-            f"{_quoted(strange) or 'Nothing'} stands neither in {thesis.id} nor in the question. Name words as they stand there."
+            f"{_quoted(strange) or 'Nothing'} is neither in your claim nor in the question. Give only words that are there."
         )
     new = [term for term in named if not any(_same_term(term, known) for known in argument.terms)]
     return record(replace(argument, terms=(*argument.terms, *dict.fromkeys(new))), author, "terms", thesis.id, "; ".join(named))
@@ -192,6 +193,11 @@ def set_phase(argument: Argument, to: Phase) -> Argument:
     if to == argument.phase:
         raise MoveRefusedError(f"The seminar is at '{to}' already.")
     return record(replace(argument, phase=to), "tutor", "phase", to)
+
+
+def leave(argument: Argument, about: str, gap: str) -> Argument:
+    """Leave something open that a phase would need. Somebody who adds it later closes it."""
+    return record(argument, "user", "leave", about, gap)
 
 
 def record(
@@ -211,12 +217,15 @@ def next_id(argument: Argument, kind: Kind) -> str:
 
 def require_node(argument: Argument, node_id: str) -> Node:
     if node_id not in argument.nodes:
-        raise MoveRefusedError(_no_clause(node_id, argument.nodes))
+        known = names_of(argument, argument.nodes)
+        raise MoveRefusedError(
+            f"There is nothing called '{node_id[:40]}'. There {'are: ' + known if known else 'is nothing yet'}."
+        )
     return argument.nodes[node_id]
 
 
 def _no_clause(node_id: str, nodes: Mapping[str, Node]) -> str:
-    known = f"There are: {', '.join(nodes)}." if nodes else "There is none yet: propose_node makes the first one."
+    known = f"There are: {', '.join(nodes)}." if nodes else "There is none yet."
     return f"There is no clause '{node_id[:40]}'. {known}"
 
 
@@ -228,10 +237,10 @@ def link_fault(nodes: Mapping[str, Node], made: Link) -> str | None:
     source, target = nodes[made.source], nodes[made.target]
     sources, targets = ENDS[made.relation]
     if source.kind not in sources or target.kind not in targets or source is target:
-        return f"A {source.kind} cannot be linked by '{made.relation}' to a {target.kind}: {made}."
+        return f"A {source.kind} cannot be linked by '{made.relation}' to a {target.kind}."
     crosses = made.relation in ("attacks", "answers")
     if crosses == (source.side == target.side):
-        return f"'{made.relation}' leads to {'the other' if crosses else 'the same'} side, and {made} does not."
+        return f"'{made.relation}' leads to {'the other' if crosses else 'the same'} side, and this does not."
     return None
 
 
@@ -239,23 +248,23 @@ def node_fault(argument: Argument, node: Node) -> str | None:
     """Why a clause cannot be part of an argument; None if it can."""
     others = [other for other in argument.nodes.values() if other.id != node.id and other.side == node.side]
     if node.kind == "thesis" and any(other.kind == "thesis" for other in others):
-        return "There is a thesis on this side already; change that one."
+        return "There is a claim on this side already; change that one."
     if node.kind == "definition":
         twin = next(
             (o for o in others if o.kind == "definition" and o.status != "withdrawn" and _same_term(o.term, node.term)), None
         )
         if node.status != "withdrawn" and twin is not None:
-            return f"'{node.term}' is defined in {twin.id} already; change that one."
+            return f"“{node.term}” is defined already; change that definition."
     terms = [other.term for other in argument.of_kind("definition", side="own")]
     if node.kind == "refutation" and (term := redefines(node.text, terms)):
         return (
-            f"A refutation does not redefine terms, and this one gives '{term}' a meaning of its own. "
-            "Attack what is said with the word as it is defined."
+            f"An objection does not redefine words, and this one gives “{term}” a meaning of its own. "
+            "Object to what is said with the word as it is defined."
         )
     if node.kind == "reply" and (brought := new_evidence(node.text, known_texts(argument, without=node.id))):
         return (
             f"A reply brings no new evidence, and this one brings {brought}. "
-            "Answer from the clauses there are, or go back to 'grounds' and add it there."
+            "Answer from what has been said, or add it as a reason first (/ground ...)."
         )
     return None
 
@@ -267,10 +276,10 @@ def _check_node(argument: Argument, node: Node) -> None:
 
 def _with_status(argument: Argument, old: Node, new: Node, status: Status) -> Node:
     if status == "held" and (attacks := unanswered(argument, old.id)):
-        open_ones = ", ".join(attack.source for attack in attacks)
-        raise MoveRefusedError(f"{old.id} cannot be held while {open_ones} stands against it unanswered.")
+        open_ones = names_of(argument, [attack.source for attack in attacks])
+        raise MoveRefusedError(f"{title_of(argument, old.id)} cannot stay as it is while {open_ones} has no reply.")
     if status == "revised" and new.text == old.text and old.status != "revised":
-        raise MoveRefusedError(f"A revised clause has new words. Give the text of {old.id} as it reads now.")
+        raise MoveRefusedError(f"Say how {name_of(argument, old.id)} reads now: what is changed has new words.")
     return replace(new, status=status)
 
 

@@ -8,6 +8,8 @@ from stepwell.tutor.argument.document import PHASES, Argument
 from stepwell.tutor.argument.exports import diff_words
 from stepwell.tutor.argument.lint import lint
 from stepwell.tutor.argument.method import ABOUT, is_complete, missing
+from stepwell.tutor.argument.naming import TITLES
+from stepwell.tutor.argument.questions import next_question
 from stepwell.tutor.argument.telling import hint_level
 
 
@@ -16,8 +18,14 @@ def describe_progress(argument: Argument) -> dict[str, Any]:
     return {
         "phase": argument.phase,
         "complete": is_complete(argument),
+        "subject": subject_of(argument),
         "phases": [
-            {"name": phase, "about": ABOUT[phase], "missing": [gap.sentence for gap in missing(argument, phase)]}
+            {
+                "name": phase,
+                "title": TITLES[phase],
+                "about": ABOUT[phase],
+                "missing": [gap.sentence for gap in missing(argument, phase)],
+            }
             for phase in PHASES
         ],
         "hints": {about: hint_level(argument, about) for about in _about(argument, "hint")},
@@ -33,8 +41,14 @@ def describe_standing(argument: Argument) -> str:
     """The state of the seminar, as a sentence for the model's next step."""
     gaps = missing(argument)
     if gaps:
-        return f"Phase '{argument.phase}'; missing: " + " ".join(gap.sentence for gap in gaps[:4])
-    return f"Phase '{argument.phase}': nothing is missing."
+        return f"Phase '{argument.phase}'. " + " ".join(gap.sentence for gap in gaps[:4])
+    return f"Phase '{argument.phase}', and nothing is missing in it."
+
+
+def subject_of(argument: Argument) -> str:
+    """What the seminar is about now: the clause that the next question is about, or the phase."""
+    question = next_question(argument) if argument.thesis is not None else None
+    return question.about if question else argument.thesis.id if argument.thesis else argument.phase
 
 
 def describe_changes(argument: Argument) -> list[dict[str, Any]]:

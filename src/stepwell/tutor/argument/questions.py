@@ -4,7 +4,8 @@
 next_question(argument) ─> Question ─> a user ─> take_answer(argument, question, text) ─> argument, or a refusal: asked again
 go_on(argument): moves on to the next phase while nothing is missing and nothing is worth a question
 ```
-Each question is about one clause (before there is a thesis, about the phase) and of one kind: it clarifies, asks for evidence, tests an
+A question is short: it names the clause it is about and quotes only its beginning, because the whole stands in the conversation and beside
+it. Each is about one clause (before there is a thesis, about the phase) and of one kind: it clarifies, asks for evidence, tests an
 assumption, takes another view, follows a consequence, or looks back.
 """
 
@@ -18,11 +19,20 @@ from stepwell.tutor.argument import moves
 from stepwell.tutor.argument.document import Argument, Author, Kind, MoveRefusedError, Status, parse_link
 from stepwell.tutor.argument.lint import lint
 from stepwell.tutor.argument.method import Missing, Need, is_complete, missing, phase_after, unanswered
-from stepwell.tutor.argument.words import words_of
+from stepwell.tutor.argument.naming import cut, find_clause, name_of, quote_of, title_of
+from stepwell.tutor.argument.words import asks_to_be_told, words_of
 
 Inquiry: TypeAlias = Literal["clarification", "evidence", "assumption", "viewpoint", "consequence", "reflection"]
 
 SKIP = "/skip"
+_ANSWERS: Mapping[str, str] = {
+    "thesis": "a claim",
+    "definition": "a definition",
+    "ground": "a reason",
+    "warrant": "a reason",
+    "refutation": "an objection",
+    "reply": "a reply",
+}
 _SOURCE_MARKS = ("(source:", "source:", "https://", "http://", "www.", "doi:")
 
 
@@ -59,7 +69,7 @@ def _ask(argument: Argument, gap: Missing) -> Question:
     inquiry, template = _TEMPLATES[gap.need]
     if gap.need == "rewording" and _is_own_thesis(argument, gap.about):
         template += " End with how sure you are of it now, from 0 to 100."
-    text = template.format(about=gap.about, detail=gap.detail, words=_words(argument, gap), sentence=gap.sentence)
+    text = template.format(detail=gap.detail, sentence=gap.sentence, **_subjects(argument, gap))
     return Question(inquiry, gap.need, gap.about, text, gap.detail, _options(argument, gap))
 
 
@@ -67,52 +77,42 @@ def _is_own_thesis(argument: Argument, node_id: str) -> bool:
     return argument.thesis is not None and argument.thesis.id == node_id
 
 
-def _words(argument: Argument, gap: Missing) -> str:
-    """The words in question: those of the clause, or of both ends of a link."""
+def _subjects(argument: Argument, gap: Missing) -> dict[str, str]:
+    """What a question is about, short: the clause, and what it bears on or is attacked by."""
+    about = quote_of(argument, gap.about) if gap.about in argument.nodes else ""
+    other = ""
     if gap.need in ("warrant", "force"):
-        made = parse_link(gap.detail)
-        return f"“{argument.nodes[made.source].text}” The other is {made.target}: “{argument.nodes[made.target].text}”"
-    if gap.need == "thesis":
-        return argument.question
-    if gap.need == "examination":
+        other = name_of(argument, parse_link(gap.detail).target)
+    elif gap.need == "examination":
         against = next(link.source for link in argument.links_of("attacks", target=gap.about))
-        return f"“{argument.nodes[gap.about].text}” Against it stands {against}: “{argument.nodes[against].text}”"
-    return f"“{argument.nodes[gap.about].text}”" if gap.about in argument.nodes else ""
+        other = quote_of(argument, against)
+    return {"about": about, "other": other}
 
 
 _TEMPLATES: Mapping[Need, tuple[Inquiry, str]] = {
-    "question": ("clarification", "Frame: what question do you want to think through? Put it as one question."),
-    "thesis": ("clarification", "Frame: your question is “{words}” What do you claim? Say it in one sentence, as a statement."),
-    "confidence": ("reflection", "About {about}: how sure are you of it now, from 0 (not at all) to 100 (certain)?"),
+    "question": ("clarification", "What question do you want to think through?"),
+    "thesis": ("clarification", "What do you claim? Say it in one sentence."),
+    "confidence": ("reflection", "How sure are you of your claim, from 0 (not at all) to 100 (certain)?"),
     "terms": (
         "clarification",
-        "About {about}: which words in {words} could two people understand differently? Name them, separated by commas.",
+        "Which words in your claim could two people understand differently? Separate them with commas.",
     ),
-    "definition": ("clarification", "About {about}: what do you mean by '{detail}'?"),
-    "ground": (
-        "evidence",
-        "About {about}: what makes you think so? Give your best ground, and where it stands if it has a source (source: ...).",
-    ),
-    "place": ("evidence", "About {about}: {words} What does it support?"),
-    "warrant": ("assumption", "About {about}: {words} Why does the one support the other?"),
-    "refutation": (
-        "viewpoint",
-        "About {about}: what would somebody say against it who has thought about it as long as you have? Put it as strongly as they would.",
-    ),
-    "target": ("viewpoint", "About {about}: {words} What does it speak against?"),
-    "force": ("viewpoint", "About {about}: {words} If the one is right, why does it tell against the other?"),
-    "opposing_ground": ("viewpoint", "About {about}: {words} What is the best ground for it?"),
-    "examination": (
-        "consequence",
-        "About {about}: {words} If the objection were right, what would you have to give up, and what not?",
-    ),
-    "reply": ("evidence", "About {about}: {words} What do you say to it, from what you have said already?"),
-    "basis": ("evidence", "About {about}: {words} Which of your clauses does this reply rest on?"),
-    "decision": ("reflection", "About {about}: {words} After objection and reply, what do you do with it?"),
-    "rewording": ("reflection", "About {about}: {words} How does it read now?"),
-    "confidence_now": ("reflection", "About {about}: {words} How sure are you of it now, from 0 to 100?"),
-    "conclusion": ("reflection", "About {about}: {words} What is left at the end? Say it in a sentence or two."),
-    "mending": ("reflection", "About {about}: {sentence} How should it read instead?"),
+    "definition": ("clarification", "What do you mean by “{detail}”?"),
+    "ground": ("evidence", "What is your best reason for your claim? If it has a source, add it: (source: ...)."),
+    "place": ("evidence", "What does {about} support?"),
+    "warrant": ("assumption", "Why does {about} support {other}?"),
+    "refutation": ("viewpoint", "What is the strongest thing somebody could say against your claim?"),
+    "target": ("viewpoint", "What does {about} speak against?"),
+    "force": ("viewpoint", "Suppose {about} is right. Why would that tell against {other}?"),
+    "opposing_ground": ("viewpoint", "What is the best reason for {about}?"),
+    "examination": ("consequence", "Suppose {other} is right. What of {about} would you give up, and what not?"),
+    "reply": ("evidence", "What do you say to {about}, from what you have said already?"),
+    "basis": ("evidence", "What does {about} rest on?"),
+    "decision": ("reflection", "After the objection and your reply, what do you do with {about}?"),
+    "rewording": ("reflection", "How does {about} read now?"),
+    "confidence_now": ("reflection", "How sure are you of your claim now, from 0 to 100?"),
+    "conclusion": ("reflection", "What is left at the end? Say it in a sentence or two."),
+    "mending": ("reflection", "{sentence} How should it read instead?"),
 }
 
 
@@ -124,15 +124,11 @@ def _options(argument: Argument, gap: Missing) -> tuple[tuple[str, str], ...]:
     }
     if gap.need in kinds:
         offered = [node for node in argument.of_kind(*kinds[gap.need], side="own") if node.id != gap.about]
-        return tuple((node.id, f"{node.id}: {_cut(node.text)}") for node in offered)
+        return tuple((node.id, f"{title_of(argument, node.id)}: {cut(node.text)}") for node in offered)
     if gap.need == "decision":
-        held: tuple[tuple[str, str], ...] = () if unanswered(argument, gap.about) else (("held", "Hold it as it is"),)
-        return (*held, ("revised", "Revise it"), ("withdrawn", "Withdraw it"))
+        held: tuple[tuple[str, str], ...] = () if unanswered(argument, gap.about) else (("held", "Keep it as it is"),)
+        return (*held, ("revised", "Change it"), ("withdrawn", "Give it up"))
     return ()
-
-
-def _cut(text: str, chars: int = 70) -> str:
-    return text if len(text) <= chars else text[: chars - 1] + "…"
 
 
 def _ask_about_lint(argument: Argument) -> Question | None:
@@ -143,14 +139,14 @@ def _ask_about_lint(argument: Argument) -> Question | None:
     for finding in lint(argument):
         if finding.code in _LINT_TEMPLATES and (finding.about, f"{finding.code} {finding.detail}") not in asked:
             inquiry, template = _LINT_TEMPLATES[finding.code]
-            text = template.format(about=finding.about, sentence=finding.sentence, detail=finding.detail)
-            return Question(inquiry, "lint", finding.about, f"{text} ({SKIP} leaves it.)", f"{finding.code} {finding.detail}")
+            text = f"{finding.sentence} {template} ({SKIP} leaves it.)"
+            return Question(inquiry, "lint", finding.about, text, f"{finding.code} {finding.detail}")
     return None
 
 
 _LINT_TEMPLATES: Mapping[str, tuple[Inquiry, str]] = {
-    "undefined": ("clarification", "About {about}: {sentence} What do you mean by it?"),
-    "absolute": ("assumption", "About {about}: {sentence} How would you put it so that it stands?"),
+    "undefined": ("clarification", "What do you mean by it?"),
+    "absolute": ("assumption", "How would you put it so that it stands?"),
 }
 
 
@@ -159,6 +155,8 @@ def take_answer(argument: Argument, question: Question, text: str, author: Autho
     said = text.strip()
     if not said:
         raise MoveRefusedError("That was empty.")
+    if author == "user" and asks_to_be_told(said):
+        raise MoveRefusedError(f"That asks to be told; it is not {_ANSWERS.get(question.need, 'an answer')}.")
     asked = moves.record(argument, "tutor", "ask", question.about, question.text)
     answered = moves.record(asked, "user", "answer", question.about, said) if author == "user" else asked
     if question.need == "lint":
@@ -183,7 +181,7 @@ def _take_question(argument: Argument, question: Question, said: str, author: Au
 
 def _take_thesis(argument: Argument, question: Question, said: str, author: Author) -> Argument:
     if said.endswith("?"):
-        raise MoveRefusedError("That is a question, and a thesis claims something. Put it as a statement.")
+        raise MoveRefusedError("That is a question, and a claim says something. Put it as a statement.")
     return moves.propose_node(argument, "thesis", said, author=author)
 
 
@@ -209,7 +207,7 @@ def _take_ground(argument: Argument, question: Question, said: str, author: Auth
 
 
 def _take_place(argument: Argument, question: Question, said: str, author: Author) -> Argument:
-    return moves.link(argument, question.about, "supports", choose_one(question, said), author=author)
+    return moves.link(argument, question.about, "supports", choose_one(argument, question, said), author=author)
 
 
 def _take_why(argument: Argument, question: Question, said: str, author: Author) -> Argument:
@@ -224,7 +222,7 @@ def _take_refutation(argument: Argument, question: Question, said: str, author: 
 
 
 def _take_target(argument: Argument, question: Question, said: str, author: Author) -> Argument:
-    return moves.link(argument, question.about, "attacks", choose_one(question, said), author=author)
+    return moves.link(argument, question.about, "attacks", choose_one(argument, question, said), author=author)
 
 
 def _take_examination(argument: Argument, question: Question, said: str, author: Author) -> Argument:
@@ -238,12 +236,12 @@ def _take_reply(argument: Argument, question: Question, said: str, author: Autho
 
 def _take_basis(argument: Argument, question: Question, said: str, author: Author) -> Argument:
     for part in said.split(","):
-        argument = moves.link(argument, question.about, "uses", choose_one(question, part.strip()), author=author)
+        argument = moves.link(argument, question.about, "uses", choose_one(argument, question, part.strip()), author=author)
     return argument
 
 
 def _take_decision(argument: Argument, question: Question, said: str, author: Author) -> Argument:
-    chosen = choose_one(question, said)
+    chosen = choose_one(argument, question, said)
     decided = moves.record(argument, author, "decide", question.about, chosen)
     if chosen == "revised":
         return decided  # the words are asked for next
@@ -299,13 +297,13 @@ _TAKING: Mapping[Need, Callable[[Argument, Question, str, Author], Argument]] = 
 }
 
 
-def choose_one(question: Question, said: str) -> str:
-    """The id of the option that the user named by its id, label or number."""
+def choose_one(argument: Argument, question: Question, said: str) -> str:
+    """The id of the option that the user named, by its label, its number or the name of its clause."""
     wanted = said.strip().casefold().rstrip(".")
     for number, (name, label) in enumerate(question.options, 1):
-        if wanted in (name, label.casefold(), str(number)):
+        if wanted in (name, label.casefold(), str(number)) or find_clause(argument, said) == name:
             return name
-    raise MoveRefusedError(f"'{said.strip()[:40]}' is none of the choices: {', '.join(name for name, _ in question.options)}.")
+    raise MoveRefusedError(f"“{cut(said.strip(), 40)}” is not one of the choices. Choose one of them, or its number.")
 
 
 def read_percent(said: str) -> int:

@@ -61,7 +61,7 @@ SECTIONS: Mapping[str, tuple[Kind, ...]] = {
 }
 _ATTRIBUTES = ("term", "source", "confidence", "by")
 _MARKUP = ("#", "-", "\\")
-_FILE = "seminar.md"
+_FILE = "tutor/seminar.md"
 
 
 def write_seminar(argument: Argument) -> str:

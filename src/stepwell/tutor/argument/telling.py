@@ -7,7 +7,8 @@
 | 3 | the beginning of a sentence |
 | 4 | the words themselves |
 
-The words are built from what the user has said; if that is too little, they say something plain that the user can change.
+The words are built from what the user has said. Where that would give a reason that is none, nothing is told and the gap stays open
+(`NOT_TOLD`): an argument never contains "I do not know" as a reason.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from stepwell.tutor.argument import moves
-from stepwell.tutor.argument.document import Argument, MoveRefusedError, parse_link
-from stepwell.tutor.argument.method import Need, supporters
+from stepwell.tutor.argument.document import Argument, MoveRefusedError
+from stepwell.tutor.argument.method import Need
+from stepwell.tutor.argument.naming import capital
 from stepwell.tutor.argument.questions import SKIP, Question, take_answer
 from stepwell.tutor.argument.words import words_of
 
@@ -41,7 +43,7 @@ _HINTS: Mapping[Need, tuple[str, str, str]] = {
     "terms": (
         "Look for the words that a critic would ask about first.",
         "In 'Schools should not give marks', that is 'marks'.",
-        "Copy one or two words from your thesis.",
+        "Copy one or two words from your claim.",
     ),
     "definition": (
         "Say what counts and what does not.",
@@ -54,8 +56,8 @@ _HINTS: Mapping[Need, tuple[str, str, str]] = {
         "When ..., then ...",
     ),
     "place": (
-        "Which clause would be weaker without it?",
-        "A ground for the thesis supports the thesis.",
+        "What would be weaker without it?",
+        "A reason for your claim supports your claim.",
         "Choose one of the list.",
     ),
     "warrant": (
@@ -69,8 +71,8 @@ _HINTS: Mapping[Need, tuple[str, str, str]] = {
         "Even if ..., it would still ...",
     ),
     "target": (
-        "Which of your clauses would its author deny?",
-        "If it denies the claim itself, that is the thesis.",
+        "Which of these would its author deny?",
+        "If it denies the claim itself, that is your claim.",
         "Choose one of the list.",
     ),
     "force": (
@@ -89,19 +91,19 @@ _HINTS: Mapping[Need, tuple[str, str, str]] = {
         "I would have to give up ..., but not ...",
     ),
     "reply": (
-        "Look at your grounds and definitions: does one of them already meet it?",
+        "Look at your reasons and definitions: does one of them already meet it?",
         "A written comment, as defined, tells parents more than a mark does.",
         "It leaves ... as it is, because ...",
     ),
     "basis": (
-        "Which clause would you point at?",
+        "Which of them would you point at?",
         "A reply that uses a definition rests on that definition.",
         "Choose from the list.",
     ),
     "decision": (
         "Would you still say it in front of whoever made the objection?",
         "Somebody revised 'never' to 'not before the age of ten'.",
-        "Choose: hold, revise or withdraw.",
+        "Choose: keep, change or give up.",
     ),
     "rewording": (
         "Say less, and say for whom.",
@@ -137,16 +139,45 @@ def give_hint(argument: Argument, question: Question) -> tuple[Argument, str]:
     return kept, f"Hint {level} of {TOP_LEVEL}: {_HINTS[question.need][level - 1]}"
 
 
-def tell(argument: Argument, question: Question) -> tuple[Argument, str]:
-    """Answers the question for the user, at their request. Returns the argument with the words, marked as the tutor's, and the words."""
+def tell(argument: Argument, question: Question, *, asked: bool = False) -> tuple[Argument, str]:
+    """Answers the question for the user, at their request, which is recorded unless it is in the log already (`asked`). Returns the
+    argument with the words, marked as the tutor's, and what to say.
+
+    The method has no words for a reason, an objection or a reply: nothing is made up, and the question is left open.
+    """
+    noted = argument if asked else moves.record(argument, "user", "tell", question.about, level=TOP_LEVEL)
     words = words_for(argument, question)
-    asked = moves.record(argument, "user", "tell", question.about, level=TOP_LEVEL)
-    return take_answer(asked, question, words, author="tutor"), words
+    if words is None:
+        return moves.leave(noted, question.about, f"{question.need} {question.detail}".strip()), NOT_TOLD[question.need]
+    after = take_answer(noted, question, words, author="tutor")
+    if question.need == "lint":
+        return after, "There is nothing that I could say for you here, so I leave it."
+    return after, f"You asked to be told, so these words are mine: “{_shown(question, words)}” Change them when you like."
 
 
-def words_for(argument: Argument, question: Question) -> str:
-    """An answer to a question, built from what the argument contains."""
-    return SKIP if question.need == "lint" else _TELLING[question.need](argument, question)
+def words_for(argument: Argument, question: Question) -> str | None:
+    """An answer to a question, built from what the argument contains; None if that would be a reason that is none."""
+    if question.need == "lint":
+        return SKIP
+    return None if question.need in NOT_TOLD else _TELLING[question.need](argument, question)
+
+
+_LEFT = "I leave this open, and you can come back to it"
+NOT_TOLD: Mapping[str, str] = {
+    "ground": f"I have no reason for your claim to give you, and I make none up. {_LEFT}: /ground and your reason.",
+    "opposing_ground": f"I have no reason for the opposing claim to give you, and I make none up. {_LEFT}.",
+    "warrant": f"Why one thing supports another is for you to say: I would only repeat both. {_LEFT}.",
+    "refutation": f"I have no objection to give you, and I make none up. {_LEFT}: /objection and its words.",
+    "force": f"Why the objection counts is for you to say: I would only repeat it. {_LEFT}.",
+    "examination": f"What you would give up is for you to say. {_LEFT}.",
+    "reply": f"I have no reply to give you, and I make none up. {_LEFT}.",
+}
+"""What the method cannot tell, and what it says instead."""
+
+
+def _shown(question: Question, words: str) -> str:
+    """The words as a user reads them: the label of an option instead of its id."""
+    return dict(question.options).get(words, words)
 
 
 def _tell_thesis(argument: Argument, question: Question) -> str:
@@ -157,7 +188,7 @@ def _tell_thesis(argument: Argument, question: Question) -> str:
         if subject.casefold() in ("the", "a", "an", "our", "all"):
             noun, _, predicate = predicate.partition(" ")
             subject = f"{subject} {noun}"
-        return f"{subject[:1].upper()}{subject[1:]} {verb.casefold()} {predicate}."
+        return f"{capital(subject)} {verb.casefold()} {predicate}."
     return f"The answer to the question “{argument.question.rstrip('?')}” is yes."
 
 
@@ -166,36 +197,13 @@ def _tell_terms(argument: Argument, question: Question) -> str:
     return max(words_of(argument.nodes[question.about].text), key=len)
 
 
-def _tell_ground(argument: Argument, question: Question) -> str:
-    return f"Nothing that would speak against {question.about} has been named so far."
-
-
-def _tell_why(argument: Argument, question: Question) -> str:
-    made = parse_link(question.detail)
-    opposite = "less" if made.relation == "attacks" else "more"
-    return f"If {made.source} is right, {made.target} is {opposite} likely to be right."
-
-
-def _tell_refutation(argument: Argument, question: Question) -> str:
-    return f"It may be otherwise than {question.about} says, and nothing said so far rules that out."
-
-
-def _tell_examination(argument: Argument, question: Question) -> str:
-    return f"I would have to hold {question.about} less firmly, and not give it up."
-
-
-def _tell_reply(argument: Argument, question: Question) -> str:
-    ground = next(iter(supporters(argument)), None)
-    return f"That leaves {ground.id} as it is." if ground else "That is possible, and it has not been shown."
-
-
 def _tell_first(argument: Argument, question: Question) -> str:
     return question.options[0][0]
 
 
 def _tell_decision(argument: Argument, question: Question) -> str:
     names = [name for name, _ in question.options]
-    return "held" if "held" in names else "withdrawn"
+    return "held" if "held" in names else "revised"
 
 
 def _tell_rewording(argument: Argument, question: Question) -> str:
@@ -208,33 +216,32 @@ def _tell_rewording(argument: Argument, question: Question) -> str:
 def _tell_conclusion(argument: Argument, question: Question) -> str:
     thesis = argument.nodes[question.about]
     if thesis.status == "withdrawn":
-        return "The thesis was withdrawn; the question is open."
-    return f"{thesis.id} is {thesis.status}, with a confidence of {thesis.confidence}."
+        return "The claim was given up; the question is open."
+    changed = "changed" if thesis.status == "revised" else "kept"
+    return f"The claim was {changed}, with a confidence of {thesis.confidence}."
 
 
 def _tell_definition(argument: Argument, question: Question) -> str:
     return "What the dictionary gives as its everyday meaning."
 
 
-_TELLING: Mapping[Need, Callable[[Argument, Question], str]] = {
-    "question": lambda *_: "What should I do?",
+def _tell_confidence(argument: Argument, question: Question) -> str:
+    confidence = argument.nodes[question.about].confidence
+    return "50" if confidence is None else str(confidence)
+
+
+_TELLING: Mapping[str, Callable[[Argument, Question], str]] = {
+    "question": lambda *_: "Should schools give marks?",
     "thesis": _tell_thesis,
-    "confidence": lambda *_: "50",
+    "confidence": _tell_confidence,
     "terms": _tell_terms,
     "definition": _tell_definition,
-    "ground": _tell_ground,
     "place": _tell_first,
-    "warrant": _tell_why,
-    "refutation": _tell_refutation,
     "target": _tell_first,
-    "force": _tell_why,
-    "opposing_ground": _tell_ground,
-    "examination": _tell_examination,
-    "reply": _tell_reply,
     "basis": _tell_first,
     "decision": _tell_decision,
     "rewording": _tell_rewording,
-    "confidence_now": lambda *_: "50",
+    "confidence_now": _tell_confidence,
     "conclusion": _tell_conclusion,
     "mending": lambda *_: "withdraw",
 }

@@ -14,15 +14,61 @@ TELL_PHRASES = (
     "just tell me",
     "tell me the answer",
     "give me the answer",
+    "give me an answer",
+    "just want the answer",
+    "only want the answer",
+    "just answer",
     "write it for me",
+    "say it for me",
     "write the thesis for me",
     "write my thesis for me",
+    "write the claim for me",
+    "write my claim for me",
     "write the reply for me",
     "write my reply for me",
     "i give up",
+    "nur die antwort",
+    "einfach die antwort",
+    "sag mir die antwort",
+    "sag mir einfach",
+    "sag es mir",
+    "sag's mir",
+    "gib mir die antwort",
+    "ich gebe auf",
+    "dis-moi la réponse",
+    "donne-moi la réponse",
+    "dime la respuesta",
+    "dame la respuesta",
 )
-"""What counts as asking to be told, besides `/tell`, in a user's own message."""
-_REFUSING = ("don't", "dont", "do not", "never", "not")
+"""What counts as asking to be told, besides `/tell`, anywhere in a user's own message."""
+ALONE_PHRASES = (
+    "idk",
+    "dunno",
+    "i don't know",
+    "i dont know",
+    "i do not know",
+    "don't know",
+    "no idea",
+    "i have no idea",
+    "tell me",
+    "you tell me",
+    "the answer",
+    "answer",
+    "ich weiß nicht",
+    "ich weiß es nicht",
+    "weiß nicht",
+    "weiss nicht",
+    "keine ahnung",
+    "die antwort",
+    "antwort",
+    "je ne sais pas",
+    "aucune idée",
+    "no sé",
+    "no lo sé",
+    "ni idea",
+)
+"""What counts only if the message says nothing else: "I don't know anybody who cycles in winter" is a reason."""
+_REFUSING = ("don't", "dont", "do not", "never", "not", "nicht", "nie")
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _ADDRESS = re.compile(r"(?:https?://|www\.|doi:)\S+", re.IGNORECASE)
@@ -65,12 +111,18 @@ _OFFERS = (
     "here is your thesis",
     "here is your reply",
 )
+_SAME_SENTENCE = 0.6
 _CLOSERS = ("anything else", "does that help", "does this help", "is that ok", "is that okay", "shall we continue", "ready")
 
 
 def words_of(text: str) -> list[str]:
     """The words of a text, in lower case and with one kind of apostrophe."""
     return [word.casefold().replace("’", "'") for word in _WORD.findall(text)]
+
+
+_FILLERS = frozenset(
+    words_of("please bitte sorry well hmm hm um uh oh ok okay honestly really just so ehrlich einfach mal doch also pls man")
+)
 
 
 def is_said_in(text: str, utterances: Iterable[str]) -> bool:
@@ -149,12 +201,33 @@ def asks_to_be_told(text: str) -> bool:
     """Whether a user's own message asks for the words themselves."""
     if text.strip().casefold().split(maxsplit=1)[:1] == [TELL_COMMAND]:
         return True
-    said = " ".join(words_of(text))
+    words = words_of(text)
+    said = " ".join(words)
+    if " ".join(word for word in words if word not in _FILLERS) in ALONE_PHRASES or said in ALONE_PHRASES:
+        return True
     for phrase in TELL_PHRASES:
         place = f" {said} ".find(f" {phrase} ")
         if place >= 0 and not said[:place].strip().endswith(_REFUSING):
             return True
     return False
+
+
+def closest_saying(text: str, utterances: Iterable[str]) -> str | None:
+    """The user's own sentence that a text puts into other words: most of its words, and at least three of them, are the same."""
+    wanted = set(words_of(text))
+    best, likeness = None, 0.0
+    for each in utterances:
+        for sentence in sentences_of(each):
+            words = set(words_of(sentence))
+            shared = len(words & wanted)
+            alike = shared / len(words | wanted) if words else 0.0
+            if shared >= 3 and alike > likeness and not is_question(sentence) and not asks_to_be_told(sentence):
+                best, likeness = sentence.strip(), alike
+    return best if likeness >= _SAME_SENTENCE else None
+
+
+def count_words(text: str) -> int:
+    return len(_WORD.findall(text))
 
 
 def sentences_of(text: str) -> list[str]:
