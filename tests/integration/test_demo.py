@@ -7,6 +7,7 @@ import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -15,6 +16,8 @@ from tests.integration.cli.test_cli import stepwell
 from tests.integration.server.conftest import listening
 
 from stepwell.cli.compose import graphs_to_serve, open_server
+from stepwell.demo.web.stepwells import stepwell_pages
+from stepwell.research.demo_writer import INVENTED, QUESTION, WRONG_FIGURE
 from stepwell.server.settings import ServerSettings
 from stepwell.settings import Settings
 
@@ -83,7 +86,8 @@ async def play(visitor: Visitor, reader: str, *decisions: dict[str, Any]) -> dic
 async def test_the_assistants_say_that_they_are_demonstrations(http: httpx.AsyncClient):
     found = (await http.post("/assistants/search", json={"metadata": {"demo": True}})).json()
     assert {assistant["graph_id"] for assistant in found} == {"research_demo", "demo_agent"}
-    assert all("invented" in each["description"] or "script" in each["description"] for each in found)
+    assert all("script" in each["description"] for each in found)
+    assert all(each["metadata"]["question"] and each["metadata"]["follow_ups"] for each in found)
     assert (await http.get("/api/me")).json()["server"]["demo"] is True
 
 
@@ -106,6 +110,21 @@ async def test_visitors_play_the_agent_side_by_side_each_from_the_start(http: ht
     assert "I am a script" in again["messages"][-1]["content"]
 
 
+async def test_the_agent_answers_each_follow_up_that_it_offers_and_asks_before_it_edits_again(http: httpx.AsyncClient):
+    (assistant,) = (await http.post("/assistants/search", json={"graph_id": "demo_agent"})).json()
+    which, take_out = assistant["metadata"]["follow_ups"]
+    visitor = Visitor(http, "demo_agent")
+    await play(visitor, "child", APPROVE, APPROVE)
+    listed = (await visitor.say(which))["messages"][-1]["content"]
+    assert "writing /note.md: allowed\n- editing /note.md: allowed" in listed
+    await visitor.say(take_out)
+    (asked,) = await visitor.waiting()
+    assert (asked["type"], asked["payload"]["action_requests"][0]["name"]) == ("tool_approval", "edit_file")
+    state = await visitor.answer({"decisions": [APPROVE]})
+    assert "western India" not in "\n".join(state["files"]["/note.md"]["content"])
+    assert "out again" in state["messages"][-1]["content"]
+
+
 async def test_who_says_no_gets_no_file(http: httpx.AsyncClient):
     state = await play(Visitor(http, "demo_agent"), "child", REJECT)
     assert "/note.md" not in state.get("files", {})
@@ -122,21 +141,57 @@ async def test_the_demonstration_asks_again_before_it_edits_a_file_that_was_appr
 async def researched(http: httpx.AsyncClient) -> Visitor:
     """A research of the demonstration that has ended."""
     visitor = Visitor(http, "research_demo")
-    await visitor.say("Who designed the Quellmouth bridge, when was it opened and how long is it?")
+    await visitor.say(QUESTION)
     (asked,) = await visitor.waiting()
     assert asked["type"] == "plan_approval"
+    assert asked["payload"]["sent"]["nothing"] is True
     state = await visitor.answer({"decision": "approve"})
-    assert "designed by Kessel Works [1]" in state["final_report"]
+    assert "Stepwells gave people water all year round [1]." in state["final_report"]
     return visitor
+
+
+async def test_the_checks_catch_the_wrong_figure_and_the_invented_sentence(http: httpx.AsyncClient, researched: Visitor):
+    told = (await http.get(f"/api/research/{researched.thread}/report")).json()
+    caught = {claim["text"]: claim for claim in told["claims"] if claim["verdict"] != "supported"}
+    assert set(caught) == {f"{WRONG_FIGURE}.", f"{INVENTED}."}
+    wrong, invented = caught[f"{WRONG_FIGURE}."], caught[f"{INVENTED}."]
+    assert (wrong["verdict"], wrong["in_report"]) == ("contradicted", False)
+    assert wrong["reasons"] == ["the claim says '38 metres', the source '28 metres'"]
+    assert (invented["verdict"], invented["in_report"]) == ("unsupported", False)
+    assert WRONG_FIGURE not in told["report"]
+    assert INVENTED not in told["report"]
+    assert sum(claim["in_report"] for claim in told["claims"]) == 7
+
+
+async def test_the_writer_answers_the_follow_ups_that_the_demo_offers(http: httpx.AsyncClient):
+    (assistant,) = (await http.post("/assistants/search", json={"graph_id": "research_demo"})).json()
+    answers = {}
+    for follow_up in assistant["metadata"]["follow_ups"]:
+        visitor = Visitor(http, "research_demo")
+        await visitor.say(follow_up)
+        answers[follow_up] = (await visitor.answer({"decision": "approve"}))["final_report"]
+    assert "some 3,500 narrow steps [1]" in answers["How many steps does Chand Baori have?"]
+    assert "anything from 20 to 30 metres [1]" in answers["How deep is Chand Baori?"]
+
+
+async def test_a_question_that_the_pages_do_not_answer_gets_no_report(http: httpx.AsyncClient):
+    visitor = Visitor(http, "research_demo")
+    await visitor.say("Who designed the Quellmouth bridge?")
+    assert (await visitor.answer({"decision": "approve"}))["final_report"].startswith("# Insufficient evidence")
+
+
+async def test_every_page_says_that_it_is_ours_and_names_its_works():
+    assert all(page.paragraphs[-1].startswith("We wrote this page for Stepwell’s demo") for page in stepwell_pages())
+    assert all("It rests on: " in page.paragraphs[-1] for page in stepwell_pages())
+    assert all((urlsplit(page.url).hostname or "").endswith(".example") for page in stepwell_pages())
 
 
 async def test_each_sentence_of_a_report_leads_to_its_words_in_a_stored_text(http: httpx.AsyncClient, researched: Visitor):
     told = (await http.get(f"/api/research/{researched.thread}/report")).json()
-    assert told["question"].startswith("Who designed the Quellmouth bridge")
-    assert told["mode"] == "extractive"
+    assert told["question"] == QUESTION
+    assert told["mode"] == "written"
     sources = {source["source_id"]: source for source in told["sources"]}
-    assert sources[told["references"][0]]["url"] == "https://bridges.example/quellmouth"
-    assert {claim["in_report"] for claim in told["claims"]} == {True}
+    assert sources[told["references"][0]]["url"] == "https://water.example/why-stepwells"
     assert told["approvals"][-1]["data"]["decision"] == "approve"
     assert told["egress"]["totals"]["requests"] > 0
     quotes = {quote["quote_id"]: quote for quote in told["quotes"]}
@@ -153,7 +208,7 @@ async def test_each_sentence_of_a_report_leads_to_its_words_in_a_stored_text(htt
 @pytest.mark.parametrize(
     ("form", "begins"),
     [
-        ("md", b"# "),
+        ("md", b"#"),
         ("html", b"<!doctype"),
         ("pdf", b"%PDF"),
         ("docx", b"PK"),
@@ -192,8 +247,8 @@ async def test_a_thread_and_its_bundle_are_checked_part_by_part(http: httpx.Asyn
         ),
     }
     assert all(part["ok"] and part["checked"] for part in checked["parts"])
-    place = bundle.index(b"Kessel Works")
-    changed = bundle[:place] + b"Vessel" + bundle[place + 6 :]
+    place = bundle.index(b"28 metres")
+    changed = bundle[:place] + b"38" + bundle[place + 2 :]
     broken = await http.post("/api/research/verify", content=changed, headers={"content-type": "application/zip"})
     assert broken.json()["ok"] is False
     assert [part["part"] for part in broken.json()["parts"] if not part["ok"]]
@@ -247,8 +302,12 @@ async def test_where_people_sign_in_there_is_no_demonstration(settings: ServerSe
 async def test_the_terminal_researches_the_packaged_web(tmp_path: Path):
     result = await asyncio.to_thread(stepwell, "research", "--demo", cwd=tmp_path, STEPWELL_DATA_DIR=str(tmp_path / "data"))
     assert result.returncode == 0, result.stderr
-    assert "Only the web is invented" in result.stderr
-    assert "designed by Kessel Works [1]" in result.stdout
+    assert "The writer in this demo plays a script" in result.stderr
+    assert f"Question: {QUESTION}" in result.stderr
+    assert "Stepwells gave people water all year round [1]." in result.stdout
+    assert "2 sentences were left out" in result.stdout
+    assert f"“{WRONG_FIGURE}.”\n    Contradicted: the claim says '38 metres', the source '28 metres'\n" in result.stderr
+    assert f"“{INVENTED}.”\n    Not supported: " in result.stderr
     (bundle,) = (tmp_path / "data").rglob("bundle.zip")
     verified = await asyncio.to_thread(stepwell, "verify", str(bundle), cwd=tmp_path)
     assert (verified.returncode, "holds" in verified.stdout) == (0, True)

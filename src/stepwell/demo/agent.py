@@ -13,13 +13,14 @@ from langchain_core.language_models.base import LangSmithParams
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from stepwell.agent import create_deep_agent
+from stepwell.demo.product import PRODUCT
 from stepwell.middleware import SubAgent
 from stepwell.middleware.clarify import ClarifyWithHumanMiddleware
 from stepwell.testing.scripted.asked import Asked
 from stepwell.testing.scripted.model import ScriptedModel
 from stepwell.testing.scripted.replies import Reply, call, calls, say, slow
 
-REQUEST = "Find out what a stepwell is and leave me a short note about it."
+REQUEST = PRODUCT.demos["demo_agent"].question
 SAID = "This is a scripted demonstration: real agent, real tools, every reply written beforehand."
 PACE_S = 0.03
 """Pause between two pieces of text, so that a person can follow."""
@@ -77,15 +78,21 @@ def build_demo(*, pace_s: float = 0.0, checkpointer: Any = None) -> Any:
 
 
 def _main(asked: Asked) -> Reply:
-    """The next line of the script: its number is the number of replies so far."""
-    if sum(isinstance(message, HumanMessage) for message in asked.messages) > 1:
-        return say(
-            "I am a script, and it ends here: I cannot answer that. Start a new thread to see it again, or set up a model and talk "
-            "to a real agent."
-        )
-    line = sum(isinstance(message, AIMessage) for message in asked.messages)
+    """The next line of the script: its number is the number of replies since the person's last message."""
+    places = [place for place, message in enumerate(asked.messages) if isinstance(message, HumanMessage)]
+    line = sum(isinstance(message, AIMessage) for message in asked.messages[places[-1] :]) if places else 0
+    if len(places) > 1:
+        script = _FOLLOW_UPS.get(str(asked.messages[places[-1]].text).strip(), (_end,))
+        return script[min(line, len(script) - 1)](asked)
     script = (_plan, _delegate, _report_back, _clarify, _write, _read, _edit, _finish_plan, _conclude)
     return script[line](asked) if line < len(script) and not _was_refused(asked, "write_file") else _conclude(asked)
+
+
+def _end(asked: Asked) -> Reply:
+    return say(
+        "I am a script, and it ends here: I cannot answer that. Start a new thread to see it again, or set up a model and talk "
+        "to a real agent."
+    )
 
 
 def _plan(asked: Asked) -> Reply:
@@ -134,6 +141,31 @@ def _conclude(asked: Asked) -> Reply:
     if _was_refused(asked, "write_file"):
         return say("You rejected the note, so I did not write it. That is how approvals work: nothing happens without you.")
     return say("The note is in /note.md. It says what a stepwell is, for the reader you chose.")
+
+
+def _list_changes(asked: Asked) -> Reply:
+    changes = [message for message in asked.messages if isinstance(message, ToolMessage) and message.name in _WRITES]
+    told = [f"- {_WRITES[str(each.name)]}: {'rejected' if each.status == 'error' else 'allowed'}" for each in changes]
+    return say("\n".join(["I asked you before each change of a file:", "", *told]) if told else "I asked for none.")
+
+
+def _take_out(asked: Asked) -> Reply:
+    edits = [message for message in asked.messages if isinstance(message, ToolMessage) and message.name == "edit_file"]
+    if len(edits) != 1 or edits[0].status == "error":
+        return say("That line is not in the note.")
+    return call("edit_file", file_path="/note.md", old_string=f"{LAST_LINE}\n\n", new_string="").saying(
+        "That changes the file, so I ask again."
+    )
+
+
+def _say_taken_out(asked: Asked) -> Reply:
+    return say("The line stays, because you rejected it." if _was_refused(asked, "edit_file") else "The line is out again.")
+
+
+_WRITES = {"write_file": "writing /note.md", "edit_file": "editing /note.md"}
+_FOLLOW_UPS: dict[str, tuple[Callable[[Asked], Reply], ...]] = dict(
+    zip(PRODUCT.demos["demo_agent"].follow_ups, ((_list_changes,), (_take_out, _say_taken_out)), strict=True)
+)
 
 
 def _researcher(asked: Asked) -> Reply:

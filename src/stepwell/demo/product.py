@@ -13,6 +13,8 @@ PRODUCT = Product(
         "demo_agent": Demo(
             "stepwell.demo.agent:make_graph",
             "A real agent with real tools that plays a script: every reply was written in advance.",
+            question="Find out what a stepwell is and leave me a short note about it.",
+            follow_ups=("Which changes did I allow?", "Take the line about India out again."),
         )
     },
 )

@@ -26,7 +26,7 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 def make_graph() -> Graph:
     """The agent on the configured model, or on the embedded one if none is configured."""
-    return build(resolve_model(None, embedded_fallback=True))
+    return build(resolve_model(None, embedded_fallback=True, own_retries=False))
 
 
 def build(

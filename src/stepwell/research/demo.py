@@ -1,6 +1,7 @@
-"""A research on the packaged world: everything is real except the web, whose invented pages are part of this package.
+"""The research demo: the real graph, policy, checks and evidence on a few pages of our own, with a writer that plays a script.
 
-It uses no model, so the report consists of quotes. If the invented pages do not answer a question, the report says so.
+The writer (`demo_writer`) makes two mistakes on purpose, and the checks leave both sentences out. Rules make the plan, as they do
+wherever a policy lets nothing be sent before the plan is approved. If the pages do not answer a question, the report says so.
 """
 
 from __future__ import annotations
@@ -8,16 +9,22 @@ from __future__ import annotations
 from typing import Any
 
 from stepwell.demo.web.in_memory import InMemoryWorld
+from stepwell.demo.web.search_pages import SEARXNG_URL
+from stepwell.demo.web.stepwells import stepwell_pages
 from stepwell.models.embedding.lexical import LexicalEmbedder
+from stepwell.research.demo_writer import QUESTION, demo_models
 from stepwell.research.evidence.equipment import Equipment, make_equipment
+from stepwell.research.evidence.policy.file import default_policy, parse_policy
+from stepwell.research.evidence.policy.rules import ResearchPolicy
 from stepwell.research.graph.graph import build_graph
 from stepwell.settings import Settings
 from stepwell.tools.web.search.choice import search_chain
 
-QUESTION = "Who designed the Quellmouth bridge, when was it opened and how long is it?"
+__all__ = ["PACE_S", "QUESTION", "SAID", "demo_equipment", "make_graph"]
+
 SAID = (
-    "This is a demonstration: a real plan, a real approval and real evidence. Only the web is invented: its pages are part of this "
-    "package. No model is used."
+    "This is a demo. The writer in this demo plays a script with two mistakes in it. The plan, your approval, the evidence and the "
+    "checks are real; the pages are ours, with true facts about stepwells. Nothing is sent anywhere."
 )
 PACE_S = 0.15
 """Simulated latency of a request, so that a person can follow."""
@@ -28,18 +35,25 @@ def make_graph() -> Any:
 
 
 def demo_equipment(*, pace_s: float = 0.0) -> Equipment:
-    """The usual equipment, on the packaged web. It ignores the environment, because the operator's keys and policy are not for visitors."""
-    settings = Settings.load({})
+    """The usual equipment with the demo's web and writer. It ignores the environment, because the operator's keys and policy are not for
+    visitors."""
+    settings = Settings.load({"STEPWELL_SEARXNG_URL": SEARXNG_URL, "STEPWELL_SEARCH_ENGINES": "searxng"})
 
     async def no_wait(seconds: float) -> None:
-        """Replaces the pauses of rate limits. The invented search engines need none, and pauses would make visitors wait for one
-        another."""
+        """Replaces the pauses of rate limits, which would make visitors wait for one another."""
 
     return make_equipment(
         settings,
-        web=InMemoryWorld(pace_s=pace_s),
+        policy=_policy(),
+        web=InMemoryWorld(stepwell_pages(), pace_s=pace_s),
         search=lambda web: search_chain(settings, web, cached=False, sleep=no_wait),
         embedder=LexicalEmbedder("this is a demonstration"),
-        models=None,
+        models=demo_models(),
         local=None,
     )
+
+
+def _policy() -> ResearchPolicy:
+    """The default policy, except that nothing is sent before the plan is approved: the writer has no script for plans."""
+    text = default_policy().text
+    return parse_policy(text.replace("before_approval = true ", "before_approval = false"), "POLICY.md")

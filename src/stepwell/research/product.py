@@ -14,7 +14,9 @@ PRODUCT = Product(
     demos={
         "research_demo": Demo(
             "stepwell.research.demo:make_graph",
-            "A real research with a plan to approve and evidence to check. Only the web is invented.",
+            "A real research whose checks catch two mistakes. Its writer plays a script, and its pages are ours.",
+            question="Why were stepwells built, and how deep is Rani ki Vav?",
+            follow_ups=("How many steps does Chand Baori have?", "How deep is Chand Baori?"),
             needs=("httpcore", "trafilatura"),
         )
     },

@@ -22,7 +22,7 @@ from .conftest import Research, StartResearch
 from .roles import audit, plan, word_for_word
 
 NOTE = "Our own survey found 41 cracked beams in the spring."
-NOTHING = "Nothing has left the machine."
+NOTHING = "Nothing has been sent yet."
 HELD = parse_policy(default_policy().text.replace("before_approval = true", "before_approval = false"), "POLICY.md")
 
 
@@ -80,7 +80,7 @@ async def test_what_a_model_elsewhere_was_sent_is_said_at_the_gate(world: Offlin
     assert sent["summary"].startswith(
         "The model maker:m1 (api.maker.test) was sent your question, your notes, the addresses you gave and the plan (2 requests, "
     )
-    assert sent["summary"].endswith(" Nothing else has left the machine.")
+    assert sent["summary"].endswith(" Nothing else has been sent.")
     assert f"Sent so far: {sent['summary']}" in list(plan_lines(question))
     assert world.count() == 0
 
@@ -93,7 +93,9 @@ async def test_stopping_says_what_has_left(world: OfflineWorld, start: StartRese
     research = start(models=ModelRoutes(remote(world)))
     await at_the_gate(research)
     state = await research.answer({"decision": "reject", "stop": True})
-    assert state["error_message"].startswith("Stopped at the gate. The model maker:m1 (api.maker.test) was sent your question")
+    assert state["error_message"].startswith(
+        "You stopped the research. The model maker:m1 (api.maker.test) was sent your question"
+    )
 
 
 @pytest.mark.parametrize("how", ["rules", "a model on this machine"])
@@ -104,7 +106,7 @@ async def test_nothing_has_left_is_said_where_it_is_true(world: OfflineWorld, st
     assert question["sent"] == {"nothing": True, "summary": NOTHING, "to": []}
     assert bool(model.asked) is (how != "rules")
     state = await research.answer({"decision": "reject", "stop": True})
-    assert state["error_message"] == f"Stopped at the gate. {NOTHING}"
+    assert state["error_message"] == f"You stopped the research. {NOTHING}"
     assert world.count() == 0
 
 
@@ -121,9 +123,7 @@ async def test_a_policy_can_forbid_sending_before_approval(
     assert bool(question["audit"]["leftToTheHuman"]) is not beside, "the rules to be judged are a person's then"
     state = await research.answer(True)
     maker = "a model on this machine" if beside else "rules"
-    assert any(
-        f"made by {maker}: the policy lets nothing be sent before you approve" in each.summary for each in state["reasoning"]
-    )
+    assert any(f"Made by {maker}: the policy sends nothing before you approve" in each.summary for each in state["reasoning"])
     assert state["status"] == "complete"
     assert model.asked, "after the approval it writes"
     path = tmp_path / "bundle.zip"

@@ -68,7 +68,7 @@ async def test_only_documents_are_searched_and_the_report_comes_from_them(
     assert {step["tool"] for step in gate.value["plan"]["steps"]} == {"search_documents"}
     assert gate.value["estimate"]["requests"] == 0
     assert gate.value["estimate"]["sends"] == "Nothing will leave the machine."
-    assert "(only your documents are searched, as you asked)" in state["reasoning"][0].summary
+    assert "Only your documents are searched, as you asked." in state["reasoning"][0].summary
     state = await research.answer(True)
     assert state["status"] == "complete"
     assert "41,000 crowns" in state["final_report"]
@@ -101,7 +101,7 @@ async def test_without_a_network_documents_are_searched_alone_and_the_plan_says_
 ) -> None:
     research = start(has_route=lambda: False)
     state = await research.ask(QUESTION, snippets=SNIPPETS)
-    assert "(only your documents are searched, because this machine has no network connection)" in state["reasoning"][0].summary
+    assert "Only your documents are searched, because this machine has no network connection." in state["reasoning"][0].summary
     assert (await research.answer(True))["status"] == "complete"
     (question,) = [entry for entry in await research.vault.entries() if entry.kind == "question"]
     assert question.data["only_documents"] == "offline"

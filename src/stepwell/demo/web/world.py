@@ -63,11 +63,6 @@ class WorldReplies:
         self._by_subject = {page.subject: page for page in reversed(self.pages)}
         self._extra = extra
 
-    @property
-    def hosts(self) -> frozenset[str]:
-        """The host names of the pages and the engines."""
-        return frozenset({host for host, _ in self._by_place} | ENGINE_HOSTS.keys())
-
     def reply_to(self, request: Received) -> ServedResponse:
         place = (request.host, unquote(urlsplit(request.path).path))
         if self._extra and (own := self._extra(request)):

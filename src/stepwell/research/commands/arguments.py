@@ -48,7 +48,9 @@ def _add_research(commands: Commands) -> None:
         "--list", action="store_true", help="list your researches, newest first; QUESTION filters them by words"
     )
     research.add_argument(
-        "--demo", action="store_true", help="research on an invented web; needs no model, no key and no network"
+        "--demo",
+        action="store_true",
+        help="a demo whose scripted writer makes two mistakes; needs no model, no key and no network",
     )
     research.add_argument("--yes", action="store_true", help="approve a plan that breaks no rule without asking")
     research.add_argument(

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 DATABASE = "research.db"
 EXTRACTIVE = (
     "No model that can write is configured, so the report will consist of quotes from the sources.\n"
-    "For a written report set STEPWELL_MODEL=provider:name and the provider's key."
+    "For a written report, connect a model with `stepwell models use`."
 )
 
 _HOW_TO_SHOW = "See where each sentence stands, or add a number to open one: "
@@ -115,7 +115,7 @@ async def _read_context(
 
 
 def demonstrate(options: ResearchOptions, *, terminal: Terminal | None = None) -> int:
-    """Run the command on an invented web. Without a person at the terminal, a plan that breaks no rule is approved automatically."""
+    """Run the command on the pages of the demo. Without a person at the terminal, a plan that breaks no rule is approved automatically."""
     with needs_extra("Research", "research"):
         from stepwell.research.demo import PACE_S, QUESTION, SAID, demo_equipment
     terminal = terminal or Terminal(sys.stdin, sys.stdout if sys.stdout.isatty() else sys.stderr)
@@ -244,11 +244,15 @@ def _keep(invocation: Invocation, opened: OpenEngine, thread_id: str, bundle: Pa
     from stepwell.research.audit.bundle import write_bundle
     from stepwell.research.audit.export import export_bundle
     from stepwell.research.audit.signing import SigningKey
+    from stepwell.research.commands.left_out import list_left_out
     from stepwell.research.database_vault import SqlVault
 
     options, terminal = invocation.options, invocation.terminal
     signer = SigningKey(invocation.settings.data_folder, invocation.settings.signing_key_file)
-    invocation.runner.run(write_bundle(SqlVault(opened.persistence.database, thread_id), bundle, signer))
+    vault = SqlVault(opened.persistence.database, thread_id)
+    invocation.runner.run(write_bundle(vault, bundle, signer))
+    for line in invocation.runner.run(list_left_out(vault)):
+        terminal.line(line)
     if options.refresh:
         invocation.output.line(describe_changes(options.refresh, bundle))
     terminal.line(f"Evidence: {bundle}")

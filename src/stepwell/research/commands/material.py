@@ -67,7 +67,7 @@ async def read_material(
         if each.problem:
             tell(f"{each.problem} It is left out.")
         elif each.note:
-            tell(f"{each.file.name}: {each.note}")
+            tell(f"{_label(each.file.name)}: {each.note}")
     names = {each.document.name: _label(each.file.name) for each in reversed(read) if each.document}
     size = sum(len(document.text) for document in documents.values())
     if size > MAX_CHARACTERS:
@@ -156,7 +156,7 @@ async def _read(file: Path) -> _Read:
     except InvalidRequestError as error:
         return _Read(file, problem=str(error))
     except WebError as error:
-        return _Read(file, problem=f"The file '{file.name}' of --context cannot be read. {error}")
+        return _Read(file, problem=f"The file '{_label(file.name)}' of --context cannot be read. {error}")
     name = hashlib.sha256(content).hexdigest()[:32]
     return _Read(file, Document(name, page.text, page.title or readable_name(file.stem), page.parts), note=page.note)
 
@@ -164,9 +164,11 @@ async def _read(file: Path) -> _Read:
 def _content(file: Path) -> bytes:
     try:
         if not file.is_file():  # a pipe or a device may never end
-            raise InvalidRequestError(f"'{file.name}' of --context is neither a file nor a folder.")
+            raise InvalidRequestError(f"'{_label(file.name)}' of --context is neither a file nor a folder.")
         if file.stat().st_size > MOST_BYTES:
-            raise InvalidRequestError(f"The file '{file.name}' of --context is larger than {MOST_BYTES // 1_000_000} MB.")
+            raise InvalidRequestError(
+                f"The file '{_label(file.name)}' of --context is larger than {MOST_BYTES // 1_000_000} MB."
+            )
         return file.read_bytes()
     except OSError as error:
-        raise InvalidRequestError(f"The file '{file.name}' of --context cannot be read ({error.strerror}).") from error
+        raise InvalidRequestError(f"The file '{_label(file.name)}' of --context cannot be read ({error.strerror}).") from error

@@ -31,8 +31,9 @@ from stepwell.clock import timestamp
 from stepwell.errors import ConfigurationError
 from stepwell.middleware.budget import CHANNEL, BudgetMiddleware
 from stepwell.models import capabilities_of
+from stepwell.models.connected import TASK_KINDS
 from stepwell.models.pricing import ASSUMED, FREE, Price, describe_assumed, price_of
-from stepwell.models.routing import TASK_KINDS, ModelRoutes
+from stepwell.models.routing import ModelRoutes
 from stepwell.models.usage import label_of
 from stepwell.payments.paid_graphs import charge_for
 from stepwell.research.audit.ledger import Evidence, read_evidence

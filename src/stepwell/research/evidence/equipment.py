@@ -16,7 +16,7 @@ from langchain_core.runnables import RunnableConfig
 
 from stepwell.clock import Clock, SystemClock
 from stepwell.errors import ConfigurationError
-from stepwell.models import capabilities_of, model_from_environment, resolve_model
+from stepwell.models import capabilities_of, find_model, resolve_model
 from stepwell.models.embedding.embedder import Embedder, choose_embedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.research.audit.exchanges.replay import Replay
@@ -144,7 +144,7 @@ def find_vault(config: RunnableConfig, folder: Path, clock: Clock | None = None)
 
 def _models(settings: Settings) -> ModelRoutes | None:
     """The configured models, if the one that writes is good enough for users; the embedded model is not."""
-    if model_from_environment(settings) is None:
+    if find_model(settings) is None:
         return None
     routes = ModelRoutes.from_settings(settings)
     return routes if capabilities_of(routes["write"]).writes else None

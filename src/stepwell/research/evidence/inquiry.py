@@ -18,7 +18,7 @@ from langchain_core.runnables import RunnableConfig
 
 from stepwell.errors import ConfigurationError, LimitReachedError
 from stepwell.models import capabilities_of
-from stepwell.models.routing import TASK_KINDS, TaskKind
+from stepwell.models.connected import TASK_KINDS, TaskKind
 from stepwell.research.audit.canonical import sha256
 from stepwell.research.audit.exchanges.recording import Recorder
 from stepwell.research.audit.exchanges.refusals import record_refusal

@@ -9,7 +9,7 @@ from stepwell.research.audit.exchanges.receipt import egress_receipt
 from stepwell.research.audit.trail import Entry
 from stepwell.research.evidence.inquiry import Inquiry
 
-NOTHING = "Nothing has left the machine."
+NOTHING = "Nothing has been sent yet."
 _ROLES = {"thinker": ("question",), "auditor": ("question", "plan")}
 """What we send to the model of each role; the thinker's also gets what came with the question."""
 
@@ -69,7 +69,7 @@ _WORDS = {
 def _summary(places: Sequence[dict[str, Any]]) -> str:
     if not places:
         return NOTHING
-    return " ".join(map(_sentence, places)) + " Nothing else has left the machine."
+    return " ".join(map(_sentence, places)) + " Nothing else has been sent."
 
 
 def _sentence(place: dict[str, Any]) -> str:

@@ -101,6 +101,46 @@ class ApprovalResponse(BaseModel):
     data: JsonObject
 
 
+class SentRequest(BaseModel):
+    seq: int = Field(description="Its place in the trail")
+    at: str
+    to: Literal["web", "model"]
+    method: str
+    url: str
+    host: str
+    bytes: int
+    body_sha256: str | None
+    step: str
+    why: str
+    resend: int = Field(description="0: sent for the first time")
+    model: str = Field(description="Empty for a request to the web")
+    answered: bool
+
+
+class RefusedRequest(BaseModel):
+    seq: int = Field(description="Its place in the trail")
+    at: str
+    url: str | None
+    host: str
+    step: str
+    rule: str
+    reason: str
+
+
+class EgressTotals(BaseModel):
+    requests: int
+    resends: int
+    bytes: int
+    hosts: dict[str, int] = Field(description="Number of requests by host")
+    refused: int
+
+
+class EgressResponse(BaseModel):
+    requests: list[SentRequest]
+    refused: list[RefusedRequest]
+    totals: EgressTotals
+
+
 class ReportResponse(BaseModel):
     """The newest report of a thread and its evidence."""
 
@@ -116,7 +156,7 @@ class ReportResponse(BaseModel):
     claims: list[ClaimResponse]
     quotes: list[QuoteResponse]
     sources: list[SourceResponse]
-    egress: JsonObject = Field(description="What was sent to other hosts, and what was refused")
+    egress: EgressResponse = Field(description="What was sent to other hosts, and what was refused")
 
 
 class SourceTextResponse(BaseModel):

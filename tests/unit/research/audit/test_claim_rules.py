@@ -208,6 +208,11 @@ def test_a_sentence_may_take_its_subject_from_the_one_before():
         ("Ada Lunn engraved portraits.", LUNN, "the source does not say 'portraits'"),
         ("Its green wheel drives two stones.", MILL, "the source says 'red', not 'green'"),
         ("The mill stands in Harle.", "The mill stands in Fenwick.", "the claim says 'Harle', the source 'Fenwick'"),
+        (
+            "The well is 38 metres deep.",
+            "The well is 65 metres long and 28 metres deep.",
+            "the claim says '38 metres', the source '28 metres'",
+        ),
         ("Emil Roth bought the mill.", "The mill was bought by Ada Lunn.", "the source says 'bought by Ada Lunn'"),
         (
             "Joan Brand wrote Low Tide.",

@@ -15,6 +15,7 @@ from stepwell.research.audit.exchanges.refusals import record_refusal
 from stepwell.research.audit.memory_vault import MemoryVault
 from stepwell.research.audit.trail import head
 from stepwell.research.audit.verify import verify_bundle
+from stepwell.research.http.evidence_schemas import EgressResponse
 
 from .conftest import Filling
 
@@ -39,6 +40,7 @@ async def test_a_request_that_the_transport_refused_did_not_leave():
     (refused,) = receipt["refused"]
     assert (refused["url"], refused["rule"], refused["reason"]) == (INSIDE.url, "address", "'inside.test' leads inside.")
     assert receipt["totals"] == {"requests": 1, "resends": 0, "bytes": 15, "hosts": {"a.test": 1}, "refused": 1}
+    assert EgressResponse.model_validate(receipt).model_dump() == receipt, "the API's document describes all of it"
 
 
 async def test_a_request_that_failed_on_its_way_left_and_has_no_answer():

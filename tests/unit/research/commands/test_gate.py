@@ -181,7 +181,9 @@ def test_control_characters_of_a_plan_do_not_reach_the_screen():
 def test_progress_names_the_step_and_the_engine_once():
     progress = ResearchProgress()
     steps = [{**STEPS[0], "output": "duckduckgo found 9 results; 3 of 3 pages read."}, STEPS[1]]
-    first = list(progress.lines("tool_executor", {"plan": {"steps": steps}, "reasoning": [{"summary": "1 steps done"}]}))
+    first = list(
+        progress.lines("tool_executor", {"plan": {"steps": steps}, "reasoning": [{"summary": "Read 1 source for 1 step."}]})
+    )
     assert first == ["search    step 1: duckduckgo found 9 results; 3 of 3 pages read."]
     done = [*steps[:1], {**STEPS[1], "output": "Read."}]
     assert list(progress.lines("tool_executor", {"plan": {"steps": done}})) == ["search    step 2: Read."]

@@ -54,7 +54,9 @@ def _match(claim: Statement, figure: Figure, candidates: list[_Candidate]) -> Fi
     equal = [(quote, other) for quote, other in candidates if _is_value(figure, other) and _is_same_thing(figure, quote, other)]
     if equal:
         return _best([_compare(claim, figure, candidate, candidates) for candidate in equal])
-    for quote, other in candidates:
+    measured = claim.next_word(figure)
+    # A reader is told the other value of what the claim measures: of "65 metres long and 28 metres deep", the depth of a depth.
+    for quote, other in sorted(candidates, key=lambda each: each[0].next_word(each[1]) != measured):
         if claim.shared(quote) < SAME_SUBJECT:
             continue
         if _is_measured_alike(figure, other) and not figure.values & other.values:

@@ -41,7 +41,7 @@ async def auditor(inquiry: Inquiry, state: ResearchState) -> Done:
     count = state.get("plan_revision_count", 0)
     await inquiry.tell("audit", f"audit:{_mark(plan)}:{count}", await _audit_entry(inquiry, audit))
     if audit.verdict == "approved":
-        return {"audit_result": audit, "status": "awaiting_approval"}, "The plan keeps to the policy; a person decides."
+        return {"audit_result": audit, "status": "awaiting_approval"}, "The plan follows the policy."
     change, why = _send_back(state, audit, count + 1)
     return {"audit_result": audit, **change}, why
 
@@ -104,7 +104,7 @@ def _send_back(state: ResearchState, audit: AuditResult, count: int) -> Done:
         return {**change, "status": "failed", "error_message": message}, message
     ceiling = state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
     if count < ceiling:
-        return change, f"Not approved: {broken}"
+        return change, f"The plan breaks the policy: {broken}"
     message = (
         f"No plan follows the policy: {count} of {ceiling} plans were not approved. The last one: {broken}. "
         "Rephrase the question, or change the policy."

@@ -98,12 +98,12 @@ def _describe_sending(equipment: Equipment) -> str:
 def _apply_decision(state: ResearchState, plan: ResearchPlan, approval: Approval, sent: str) -> Done:
     if approval.decision == "approve":
         change = {"human_approved": True, "status": "executing", "approved_plan_sha256": plan_sha256(plan)}
-        return {**change, "follow_ups_left": plan.follow_ups}, "Approved."
+        return {**change, "follow_ups_left": plan.follow_ups}, "You approved the plan."
     if approval.decision == "edit" and approval.plan:
         change = {"plan": approval.plan, "human_approved": False, "status": "thinking", "rejection_reason": ""}
-        return change, "Edited; the new plan is audited again."
+        return change, "You edited the plan. It is checked again."
     if approval.stop:
-        message = f"Stopped at the gate{': ' + approval.reason if approval.reason else ''}. {sent}"
+        message = f"You stopped the research{': ' + approval.reason if approval.reason else ''}. {sent}"
         return {"status": "failed", "error_message": message}, message
     reason = approval.reason or "no reason given"
     count, ceiling = state.get("plan_revision_count", 0) + 1, state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
@@ -113,4 +113,4 @@ def _apply_decision(state: ResearchState, plan: ResearchPlan, approval: Approval
         )
         return {"status": "failed", "error_message": message}, message
     change = {"plan_revision_count": count, "human_approved": False, "status": "thinking", "rejection_reason": reason}
-    return change, f"Rejected: {reason}"
+    return change, f"You rejected the plan: {reason}"

@@ -20,10 +20,11 @@ _RECORDED = {"approve": "retry", "reject": "reject", "documents": "documents"}
 """The decision as the trail names it, where `approve` is for plans alone."""
 
 _SAID: dict[Cause, str] = {
-    "offline": "{what} could be reached ({tried}). Nothing was found because nothing could be asked.",
-    "blocked": "{what} serves us at the moment ({tried}). Nothing was found because nobody answered.",
-    "failed": "{what} gave an answer that can be used ({tried}). That is not to say that there is nothing to find.",
+    "offline": "{what} could be reached. Check the network connection, then retry; your plan is kept. Tried: {tried}",
+    "blocked": "{what} serves us at the moment. Retry in a few minutes; your plan is kept. Tried: {tried}",
+    "failed": "{what} gave a usable answer. There may still be something to find: retry; your plan is kept. Tried: {tried}",
 }
+"""What happened and what to do; whoever shows it may fold what follows `Tried:`."""
 
 
 async def search_retry(inquiry: Inquiry, state: ResearchState) -> Done:
@@ -35,7 +36,7 @@ async def search_retry(inquiry: Inquiry, state: ResearchState) -> Done:
     said = {"decision": _RECORDED[answer.decision], "reason": hide_secrets(answer.reason), "stop": True}
     await inquiry.tell("approval", f"retry:{number}", {**said, "cause": cause, "steps": sorted(unreached)})
     if answer.decision == "reject":
-        return {"retries": number, "status": "failed", "error_message": message}, message
+        return {"retries": number, "status": "failed", "error_message": message}, "You stopped the search."
     if answer.decision == "documents":
         change = {"retries": number, "unreached": {}, "from_documents": True, "status": "executing"}
         return change, "The report is written from your documents alone."
@@ -46,7 +47,7 @@ async def search_retry(inquiry: Inquiry, state: ResearchState) -> Done:
         "skipped": [sentence for sentence in state.get("skipped", ()) if sentence not in failures],
         "unreached": {},
         "status": "executing",
-    }, f"Trying again: {len(unreached)} of the steps."
+    }, f"Retrying {len(unreached)} of the steps."
 
 
 def outage(unreached: dict[str, Unreached], plan: ResearchPlan | None) -> tuple[str, Cause]:

@@ -20,7 +20,7 @@ async def source_review(inquiry: Inquiry, state: ResearchState) -> Done:
         "source_review", "source_review", {"admit": [each for each in sources if each not in denied], "deny": denied}
     )
     change = {"status": "synthesizing", "denied_sources": denied}
-    return change, f"{len(denied)} of {len(sources)} sources denied."
+    return change, f"You left out {len(denied)} of {len(sources)} sources."
 
 
 def _ask(sources: dict[str, Source]) -> list[str]:

@@ -183,8 +183,12 @@ def _claim_prefixes(scope: str) -> Iterator[str]:
 def _summary(claims: Sequence[Claim], report: Report) -> str:
     if not report.is_sufficient:
         return "Insufficient evidence: there is no report."
-    kept = sum(claim.verdict in ("supported", "partial") for claim in claims)
-    return f"{kept} of {len(claims)} sentences hold; {report.removed_sentences} were left out, {report.removed_links} links removed."
+    found, partly = (sum(claim.verdict == verdict for claim in claims) for verdict in ("supported", "partial"))
+    if found == len(claims):
+        return f"Every sentence was found in its source: {found} of {found}."
+    in_part = f", {partly} only in part" if partly else ""
+    out = f"; {report.removed_sentences} left out" if report.removed_sentences else ""
+    return f"{found} of {len(claims)} sentences were found in their sources{in_part}{out}."
 
 
 def _scope_id(inquiry: Inquiry) -> str:

@@ -48,7 +48,7 @@ async def thinker(inquiry: Inquiry, state: ResearchState) -> Done:
         "status": "thinking",
         "human_approved": False,
         "rejection_reason": "",
-    }, f"Plan {number}: {_count_steps(plan)}. {plan.objective}{_say_where(inquiry)}{_held_back(inquiry.equipment, model)}"
+    }, f"Planned {_count_steps(plan)}.{_say_where(inquiry)}{_held_back(inquiry.equipment, model)}"
 
 
 def _count_steps(plan: ResearchPlan) -> str:
@@ -60,7 +60,7 @@ def _say_where(inquiry: Inquiry) -> str:
     if not inquiry.only_documents:
         return ""
     why = "as you asked" if inquiry.asked_for_documents else "because this machine has no network connection"
-    return f" (only your documents are searched, {why})"
+    return f" Only your documents are searched, {why}."
 
 
 def _held_back(equipment: Equipment, model: BaseChatModel | None) -> str:
@@ -68,7 +68,7 @@ def _held_back(equipment: Equipment, model: BaseChatModel | None) -> str:
     if not equipment.writes or equipment.policy.sends_before_approval:
         return ""
     maker = "a model on this machine" if model else "rules"
-    return f" (made by {maker}: the policy lets nothing be sent before you approve, rule sending.before_approval)"
+    return f" Made by {maker}: the policy sends nothing before you approve (rule sending.before_approval)."
 
 
 async def _ask(inquiry: Inquiry, state: ResearchState, number: int, model: BaseChatModel) -> ResearchPlan:

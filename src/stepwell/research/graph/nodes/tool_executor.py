@@ -39,7 +39,21 @@ async def tool_executor(inquiry: Inquiry, state: ResearchState) -> Done:
         "unreached": (state.get("unreached") or {}) | {one.step.id: one.unreached for one in gathered if one.unreached},
         "skipped": [*state.get("skipped", ()), *skipped],
         "status": "executing",
-    }, f"{len(outputs)} steps done, {len(new)} new sources. {' '.join(outputs.values())}"
+    }, _say_done(gathered, len(new))
+
+
+def _say_done(gathered: Sequence[Gathered], new: int) -> str:
+    outputs = " ".join(one.output for one in gathered)
+    failed = sum(one.unreached is not None for one in gathered)
+    if failed and failed == len(gathered):
+        return f"Error: {_count(failed, 'step')} failed. {outputs}"
+    return (
+        f"Read {_count(new, 'source')} for {_count(len(gathered), 'step')}{f', {failed} failed' if failed else ''}. {outputs}"
+    )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what if number == 1 else what + 's'}"
 
 
 def require_approved(state: ResearchState) -> ResearchPlan:
