@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 OPERATOR_ONLY = frozenset(
     {
         *("metrics:read", "health:read", "usage:all", "effects:all", "wallet:all", "keys:read", "keys:write"),
-        *("db:read", "db:write", "users:export", "users:delete"),
+        *("db:read", "db:write", "users:export", "users:delete", "connections:all"),
     }
 )
 """Actions for operators. On a server without sign-in, everybody is an operator."""
@@ -59,6 +59,8 @@ USER_ACTIONS = frozenset(f"{noun}:{verb}" for noun in _NOUNS for verb in _VERBS)
     "wallet:write",
     "workspace:read",
     "workspace:write",
+    "connections:read",
+    "connections:write",
 }
 """Actions for every user, on their own data."""
 

@@ -145,7 +145,8 @@ class Recipe(NamedTuple):
 
     def _model_of(self, spec: SubAgent) -> BaseChatModel:
         if "model" in spec:
-            return resolve_model(spec["model"], settings=self.settings, model_settings=spec.get("model_settings"))
+            wanted = spec.get("model_settings")
+            return resolve_model(spec["model"], settings=self.settings, model_settings=wanted, own_retries=False)
         return subagent_model(spec["name"], self.model, self.settings)
 
     def _files_of(self, runtime: Any) -> BackendProtocol:

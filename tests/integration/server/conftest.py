@@ -20,6 +20,7 @@ from langgraph_sdk.client import LangGraphClient
 from tests.integration.server.graphs import GRAPHS
 
 from stepwell.clock import Clock, SystemClock
+from stepwell.connections.service import open_connections
 from stepwell.database.persistence import Persistence
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.models import DEFAULT_LOCAL_MODEL, LocalModels
@@ -34,6 +35,7 @@ from stepwell.server.assembly import open_services
 from stepwell.server.model_loading import ModelLoading
 from stepwell.server.parts import Parts, Services
 from stepwell.server.settings import ServerSettings
+from stepwell.settings import Settings
 from stepwell.workspace.files.place import Workspace
 from stepwell.workspace.service import working_in
 
@@ -58,6 +60,7 @@ async def serve(
     persistence: Persistence | None = None,
     signer: Signer | None = None,
     before_driving: Callable[[], None] = lambda: None,
+    environment: Mapping[str, str] | None = None,
     **more: Any,
 ) -> AsyncIterator[Server]:
     settings = replace(settings or ServerSettings(), drain_s=1)
@@ -65,7 +68,8 @@ async def serve(
     registry = GraphRegistry({name: GraphSource.of(graph) for name, graph in graphs.items()})
     loading = ModelLoading(lambda: LocalModels(folder / "models"), DEFAULT_LOCAL_MODEL)
     persistence = persistence or EmbeddedPersistence(folder / "server.db", clock=clock)
-    products = [charging_with(charging), signing_with(signer), working_in(workspace)]
+    connections = open_connections(Settings.load({"STEPWELL_DATA_DIR": str(folder), **(environment or {})}))
+    products = [charging_with(charging), signing_with(signer), working_in(workspace), connections]
     parts = Parts(persistence, registry, settings, clock, lambda: str(uuid.uuid4()), loading, products=products, **more)
     async with open_services(parts, before_driving) as services:
         app = create_app(services, settings)

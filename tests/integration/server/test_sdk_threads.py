@@ -40,6 +40,16 @@ async def test_a_thread_id_that_is_no_uuid_is_refused_by_field(server: Server) -
         await server.client.threads.create(thread_id="not-a-uuid")
 
 
+async def test_a_thread_has_the_title_of_its_first_message_unless_it_was_given_one(server: Server) -> None:
+    plain = await server.client.threads.create(graph_id="echo")
+    named = await server.client.threads.create(metadata={"title": "Mine"}, graph_id="echo")
+    for said in ("Why were stepwells built?", "And when?"):
+        for thread in (plain, named):
+            await server.client.runs.wait(thread["thread_id"], "echo", input={"messages": [{"role": "user", "content": said}]})
+    titles = [(await server.client.threads.get(thread["thread_id"]))["metadata"]["title"] for thread in (plain, named)]
+    assert titles == ["Why were stepwells built?", "Mine"]
+
+
 async def test_threads_are_found_by_metadata_values_ids_and_status(server: Server) -> None:
     threads = server.client.threads
     one, two = await threads.create(metadata={"n": 1}), await threads.create(metadata={"n": 2})

@@ -95,7 +95,7 @@ def test_a_model_that_cannot_be_built_is_no_model(target: Path, capsys, error):
 def test_the_page_has_model_date_command_table_and_faults(target: Path, capsys):
     assert run(["--times", "2"], target=target) == 0
     text = target.read_text()
-    assert "model: `anthropic:claude-sonnet-4-5-20250929`" in text
+    assert "model: `anthropic:claude-sonnet-4-6`" in text
     assert "2 trials of each task, 2 of 4 passed" in text
     assert "| greet | greets | 2 of 2 | 1 | 100 | 0." in text
     assert "| part | says goodbye | 0 of 2 | 1 | 100 | 0." in text

@@ -19,6 +19,15 @@ _NOT_ON_A_TERMINAL = frozenset({"assistant_id", "owner_hash"})
 _OURS = frozenset({"run_id", "thread_id", "assistant_id", "graph_id", "owner_hash", "request_id", "status", "route"})
 """Fields that we create or validate. They contain no secrets, so they are not searched, which took most of the time for a line."""
 _ID_LENGTH = 8
+RUNS = "stepwell.runs"
+"""The logger with one record per run that ended."""
+_ENDS = {
+    "success": "finished",
+    "error": "failed",
+    "timeout": "ran out of time",
+    "interrupted": "was stopped",
+    "given up": "was handed back",
+}
 _LAYOUT = "\n\t"
 """Control characters that a traceback may keep."""
 
@@ -39,14 +48,34 @@ def json_line(record: logging.LogRecord) -> bytes:
 
 
 def text_line(record: logging.LogRecord) -> bytes:
-    """For a terminal: the time of day, the level unless it is INFO, the message, and short ids."""
+    """For a terminal: the time of day, the level unless it is INFO, and the message with short ids; the end of a run as a sentence."""
     hide_in(record)
     moment = datetime.fromtimestamp(record.created).astimezone()
     level = "" if record.levelno == logging.INFO else f"{record.levelname} "
-    parts = [f"{moment:%H:%M:%S} {level}{record.getMessage()}"]
-    parts += [f"{_SHORTENED.get(name, name)}={_short(name, value)}" for name, value in _choose_fields(record).items()]
+    fields = _choose_fields(record)
+    if record.name == RUNS and "seconds" in fields:
+        parts = [f"{moment:%H:%M:%S} {_end_of_run(fields)}"]
+    else:
+        parts = [f"{moment:%H:%M:%S} {level}{record.getMessage()}"]
+        parts += [f"{_SHORTENED.get(name, name)}={_short(name, value)}" for name, value in fields.items()]
     trace = f"\n{_harmless(record.exc_text, keep=_LAYOUT)}" if record.exc_text else ""
     return (_harmless("  ".join(parts)) + trace + "\n").encode(errors="backslashreplace")
+
+
+def _end_of_run(fields: Mapping[str, Any]) -> str:
+    """`research finished in 4.2 s · 3,210 tokens · $0.0123 · run 01234567`"""
+    questions = fields.get("questions")
+    ended = (
+        f"waits for {questions} answer{'' if questions == 1 else 's'}" if questions else _ENDS.get(fields["status"], "ended")
+    )
+    said = [f"{fields.get('graph_id', 'A run')} {ended} after {fields['seconds']:.1f} s"]
+    if tokens := fields.get("input_tokens", 0) + fields.get("output_tokens", 0):
+        said.append(f"{tokens:,} tokens")
+    if cost := fields.get("cost_usd"):
+        said.append(f"${cost:.4f}")
+    if "run_id" in fields:
+        said.append(f"run {_short('run_id', fields['run_id'])}")
+    return " · ".join(said)
 
 
 def _harmless(text: str, keep: str = "") -> str:

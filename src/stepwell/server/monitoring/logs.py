@@ -23,6 +23,7 @@ from queue import Full, Queue
 from stepwell.server.monitoring.log_context import current_fields, current_secrets
 from stepwell.server.monitoring.log_lines import Line, json_line, text_line
 from stepwell.server.monitoring.redaction import hide_in
+from stepwell.server.monitoring.request_log import REQUESTS
 from stepwell.server.settings import LogFormat, LogLevel
 
 Write = Callable[[bytes], object]
@@ -98,18 +99,20 @@ class LogSink(logging.Handler):
 def open_logs(
     form: LogFormat = "auto", level: LogLevel = "info", *, write: Write | None = None, most_waiting: int = MOST_WAITING
 ) -> Iterator[LogSink]:
-    """Redirect the process's log until the block ends. `auto`: text on a terminal, JSON elsewhere. Libraries log from `warning` on."""
+    """Redirect the process's log until the block ends. `auto`: text on a terminal, JSON elsewhere. Libraries log from `warning` on. As text
+    the log is for a person, who wants to see runs, not requests; level `debug` shows both."""
     as_text = form == "text" or (form == "auto" and write is None and sys.stderr.isatty())
     sink = LogSink(write or _to_standard_error(), text_line if as_text else json_line, most_waiting=most_waiting)
-    root, ours = logging.getLogger(), logging.getLogger(_OURS)
-    before = (root.handlers[:], root.level, ours.level)
+    root, ours, requests = logging.getLogger(), logging.getLogger(_OURS), logging.getLogger(REQUESTS)
+    before = (root.handlers[:], root.level, ours.level, requests.level)
     root.handlers[:] = [sink]
     root.setLevel(max(logging.WARNING, _number(level)))
     ours.setLevel(_number(level))
+    requests.setLevel(max(logging.WARNING, _number(level)) if as_text and level != "debug" else logging.NOTSET)
     try:
         yield sink
     finally:
-        root.handlers[:], root.level, ours.level = before
+        root.handlers[:], root.level, ours.level, requests.level = before
         root.setLevel(before[1])  # also clears the loggers' cache of enabled levels
         sink.close()
 

@@ -1,7 +1,8 @@
 """Every request has an id, and a line in the log when its response is complete.
 
 We keep an id that the caller sends as `X-Request-Id` if it is a plain word, so that a request can be traced through several servers;
-otherwise we create one. The response contains the id. Probes (`/ok`, `/ready`, `/metrics`) are logged only at level `debug`.
+otherwise we create one. The response contains the id. Probes (`/ok`, `/ready`, `/metrics`) are logged only at level `debug`, and a
+terminal shows only requests that failed with a server error (`logs.open_logs`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from stepwell.server.monitoring.log_context import enter_request
 HEADER = b"x-request-id"
 _SANE = re.compile(rb"[A-Za-z0-9._:-]{1,64}")
 _PROBES = frozenset({"/ok", "/ready", "/metrics"})
-_log = logging.getLogger("stepwell.requests")
+REQUESTS = "stepwell.requests"
+_log = logging.getLogger(REQUESTS)
 
 
 class RequestLog:
@@ -46,7 +48,7 @@ class RequestLog:
         try:
             await self._app(scope, receive, send_marked)
         finally:
-            level = logging.DEBUG if scope["path"] in _PROBES and status < 500 else logging.INFO
+            level = logging.WARNING if status >= 500 else logging.DEBUG if scope["path"] in _PROBES else logging.INFO
             if _log.isEnabledFor(level):
                 fields = {"status": status, "seconds": round(perf_counter() - began, 4), "route": route_of(scope)}
                 # Without the query: it may contain a secret. Status 0: the client disconnected before there was a response.

@@ -11,8 +11,9 @@ from langchain_core.callbacks import BaseCallbackHandler
 
 from stepwell.database.types import ModelUsage, Run, RunOutcome
 from stepwell.server.monitoring.log_context import enter_run, leave_run
+from stepwell.server.monitoring.log_lines import RUNS
 
-_log = logging.getLogger("stepwell.runs")
+_log = logging.getLogger(RUNS)
 
 
 class RunLog:
@@ -30,7 +31,10 @@ class RunLog:
     def ended(self, run: Run, outcome: RunOutcome | None) -> None:
         took = self._seconds() - self._begun.pop(run.run_id)
         status = outcome.status if outcome else "given up"
-        fields = {"status": status, "attempt": run.attempt, "seconds": round(took, 4)}
+        waiting = len(outcome.interrupts or ()) if outcome and outcome.status == "success" else 0
+        fields = {"status": status, "attempt": run.attempt, "seconds": round(took, 4)} | (
+            {"questions": waiting} if waiting else {}
+        )
         _log.info(
             "run ended" if outcome else "attempt given up", extra={**fields, **_sum_usage(outcome.usage if outcome else ())}
         )

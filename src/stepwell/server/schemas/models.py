@@ -18,7 +18,7 @@ from stepwell.server.model_loading import ModelLoading
 if TYPE_CHECKING:
     from stepwell.models.local.models import LocalModels
 
-BETTER = "For a better one, set STEPWELL_MODEL=provider:name and the provider's key, such as ANTHROPIC_API_KEY, and restart the server."
+BETTER = "For a better one, connect a model under Settings > Models, or with `stepwell models use`."
 ELSEWHERE = "The graphs served here choose their models themselves."
 
 

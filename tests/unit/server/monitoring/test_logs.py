@@ -17,6 +17,7 @@ from stepwell.server.monitoring import logs
 from stepwell.server.monitoring.log_context import enter_request, owner_hash
 from stepwell.server.monitoring.logs import open_logs
 from stepwell.server.monitoring.run_log import RunLog
+from stepwell.server.settings import LogFormat, LogLevel
 
 KEY = "sw_0123456789ab_" + "s" * 43
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -79,9 +80,41 @@ class Opaque:
 def test_a_terminal_gets_words_and_short_ids() -> None:
     lines: list[bytes] = []
     with open_logs("text", write=lines.append):
-        log.info("run ended", extra={"run_id": "0123456789abcdef", "status": "success", "seconds": 1.23456, "owner_hash": "x"})
+        log.info("heard", extra={"run_id": "0123456789abcdef", "status": "success", "seconds": 1.23456, "owner_hash": "x"})
     [line] = lines
-    assert line.decode().endswith("run ended  run=01234567  status=success  seconds=1.235\n")
+    assert line.decode().endswith("heard  run=01234567  status=success  seconds=1.235\n")
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"status": "success"}, "research finished after 1.2 s · run 01234567"),
+        (
+            {"status": "success", "input_tokens": 3000, "output_tokens": 210, "cost_usd": 0.0123},
+            "research finished after 1.2 s · 3,210 tokens · $0.0123 · run 01234567",
+        ),
+        ({"status": "success", "questions": 1}, "research waits for 1 answer after 1.2 s · run 01234567"),
+        ({"status": "error"}, "research failed after 1.2 s · run 01234567"),
+        ({"status": "interrupted"}, "research was stopped after 1.2 s · run 01234567"),
+    ],
+)
+def test_a_terminal_gets_one_sentence_per_run(fields: dict[str, Any], words: str) -> None:
+    lines: list[bytes] = []
+    with open_logs("text", write=lines.append):
+        known = {"run_id": "0123456789abcdef", "graph_id": "research", "seconds": 1.23456, "attempt": 1, "thread_id": "t"}
+        logging.getLogger("stepwell.runs").info("run ended", extra=known | fields)
+    [line] = lines
+    assert line.decode().split(" ", 1)[1] == words + "\n"
+
+
+@pytest.mark.parametrize(("form", "level", "shown"), [("text", "info", 1), ("text", "debug", 2), ("json", "info", 2)])
+def test_a_terminal_shows_requests_only_if_the_server_failed(form: LogFormat, level: LogLevel, shown: int) -> None:
+    lines: list[bytes] = []
+    with open_logs(form, level, write=lines.append):
+        requests = logging.getLogger("stepwell.requests")
+        requests.info("GET /threads", extra={"status": 200})
+        requests.warning("GET /runs", extra={"status": 500})
+    assert len(lines) == shown
 
 
 def test_nobody_can_forge_a_line_or_command_a_terminal() -> None:
