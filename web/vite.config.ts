@@ -7,7 +7,21 @@ import { defaultClientConditions, type Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
 const SERVER = process.env.STEPWELL_URL ?? "http://127.0.0.1:8123";
-const API = ["/api", "/assistants", "/threads", "/runs", "/store", "/interrupts", "/info", "/ok", "/metrics", "/openapi.json", "/docs", "/login", "/logout"];
+const API = [
+  "/api",
+  "/assistants",
+  "/threads",
+  "/runs",
+  "/store",
+  "/interrupts",
+  "/info",
+  "/ok",
+  "/metrics",
+  "/openapi.json",
+  "/docs",
+  "/login",
+  "/logout",
+];
 // The server's own policy, kept here too so that `vite preview` fails where the server would. A server that charges adds the mints it accepts
 // to connect-src (server/page/serving.py).
 const CSP =
@@ -33,9 +47,13 @@ function offlineShell(): Plugin {
           const file = bundle[name]!;
           return file.type === "chunk" ? file.code.length : file.source.length;
         };
-        const parts = Object.keys(bundle).filter((name) => name.startsWith("assets/") && !name.endsWith(".map") && size(name) <= LARGEST_IN_SHELL);
+        const parts = Object.keys(bundle).filter(
+          (name) => name.startsWith("assets/") && !name.endsWith(".map") && size(name) <= LARGEST_IN_SHELL,
+        );
         const files = [...SHELL_FILES, ...parts.sort().map((name) => `/${name}`)];
-        const digest = createHash("sha256").update(files.join("\n")).update(readFileSync(source("index.html")));
+        const digest = createHash("sha256")
+          .update(files.join("\n"))
+          .update(readFileSync(source("index.html")));
         for (const file of SHELL_FILES) digest.update(readFileSync(source(`public${file}`)));
         const build = digest.digest("hex").slice(0, 12);
         worker.code = worker.code.replace("__SHELL__", JSON.stringify({ build, files }));
@@ -58,7 +76,9 @@ export default defineConfig({
     rollupOptions: {
       input: { index: source("index.html"), "service-worker": source("src/offline/service-worker.ts") },
       // At the root: a service worker is responsible for what lies below its own address.
-      output: { entryFileNames: (chunk) => (chunk.name === "service-worker" ? "[name].js" : "assets/[name]-[hash].js") },
+      output: {
+        entryFileNames: (chunk) => (chunk.name === "service-worker" ? "[name].js" : "assets/[name]-[hash].js"),
+      },
     },
   },
   // Module workers: they share code with the page, and load what they need when they need it.

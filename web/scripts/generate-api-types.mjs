@@ -17,4 +17,7 @@ async function readDocument(place) {
 }
 
 const types = astToString(await openapiTS(await readDocument(process.argv[2])));
-writeFileSync(OUTPUT, `// Made by scripts/generate-api-types.mjs from the server's OpenAPI document. Do not edit.\n${types}`);
+writeFileSync(
+  OUTPUT,
+  `// Made by scripts/generate-api-types.mjs from the server's OpenAPI document. Do not edit.\n${types}`,
+);
