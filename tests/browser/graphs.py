@@ -175,7 +175,12 @@ def _hostile(asked: Asked) -> Any:
     return steps[min(len(_results(asked)), 1)]
 
 
+def _break(_: MessagesState) -> dict[str, list[AIMessage]]:
+    raise ValueError("The pump is broken.")
+
+
 echo = _one(_echo)
+breaker = _one(_break)
 talker = _one(_talk)
 burden = _one(_burden)
 asker = _one(_ask)

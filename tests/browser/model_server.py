@@ -29,15 +29,25 @@ def tools_of(request: dict[str, Any]) -> set[str]:
 
 
 @contextmanager
-def serve_model(answer: Answer) -> Iterator[dict[str, str]]:
-    """The variables by which a server finds the model, for as long as it answers."""
+def serve_model(answer: Answer, *, models: tuple[str, ...] = (), key: str | None = None) -> Iterator[dict[str, str]]:
+    """The variables by which a server finds the model, for as long as it answers. It lists `models`, and refuses any key but `key`."""
 
     class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            listed = {"object": "list", "data": [{"id": name, "object": "model"} for name in models]}
+            self._send(200, json.dumps(listed).encode(), "application/json")
+
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             delta = answer(request)
             body, kind = _stream(request, delta) if request.get("stream") else _whole(request, delta)
-            self.send_response(200)
+            self._send(200, body, kind)
+
+        def _send(self, status: int, body: bytes, kind: str) -> None:
+            if key is not None and self.headers["Authorization"] != f"Bearer {key}":
+                refusal = {"error": {"message": "Incorrect API key provided", "code": "invalid_api_key"}}
+                status, body, kind = 401, json.dumps(refusal).encode(), "application/json"
+            self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

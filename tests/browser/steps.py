@@ -34,7 +34,22 @@ def last_answer(page: Page) -> Locator:
 
 
 def dock(page: Page) -> Locator:
+    """The answer box: it stands in the composer's place while a question waits."""
     return page.get_by_test_id("dock")
+
+
+def open_settings(page: Page, section: str) -> Locator:
+    """Settings, by its place in the sidebar."""
+    page.get_by_role("button", name="Settings", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Settings")
+    dialog.get_by_role("link", name=section).click()
+    expect(dialog.get_by_role("heading", name=section, level=3)).to_be_visible()
+    return dialog
+
+
+def receipts(page: Page) -> Locator:
+    """What was decided, a line each, in the conversation."""
+    return page.get_by_test_id("receipts").get_by_role("listitem")
 
 
 def thread_id(page: Page) -> str:

@@ -72,7 +72,7 @@ def test_nothing_moves_under_the_pointer_when_the_prices_come(context: BrowserCo
     context.route("**/api/wallet/pricing", lambda route: held.append(route))
     page = open_page("/")
     expect(composer(page)).to_be_visible()
-    buttons = [page.get_by_role("button", name=name).first for name in ("Project", "Knowledge", "This device")]
+    buttons = [page.get_by_role("button", name=name).first for name in ("Knowledge", "Project", "Settings")]
     before = [button.bounding_box() for button in buttons]
     assert page.get_by_role("button", name="Wallet").count() == 0
     while not held:
@@ -106,7 +106,7 @@ def test_shortcuts_are_listed_and_dialogs_give_the_focus_back(page: Page):
     composer(page).wait_for()
     page.get_by_role("button", name="More", exact=True).focus()
     page.keyboard.press("?")
-    dialog = page.get_by_role("dialog", name="Keyboard")
+    dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
     expect(dialog).to_be_visible()
     for _ in range(10):
         page.keyboard.press("Tab")
@@ -129,18 +129,21 @@ def test_the_skip_link_leads_to_the_conversation(page: Page):
     expect(page.locator("#main")).to_be_focused()
 
 
-def test_a_narrow_screen_keeps_the_composer_in_view(page: Page):
+def test_a_narrow_screen_keeps_the_field_and_the_buttons_in_view(page: Page):
     page.set_viewport_size(PHONE)
     ask(page, "clerk", "Order pumps")
     expect(dock(page).get_by_role("button", name="Approve")).to_be_in_viewport()
-    expect(composer(page)).to_be_in_viewport()
+    expect(dock(page).get_by_role("textbox")).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], "the page scrolls sideways"
     page.get_by_role("button", name="Conversations").click()
     expect(page.get_by_test_id("thread-list")).to_be_visible()
     page.keyboard.press("Escape")
     page.set_viewport_size({"width": 640, "height": 400})  # 1280 px at 200 %
-    expect(composer(page)).to_be_in_viewport()
+    expect(dock(page).get_by_role("textbox")).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") <= 640
+    page.set_viewport_size({"width": 320, "height": 640})
+    expect(dock(page).get_by_role("button", name="Approve")).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
 def rename(page: Page, row: Locator, title: str) -> Locator:
@@ -226,13 +229,21 @@ def test_a_chosen_theme_is_there_before_anything_is_drawn(page: Page):
     assert page.evaluate("window.firstColour") == dark
 
 
-def test_places_without_content_say_what_they_are_for(page: Page):
+def test_details_have_only_tabs_with_something_in_them(page: Page):
+    """A conversation that has nothing but its steps leaves its place to the text; files open the details by themselves."""
     ask(page, "echo", "hello")
     expect(last_answer(page)).to_contain_text("hello")
     details = page.get_by_role("complementary", name="Details")
-    for tab in ("Todos", "Files", "Agents"):
-        details.get_by_role("tab", name=tab).click()
-        expect(details.get_by_role("tabpanel", name=tab)).to_have_text(re.compile(r"\S(.|\s){20}"))
+    expect(details).to_have_count(0)
+    page.get_by_role("button", name="Details").click()
+    expect(details.get_by_role("tab")).to_have_text(["Steps"])
+    expect(details.get_by_role("tabpanel", name="Steps")).to_have_text(re.compile(r"\S(.|\s){20}"))
+    page.keyboard.press("Control+Shift+D")
+    expect(details).to_have_count(0)
+    page.reload()
+    ask(page, "editor", "Mend it")
+    expect(dock(page)).to_be_visible()
+    expect(details.get_by_role("tab")).to_have_text([re.compile(r"Files\s*1"), "Steps"])
 
 
 def test_a_server_that_takes_no_money_says_so(page: Page):

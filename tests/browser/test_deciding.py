@@ -1,4 +1,4 @@
-"""Deciding: everything that waits for a person, in the dock and in the inbox."""
+"""Deciding: everything that waits for the user, in the answer box and in the inbox."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import httpx
 from playwright.sync_api import APIResponse, BrowserContext, Page, Request, Route, expect
 from tests.browser.conftest import AT_REST
 from tests.browser.device import put_project, steps, texts_of
-from tests.browser.steps import answers, ask, dock, last_answer, say, thread_id
+from tests.browser.steps import answers, ask, composer, dock, last_answer, receipts, say, thread_id
+from tests.browser.wordcount import words_on_screen
 from tests.integration.served.process import Server
 
 
@@ -21,10 +22,10 @@ def test_an_approval_survives_a_reload_with_its_draft(page: Page):
     page.reload()
     expect(dock(page).get_by_label("count")).to_have_value("41")
     dock(page).get_by_label("count").fill("not a number")
-    dock(page).get_by_role("button", name="Run with these arguments").click()
+    dock(page).get_by_role("button", name="Run with these changes").click()
     expect(dock(page).locator(".fault").first).to_be_visible()
     dock(page).get_by_label("count").fill("42")
-    dock(page).get_by_role("button", name="Run with these arguments").click()
+    dock(page).get_by_role("button", name="Run with these changes").click()
     expect(last_answer(page)).to_contain_text("ordered 42 of 'pumps'")
 
 
@@ -57,7 +58,7 @@ def test_a_subagents_question_names_it_and_the_row_has_a_badge(page: Page):
     ask(page, "team", "Which river?")
     expect(dock(page)).to_contain_text("scout")
     row = page.get_by_test_id("thread-row").filter(has_text="Which river?").first
-    expect(row).to_contain_text("waits for you")
+    expect(row).to_contain_text("1 question")
     page.goto("/inbox")
     expect(page.get_by_test_id("inbox")).to_contain_text("Which river?")
     page.get_by_test_id("inbox").get_by_role("button").filter(has_text="Which river?").first.click()
@@ -68,7 +69,7 @@ def test_a_subagents_question_names_it_and_the_row_has_a_badge(page: Page):
 
 def test_every_clarification_by_keyboard(page: Page):
     ask(page, "asker", "text")
-    dock(page).get_by_role("textbox").focus()
+    expect(dock(page).get_by_role("textbox")).to_be_focused()
     page.keyboard.type("my own")
     page.keyboard.press("Enter")
     expect(last_answer(page)).to_contain_text("my own")
@@ -85,10 +86,8 @@ def test_every_clarification_by_keyboard(page: Page):
     say(page, "multiple")
     dock(page).get_by_role("checkbox", name="SQLite").press("Space")
     dock(page).get_by_role("checkbox", name="MySQL").press("Space")
-    dock(page).get_by_role("checkbox", name="Something else").press("Space")
-    expect(dock(page).get_by_label("Your own answer")).to_be_focused()
-    page.keyboard.type("DuckDB")
-    dock(page).get_by_role("button", name="Answer").press("Enter")
+    dock(page).get_by_label("Your own answer").press_sequentially("DuckDB")
+    page.keyboard.press("Enter")
     expect(last_answer(page)).to_contain_text("['sq', 'my']")
     expect(last_answer(page)).to_contain_text("DuckDB")
     expect(answers(page)).to_have_count(3)
@@ -113,7 +112,7 @@ def test_whoever_writes_the_next_answer_goes_on_writing_when_the_last_one_is_con
         page.wait_for_timeout(20)
     ((route, answer),) = late
     route.fulfill(response=answer)
-    expect(dock(page).locator(".receipts li")).to_have_count(1)
+    expect(receipts(page)).to_have_count(1)
     page.evaluate(AT_REST)
     expect(second).to_be_focused()
     page.keyboard.press("Enter")
@@ -130,13 +129,13 @@ HASTE = """(gone) => {
     look.disconnect();
     const { x, y, width, height } = approve.getBoundingClientRect();
     document.elementFromPoint(x + width / 2, y + height / 2).closest("button")?.click();
-    const heading = document.querySelector("[data-testid=dock] h2");
-    for (const repeat of [false, true]) heading.dispatchEvent(new KeyboardEvent("keydown", { key: "a", repeat, bubbles: true }));
+    const keys = { key: "Enter", ctrlKey: true, bubbles: true, cancelable: true };
+    for (const repeat of [false, true]) card.dispatchEvent(new KeyboardEvent("keydown", { ...keys, repeat }));
     window.hasty = true;
   });
   look.observe(document, { childList: true, subtree: true, characterData: true });
 }"""
-"""Presses what is under the pointer, and the letter, at once when a card comes that has none of these words."""
+"""Presses what is under the pointer, and the shortcut, at once when a card comes that has none of these words."""
 
 
 def test_a_press_that_was_meant_for_the_card_before_answers_nothing(page: Page, server: Server):
@@ -164,7 +163,7 @@ def test_a_press_that_was_meant_for_the_card_before_answers_nothing(page: Page, 
     elsewhere = {"assistant_id": "juggler", "command": {"resume": {ids[second]: {"decision": "reject", "reason": "dry"}}}}
     httpx.post(f"{thread}/runs/wait", json={**elsewhere, "multitask_strategy": "enqueue"}, timeout=60).raise_for_status()
     page.wait_for_function("() => window.hasty")
-    expect(dock(page)).to_contain_text("No longer waiting")
+    expect(receipts(page).filter(has_text="No longer waiting")).to_have_count(1)
     dock(page).get_by_role("button", name="Approve").click()
     expect(last_answer(page)).to_contain_text("the plan is reject")
     (third,) = {*lakes} - {first, second}
@@ -189,9 +188,9 @@ def test_the_card_that_is_shown_stays_when_another_comes_before_it(page: Page, c
         route.continue_()
     expect(dock(page)).to_contain_text("2 of 2")
     expect(dock(page)).to_contain_text("Rivers")
-    page.keyboard.press("a")
+    page.keyboard.press("Control+Enter")
     expect(dock(page)).to_contain_text("May /b.md be changed?")
-    expect(dock(page)).to_contain_text("You approved the plan.")
+    expect(receipts(page)).to_contain_text(["You approved the plan."])
     assert texts_of(page) == {"/a.md": "one\n"}
 
 
@@ -226,7 +225,7 @@ def test_a_search_that_reached_nobody_can_go_on_with_the_persons_documents(page:
     dock(page).get_by_role("button", name="Write from my documents").click()
     expect(last_answer(page)).to_contain_text('{"decision": "documents"}')
     ask(page, "pauser", json.dumps({**asked, "documents": False}))
-    expect(dock(page).get_by_role("button", name="Try again")).to_be_visible()
+    expect(dock(page).get_by_role("button", name="Retry")).to_be_visible()
     expect(dock(page).get_by_role("button", name="Write from my documents")).to_have_count(0)
 
 
@@ -235,11 +234,82 @@ def test_a_plan_of_documents_says_what_leaves_and_lets_further_searches_be_chang
     plan = {"objective": "Count", "steps": [step], "estimatedTokenBudget": 100, "revision": 0, "followUps": 2}
     estimate = {"requests": 0, "tokens": 0, "costUsd": 0, "sends": "Nothing will leave the machine."}
     ask(page, "pauser", json.dumps({"type": "plan_approval", "plan": plan, "estimate": estimate}))
-    expect(dock(page)).to_contain_text("Search my documents: cracked beams")
+    expect(dock(page)).to_contain_text("Search my documents for cracked beams")
     expect(dock(page)).to_contain_text("Nothing will leave the machine.")
-    expect(dock(page)).to_contain_text("Up to 2 more searches may follow, for names found in the first ones.")
+    dock(page).get_by_text("Details", exact=True).click()
+    expect(dock(page)).to_contain_text("Up to 2 more searches may follow for names found in the first ones.")
     dock(page).get_by_role("button", name="Edit").click()
     expect(dock(page).get_by_label("What step 1 does").get_by_role("option")).to_have_text(["Search my documents"])
     dock(page).get_by_label("Further searches").select_option("none")
     dock(page).get_by_role("button", name="Send the edited plan").click()
     expect(last_answer(page)).to_contain_text('"followUps": 0')
+
+
+TOOL_BEFORE = (70, 36)
+"""Words beside the list of conversations at a tool's approval, 1366 and 375 px wide, when four places named the tool."""
+
+
+def test_a_tool_approval_takes_few_words(page: Page):
+    ask(page, "clerk", "Order pumps")
+    expect(dock(page).get_by_role("textbox")).to_be_focused()
+    for width, before in zip((1366, 375), TOOL_BEFORE, strict=True):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.evaluate(AT_REST)
+        assert len(words_on_screen(page, without="nav")) <= before * 0.65
+
+
+def test_shortcuts_on_the_buttons_work_wherever_the_focus_is(page: Page):
+    """In the text field they type nothing; in a field elsewhere they press the same button."""
+    ask(page, "clerk", "Order pumps")
+    field = dock(page).get_by_role("textbox")
+    expect(field).to_be_focused()
+    page.keyboard.press("Alt+r")
+    expect(field).to_have_attribute("placeholder", re.compile("Why not"))
+    expect(field).to_have_value("")
+    page.keyboard.press("Escape")
+    page.get_by_test_id("thread-search").focus()
+    page.keyboard.press("Alt+e")
+    expect(dock(page).get_by_label("count")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(field).to_be_focused()
+    page.get_by_test_id("thread-search").focus()
+    page.keyboard.press("Control+Enter")
+    expect(last_answer(page)).to_contain_text("ordered 3")
+    expect(receipts(page)).to_contain_text(["You approved order."])
+
+
+def test_the_help_lists_every_shortcut_that_a_button_shows(page: Page):
+    ask(page, "clerk", "Order pumps")
+    expect(dock(page).get_by_role("textbox")).to_be_focused()
+    shown = [words.strip() for words in dock(page).locator("kbd").all_inner_texts()]
+    assert len(shown) == 3
+    dock(page).get_by_role("heading", level=2).focus()
+    page.keyboard.press("?")
+    listed = page.get_by_role("dialog", name="Keyboard shortcuts").locator("kbd")
+    expect(listed.filter(has_text=shown[0])).not_to_have_count(0)
+    assert set(shown) <= set(listed.all_inner_texts())
+
+
+def test_a_question_does_not_take_the_place_of_what_is_being_written(page: Page):
+    ask(page, "filer", steps(("ask_person", {"question": "First?"})))
+    expect(dock(page)).to_contain_text("First?")
+    dock(page).get_by_role("button", name="Ask something else").click()
+    page.keyboard.type("Half a sentence")
+    page.reload()
+    expect(dock(page)).to_contain_text("First?")
+    page.keyboard.type("one")
+    page.keyboard.press("Enter")
+    expect(last_answer(page)).to_contain_text("the person says one")
+    expect(composer(page)).to_have_value("Half a sentence")
+
+
+def test_a_run_that_fails_says_so_once_and_can_be_retried(page: Page):
+    ask(page, "breaker", "Go")
+    failure = page.get_by_test_id("failure")
+    expect(failure).to_be_visible()
+    expect(page.get_by_test_id("toast")).to_have_count(0)
+    sentence = failure.locator("strong").inner_text()
+    assert page.locator("body").inner_text().count(sentence) == 1
+    assert "graphs.py" not in failure.inner_text()
+    failure.get_by_role("button", name="Retry").click()
+    expect(page.get_by_test_id("user-message").first).to_be_visible()

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.browser.conftest import PHONE, WIDE, Watch
 from tests.browser.device import PROJECT, put_project, rows_of, steps, texts_of
-from tests.browser.steps import ask, dock, last_answer, say, thread_id
+from tests.browser.steps import ask, dock, last_answer, receipts, say, thread_id
 from tests.browser.test_care import violations
 from tests.conftest import Effort
 from tests.integration.served.process import Server
@@ -45,8 +45,8 @@ def approve(page: Page) -> None:
 def test_reads_are_automatic_and_said(page: Page):
     ask(page, "filer", steps(READ, GREP, SEARCH))
     expect(last_answer(page)).to_contain_text("The Nile is a long river.")
-    expect(dock(page)).to_contain_text("The agent read /notes/a.md.")
-    expect(dock(page)).to_contain_text("The agent searched for “long river” by words and got 1 passage.")
+    expect(receipts(page).filter(has_text="The agent read /notes/a.md.")).to_have_count(1)
+    expect(receipts(page).filter(has_text="The agent searched for “long river” by words and got 1 passage.")).to_have_count(1)
     left = sorted((row["kind"], row["label"], row["to"]) for row in rows_of(page, "departures"))
     assert left == [
         ("file", "/notes/a.md", "Filer"),
@@ -60,7 +60,7 @@ def test_search_goes_by_meaning_where_the_server_lends_a_model(page: Page, conte
     context.unroute(EMBEDDER)
     ask(page, "filer", steps(("search", {"query": "a big stream in Africa", "top_k": 1})))
     expect(last_answer(page)).to_contain_text("The Nile is a long river.", timeout=120_000)
-    expect(dock(page)).to_contain_text("by meaning")
+    expect(receipts(page).filter(has_text="by meaning")).to_have_count(1)
     assert [row["count"] for row in rows_of(page, "file_vectors")] == [2, 1]
 
 
@@ -95,7 +95,7 @@ def test_a_patch_that_does_not_fit_is_reported_and_nothing_changes(page: Page):
     expect(dock(page)).to_contain_text("does not fit the file as it is now")
     dock(page).get_by_role("button", name="Tell the agent").click()
     expect(last_answer(page)).to_contain_text("the text to replace does not occur in it")
-    expect(dock(page)).to_contain_text("/b.md was not changed: the text to replace does not occur in it.")
+    expect(receipts(page).filter(has_text="/b.md was not changed: the text to replace does not occur in it.")).to_have_count(1)
     assert texts_of(page) == FILES
 
 
@@ -139,7 +139,7 @@ def test_a_second_device_is_told_who_has_it(
     expect(dock(other).get_by_label("Change of /c.md")).to_be_visible()
     with answers_lost(context):
         approve(page)
-        expect(dock(page)).to_contain_text("Done here.")
+        expect(receipts(page).filter(has_text="Done here.")).to_have_count(1)
         approve(other)
         expect(dock(other)).to_contain_text("Another device does this: Chrome on Linux")
         assert texts_of(other) == FILES
@@ -174,7 +174,7 @@ def test_a_reload_between_deed_and_answer_sends_what_was_done(
     expect(dock(page).get_by_label("Change of /c.md")).to_be_visible()
     with answers_lost(context):
         approve(page)
-        expect(dock(page)).to_contain_text("Done here.")
+        expect(receipts(page).filter(has_text="Done here.")).to_have_count(1)
         assert [row["answer"] for row in rows_of(page, "outbox") if "delivered_at" not in row] != []
     page.reload()
     expect(last_answer(page)).to_contain_text("Results:")

@@ -226,7 +226,7 @@ def _click(page: Page, number: int, *, timeout: float | None = None) -> None:
         dock(page).get_by_role("textbox").fill(f"answer {number}", timeout=timeout)
         dock(page).get_by_role("button", name="Answer").click(timeout=timeout)
     else:
-        dock(page).get_by_role("button", name=re.compile("Approve|Try again")).first.click(timeout=timeout)
+        dock(page).get_by_role("button", name=re.compile("Approve|Retry")).first.click(timeout=timeout)
 
 
 def _add_mark(path: str, mark: str) -> tuple[str, dict[str, str]]:

@@ -18,6 +18,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from tests.browser.conftest import LOOKS, PHONE, STATIC, WIDE, violations
 from tests.browser.device import put_project, texts_of
+from tests.browser.steps import open_settings
 from tests.conftest import Effort
 from tests.integration.served.process import Server
 
@@ -548,8 +549,7 @@ def test_everything_that_is_kept_is_listed_exported_and_erased(page: Page, tmp_p
     give(page, text_file("note.md", "words"))
     expect(notice(page)).to_contain_text("1 file imported")
     page.keyboard.press("Escape")
-    page.get_by_role("button", name="This device").click()
-    dialog = page.get_by_role("dialog", name="What this device keeps")
+    dialog = open_settings(page, "This device")
     expect(dialog.get_by_text("Project files")).to_be_visible()
     listed = [row.split(":", 1) for row in dialog.locator("[data-kept]").evaluate_all("all => all.map(e => e.dataset.kept)")]
     stored = [row for row in page.evaluate(STORED) if row != ["database", "stepwell"]]
@@ -584,7 +584,7 @@ def test_a_browser_that_keeps_nothing_says_so_and_talks_as_before(context: Brows
     page = open_page("/")
     expect(project(page).get_by_role("alert")).to_contain_text("keeps nothing for this page")
     page.keyboard.press("Escape")
-    page.get_by_role("button", name="This device").click()
+    open_settings(page, "This device")
     expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("keeps nothing for this page")
     page.keyboard.press("Escape")
     page.goto("/new/echo")
@@ -617,7 +617,7 @@ def test_no_accessibility_rule_is_broken(page: Page):
     look("search")
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")
-    page.get_by_role("button", name="This device").click()
+    open_settings(page, "This device")
     expect(page.get_by_text("Project files")).to_be_visible()
     page.get_by_role("button", name="Erase everything…").click()
     look("this device")

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 from playwright.sync_api import BrowserContext, Page, Route, expect
 from tests.browser.graphs import WORDS
-from tests.browser.steps import THREAD, answers, ask, composer, last_answer, say, thread_id
+from tests.browser.steps import THREAD, answers, ask, composer, last_answer, open_settings, say, thread_id
 from tests.integration.served.process import Server
 
 # Seen by the page itself: whoever looks from outside may come too late.
@@ -48,7 +48,7 @@ def test_a_run_that_waited_and_ended_before_the_stream_opened_is_shown(page: Pag
     page.route("**/threads/*/stream", lambda route: (httpx.get(f"{runs}/{run}/join", timeout=60), route.continue_()))
     page.goto(f"/t/{thread}")
     expect(last_answer(page)).to_contain_text("5 characters")
-    expect(page.get_by_text("Waits for its turn")).not_to_be_visible()
+    expect(page.get_by_text("Queued", exact=True)).not_to_be_visible()
 
 
 def test_stop_cancels_on_the_server_and_keeps_the_text(page: Page, server: Server):
@@ -125,7 +125,7 @@ def test_a_tab_where_nobody_writes_leaves_the_draft_of_another_one(page: Page, o
 def test_a_draft_that_is_erased_stays_erased(page: Page):
     composer(page).fill("to be forgotten")
     page.wait_for_function("() => Object.values(localStorage).includes('to be forgotten')")
-    page.get_by_role("button", name="This device").click()
+    open_settings(page, "This device")
     row = page.get_by_role("dialog").get_by_role("listitem").filter(has_text="A message you began")
     row.get_by_role("button", name="Erase").first.click()
     page.get_by_role("button", name="Erase for good").click()
@@ -148,7 +148,7 @@ def test_a_message_that_cannot_be_sent_is_kept_where_it_was_written(page: Page, 
     composer(page).press("Enter")
     expect(composer(page)).to_have_value("")
     page.get_by_role("link", name="New conversation").click()
-    expect(page.get_by_text("What would you like to know?")).to_be_visible()
+    expect(page.get_by_role("heading", name="Agents").last).to_be_visible()
     page.goto(away)
     expect(composer(page)).to_have_value("on its way")
 
@@ -206,13 +206,13 @@ def test_a_message_that_is_taken_back_on_its_way_is_not_sent(
     expect(last_answer(page)).to_contain_text("word3")
     context.route("**/threads/*/runs", lambda route: route.abort() if route.request.method == "POST" else route.continue_())
     say(page, "taken back")
-    expect(page.get_by_text("On its way")).to_be_visible()
+    expect(page.get_by_text("Sending", exact=True)).to_be_visible()
     page.get_by_role("button", name="Take back").click()
     context.unroute_all()
     composer(page).fill("stays")
     expect(page.get_by_role("button", name="Queue")).to_be_enabled()  # nothing is on its way any more
     page.get_by_role("button", name="Queue").click()
-    expect(page.get_by_text("Waits for its turn")).to_be_visible()
+    expect(page.get_by_text("Queued", exact=True)).to_be_visible()
     over.touch()
     expect(answers(page)).to_have_count(2)
     runs = httpx.get(f"{server.url}/threads/{thread_id(page)}/runs").json()

@@ -4,6 +4,7 @@ can be taken away; of the files nothing leaves but what the page lists."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Request, expect
 from tests.browser.conftest import PHONE, WIDE, violations
 from tests.browser.device import rows_of, texts_of
-from tests.browser.steps import ask, dock, last_answer
+from tests.browser.steps import ask, dock, last_answer, open_settings, receipts
 from tests.integration.served.process import Server, serve
 
 QUESTION = "Should schools give marks?"
@@ -21,6 +22,7 @@ REVISED = "Schools should not give marks before the age of ten, and should write
 GROUND = "Pupils read a comment less often when there is a mark beside it"
 OBJECTION = "Without marks, parents learn too late that a child cannot follow."
 NOTES = "A comment that is read tells more than a mark.\nThis line of the notes has nothing to do with it.\n"
+INTERNAL = re.compile(r"\b[tdcnrpk]\d\b|\bFrame:|\bAbout [a-z]\d")
 DIARY = "Nobody has to know what stands in my diary.\n"
 
 
@@ -60,10 +62,15 @@ def choose(page: Page, question: str, role: str, name: str) -> None:
 
 def argue_until_the_objection(page: Page) -> None:
     answer(page, "What do you claim?", THESIS)
-    answer(page, "how sure are you of it now", "60")
-    answer(page, "which words", "marks")
-    answer(page, "what do you mean by 'marks'", "Numbers or letters that compare pupils with one another.")
-    answer(page, "what makes you think so", f"{GROUND} (source: notes of a teacher)")
+    answer(page, "How sure are you of your claim", "60")
+    answer(page, "Which words", "marks")
+    answer(page, "What do you mean by “marks”", "Numbers or letters that compare pupils with one another.")
+    answer(page, "What is your best reason", f"{GROUND} (source: notes of a teacher)")
+
+
+def no_id_is_read(page: Page) -> None:
+    """Neither ids of clauses nor labels of phases, wherever a person looks."""
+    assert INTERNAL.findall(page.locator("body").inner_text()) == []
 
 
 class Sent:
@@ -98,10 +105,10 @@ def bring_files(page: Page) -> None:
     page.keyboard.press("Escape")
 
 
-def save_without_asking(page: Page) -> None:
+def keeps_notes(page: Page) -> Locator:
+    """The project's setting; the dialog stays open."""
     page.get_by_role("button", name="Project").first.click()
-    page.get_by_label("Ask before the agent changes files").uncheck()
-    page.keyboard.press("Escape")
+    return page.get_by_label("The tutor keeps its notes here")
 
 
 def test_a_seminar_is_led_from_frame_to_close(page: Page, tmp_path: Path):
@@ -110,53 +117,75 @@ def test_a_seminar_is_led_from_frame_to_close(page: Page, tmp_path: Path):
     bring_files(page)
     ask(page, "deeptutor", "Search my files for comment")
     expect(last_answer(page)).to_contain_text("/notes.md:1: A comment that is read")
-    expect(panel(page).get_by_role("tab", name="Argument", selected=True)).to_be_visible()
-    answer(page, "what question do you want to think through", QUESTION)
-    expect(dock(page).get_by_label("Change of /seminar.md")).to_contain_text(f"# {QUESTION}")
-    assert "/seminar.md" not in texts_of(page)
-    dock(page).get_by_role("button", name="Approve").click()
+    expect(panel(page)).to_have_count(0)
+    answer(page, "What question do you want to think through", QUESTION)
+    asked(page, "May the tutor keep its notes in this project?")
+    expect(dock(page).get_by_role("blockquote")).to_have_text(QUESTION)
+    expect(dock(page).get_by_label("Change of /tutor/seminar.md")).to_be_hidden()
+    dock(page).get_by_text("Show the files").click()
+    expect(dock(page).get_by_label("Change of /tutor/seminar.md")).to_contain_text(f"# {QUESTION}")
+    assert "/tutor/seminar.md" not in texts_of(page)
+    assert violations(page) == []
+    dock(page).get_by_role("button", name="Keep notes").click()
     asked(page, "What do you claim?")
-    save_without_asking(page)
     argue_until_the_objection(page)
 
-    expect(clause(page, "t1")).to_contain_text("held, 60 % sure")
-    expect(clause(page, "c1")).to_contain_text("supports t1; why has not been said")
+    expect(panel(page).get_by_role("tab", name="Argument", selected=True)).to_be_visible()
+    expect(clause(page, "t1")).to_contain_text(f"Your claim: {THESIS}")
+    expect(clause(page, "t1")).to_contain_text("You are 60 % sure.")
+    expect(clause(page, "c1")).to_contain_text("It supports your claim; why is still open.")
     now = panel(page).get_by_role("group").filter(has=page.get_by_text("now, 1 thing missing"))
-    expect(now).to_contain_text("Why c1 supports t1 has not been said.")
-    asked(page, "Why does the one support the other?")
+    expect(now).to_contain_text("Why reason 1 supports your claim is missing.")
+    asked(page, "Why does reason 1")
+    no_id_is_read(page)
     panel(page).get_by_role("button", name="Give me hint 1").click()
     expect(last_answer(page)).to_contain_text("Hint 1 of 4")
-    expect(panel(page)).to_contain_text("1 where to look (used)")
-    expect(dock(page)).to_contain_text("You asked for a hint.")
+    expect(receipts(page).filter(has_text="You asked for a hint.")).to_have_count(1)
     expect(panel(page).get_by_role("button", name="Give me hint 2")).to_be_enabled()
-    answer(page, "Why does the one support the other?", "What keeps pupils from reading comments keeps them from learning.")
+    answer(page, "Why does reason 1", "What keeps pupils from reading comments keeps them from learning.")
 
-    answer(page, "what would somebody say against it", OBJECTION)
-    choose(page, "What does it speak against?", "radio", THESIS)
-    answer(page, "why does it tell against the other", "Then those who could help cannot help in time.")
-    expect(clause(page, "t1").get_by_test_id("clause-r1")).to_contain_text("attacks t1, because: Then those")
-    expect(clause(page, "t1")).to_contain_text("challenged")
-    answer(page, "what would you have to give up", "That comments are enough for everybody. Not that marks do harm.")
+    answer(page, "What is the strongest thing", OBJECTION)
+    choose(page, "speak against?", "radio", THESIS)
+    answer(page, "Why would that tell against your claim", "Then those who could help cannot help in time.")
+    expect(clause(page, "t1").get_by_test_id("clause-r1")).to_contain_text("speaks against your claim, because: Then those")
+    expect(clause(page, "t1")).to_contain_text("an objection stands against it")
+    answer(page, "would you give up", "That comments are enough for everybody. Not that marks do harm.")
     answer(page, "from what you have said already", "A comment that is read tells them more than a mark does.")
-    choose(page, "Which of your clauses does this reply rest on?", "checkbox", GROUND)
-    choose(page, "what do you do with it?", "radio", "Revise it")
-    answer(page, "How does it read now?", f"{REVISED} 75")
+    choose(page, "What does reply 1", "checkbox", GROUND)
+    choose(page, "what do you do with your claim?", "radio", "Change it")
+    answer(page, "How does your claim read now?", f"{REVISED} 75")
 
     asked(page, "What is left at the end?")
     panel(page).get_by_role("button", name="Just tell me").click()
     expect(panel(page)).to_contain_text("The seminar is complete.")
-    expect(clause(page, "k1")).to_contain_text("in the tutor’s words")
-    change = panel(page).get_by_role("region", name="The thesis, from first to now")
+    expect(clause(page, "k1")).to_contain_text("In the tutor’s words")
+    change = panel(page).get_by_role("region", name="Your claim, from first to now")
     expect(change.locator("ins")).to_contain_text("and should write to parents instead.")
-    expect(change).to_contain_text("60 % at the start, 75 % now")
+    expect(change).to_contain_text("60 % sure at the start, and are 75 % sure now")
     assert violations(page) == []
+    no_id_is_read(page)
 
     page.reload()
-    expect(clause(page, "r1").get_by_test_id("clause-p1")).to_contain_text("answers r1")
+    expect(clause(page, "r1").get_by_test_id("clause-p1")).to_contain_text("It replies to objection 1.")
     see_the_graph(page)
     take_every_form(page, tmp_path)
-    assert REVISED in texts_of(page)["/seminar.md"]
+    assert REVISED in texts_of(page)["/tutor/seminar.md"]
     only_what_was_listed_has_left(page, sent)
+    the_yes_is_remembered_and_can_be_taken_back(page)
+
+
+def the_yes_is_remembered_and_can_be_taken_back(page: Page) -> None:
+    """In the next conversation, after a reload; and a no keeps nothing and asks nothing."""
+    ask(page, "deeptutor", "/objection Marks are cheap.")
+    asked(page, "speak against?")
+    assert "Marks are cheap." in texts_of(page)["/tutor/seminar.md"]
+    setting = keeps_notes(page)
+    expect(setting).to_be_checked()
+    setting.uncheck()
+    page.keyboard.press("Escape")
+    ask(page, "deeptutor", "/objection Marks are fast.")
+    asked(page, "speak against?")
+    assert "Marks are fast." not in texts_of(page)["/tutor/seminar.md"]
 
 
 def only_what_was_listed_has_left(page: Page, sent: Sent) -> None:
@@ -166,7 +195,7 @@ def only_what_was_listed_has_left(page: Page, sent: Sent) -> None:
     assert all(line in listed for line in left)
     assert all(content["text"][:500] in listed for content in sent.contents() if "text" in content)
     assert not any("nothing to do with it" in body or "my diary" in body for body in sent.bodies)
-    page.get_by_role("button", name="This device").first.click()
+    open_settings(page, "This device")
     page.get_by_test_id("device").get_by_role("button", name="Show", exact=True).first.click()
     expect(page.get_by_test_id("departures")).to_contain_text("Lines with comment")
     page.keyboard.press("Escape")
@@ -175,8 +204,8 @@ def only_what_was_listed_has_left(page: Page, sent: Sent) -> None:
 def see_the_graph(page: Page) -> None:
     panel(page).get_by_role("button", name="Show the graph").click()
     dialog = page.get_by_role("dialog", name="The argument as a graph")
-    expect(dialog.get_by_role("img", name="6 clauses and 4 links")).to_be_visible()
-    expect(dialog.get_by_role("listitem").filter(has_text="It rests on c1")).to_have_count(1)
+    expect(dialog.get_by_role("img", name="6 parts and 4 links")).to_be_visible()
+    expect(dialog.get_by_role("listitem").filter(has_text="It rests on reason 1")).to_have_count(1)
     assert violations(page) == []
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
@@ -191,7 +220,7 @@ def take_every_form(page: Page, folder: Path) -> None:
         file = folder / saved.value.suggested_filename
         saved.value.save_as(file)
         assert file.read_text().startswith(begin)
-        assert "t1" in file.read_text()
+        assert "Your claim:" in file.read_text() if form == "Markdown" else "t1" in file.read_text()
     assert json.loads((folder / "argument.json").read_text())["nodes"]["t1"]["text"] == REVISED
 
 
@@ -200,12 +229,15 @@ def test_the_argument_breaks_no_rule_in_any_look(page: Page):
     expect(page.get_by_test_id("starter").first).to_contain_text("Examine a conviction")
     ask(page, "deeptutor", QUESTION)
     argue_until_the_objection(page)
-    asked(page, "Why does the one support the other?")
+    asked(page, "Why does reason 1")
     for scheme, size in (("dark", WIDE), ("light", PHONE)):
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         page.set_viewport_size(size)
         if size is PHONE:
             assert violations(page) == [], "the question on a phone"
+            question = dock(page).get_by_role("heading", level=2).bounding_box()
+            assert question is not None
+            assert question["height"] < size["height"] / 4, "a question leaves room for the conversation"
             page.get_by_role("button", name="Details").click()
         expect(page.get_by_test_id("clause-c1")).to_be_visible()
         assert violations(page) == [], f"{scheme}, {size['width']} px"

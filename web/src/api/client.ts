@@ -1,12 +1,11 @@
 // The server's public routes that the page uses, typed from its OpenAPI document.
 
-import type { WireMessage } from "../state/messages";
-import type { WireInterrupt } from "../state/reduce";
-import type { StepRecord } from "../state/steps";
+import type { WireMessage } from "./langchain";
 import { request } from "./request";
 import type { components } from "./schema";
 
-type Schemas = components["schemas"];
+/** What the server says and takes: `Schemas["RunResponse"]`. Nobody declares it a second time. */
+export type Schemas = components["schemas"];
 export type ThreadResponse = Schemas["ThreadResponse"];
 export type RunResponse = Schemas["RunResponse"];
 export type RunCreate = Schemas["RunCreate"];
@@ -26,22 +25,17 @@ export const postOnce = <T>(path: string, json: unknown, key: string) =>
   request<T>(path, { method: "POST", json, headers: { "Idempotency-Key": key } });
 const at = (threadId: string) => `/threads/${encodeURIComponent(threadId)}`;
 const query = (given: Record<string, string | number | null | undefined>) =>
-  new URLSearchParams(Object.entries(given).filter(([, value]) => value != null).map(([key, value]) => [key, String(value)])).toString();
-
-export interface ServerInfo {
-  version?: string;
-  metadata?: { server?: string };
-}
+  new URLSearchParams(
+    Object.entries(given)
+      .filter(([, value]) => value != null)
+      .map(([key, value]) => [key, String(value)]),
+  ).toString();
 
 export type Me = Schemas["Me"];
 
-export interface MessagePage {
-  /** Newest first. */
-  messages: WireMessage[];
-  total: number;
-  next: string | null;
-  checkpoint_id: string | null;
-}
+/** Newest first. */
+export type MessagePage = Omit<Schemas["MessagesResponse"], "messages"> & { messages: WireMessage[] };
+export type StepRecord = Schemas["StepResponse"];
 
 /** A run that brought an input, with the runs that answered its interrupts. Turns with the same `previous` are versions of one message. */
 export type Turn = Schemas["TurnResponse"];
@@ -50,23 +44,38 @@ export type TurnPage = Schemas["TurnsResponse"];
 const THREAD_FIELDS = ["thread_id", "created_at", "updated_at", "status", "metadata", "interrupts", "error"];
 /** Fields of states that the page shows. A state's messages come by pages. */
 const STATE_FIELDS = [
-  "todos", "files", "status", "user_query", "plan", "audit_result", "reasoning", "done_steps", "skipped", "denied_sources", "final_report", "error_message",
-  "argument", "progress", "gcs_root_path", "funding_id",
+  "todos",
+  "files",
+  "status",
+  "user_query",
+  "plan",
+  "audit_result",
+  "reasoning",
+  "done_steps",
+  "skipped",
+  "denied_sources",
+  "final_report",
+  "error_message",
+  "argument",
+  "progress",
+  "gcs_root_path",
+  "funding_id",
 ];
 
 export const api = {
   me: () => request<Me>("/api/me"),
-  info: () => request<ServerInfo>("/info"),
   ok: () => request<unknown>("/ok", { timeoutMs: 5_000 }),
 
   graphs: () => request<Schemas["GraphReadiness"][]>("/api/graphs"),
   searchAssistants: () => post<AssistantResponse[]>("/assistants/search", { limit: 100 }),
 
-  searchThreads: (search: Record<string, unknown>) => post<Partial<ThreadResponse>[]>("/threads/search", { select: THREAD_FIELDS, ...search }),
+  searchThreads: (search: Record<string, unknown>) =>
+    post<Partial<ThreadResponse>[]>("/threads/search", { select: THREAD_FIELDS, ...search }),
   /** Without the state's values, which may be large. Undefined: there is none. */
   findThread: async (threadId: string): Promise<Partial<ThreadResponse> | undefined> =>
     (await api.searchThreads({ ids: [threadId], limit: 1 }))[0],
-  createThread: (metadata: Record<string, unknown>) => postOnce<ThreadResponse>("/threads", { metadata }, crypto.randomUUID()),
+  createThread: (metadata: Record<string, unknown>) =>
+    postOnce<ThreadResponse>("/threads", { metadata }, crypto.randomUUID()),
   patchThread: (threadId: string, metadata: Record<string, unknown>) =>
     request<void>(at(threadId), { method: "PATCH", json: { metadata }, headers: { Prefer: "return=minimal" } }),
   deleteThread: (threadId: string) => request<void>(at(threadId), { method: "DELETE" }),
@@ -74,14 +83,14 @@ export const api = {
   messages: (threadId: string, page: { limit?: number; before?: string | null; checkpoint_id?: string | null } = {}) =>
     request<MessagePage>(`${at(threadId)}/messages?${query(page)}`),
   turns: (threadId: string) => request<TurnPage>(`${at(threadId)}/turns?limit=200`),
-  steps: (threadId: string, after: number) => request<{ steps: StepRecord[]; next: number | null }>(`${at(threadId)}/steps?after=${after}&limit=200`),
-  interrupts: (threadId: string) => request<{ interrupts: WireInterrupt[] }>(`${at(threadId)}/interrupts?limit=200`),
+  steps: (threadId: string, after: number) =>
+    request<Schemas["StepsResponse"]>(`${at(threadId)}/steps?after=${after}&limit=200`),
+  interrupts: (threadId: string) => request<Schemas["WaitingPage"]>(`${at(threadId)}/interrupts?limit=200`),
   /** The state without its messages. */
   state: (threadId: string) => {
     const fields = [...STATE_FIELDS.map((field) => `values.${field}`), "next", "tasks", "checkpoint", "interrupts"];
     return request<StateResponse>(`${at(threadId)}/state?${fields.map((field) => `select=${field}`).join("&")}`);
   },
-  wholeState: (threadId: string) => request<StateResponse>(`${at(threadId)}/state`),
 
   listRuns: (threadId: string, limit: number) => request<RunResponse[]>(`${at(threadId)}/runs?limit=${limit}`),
   getRun: (threadId: string, runId: string) => request<RunResponse>(`${at(threadId)}/runs/${runId}`),
@@ -94,8 +103,14 @@ export const api = {
   ) =>
     postOnce<RunResponse>(
       `${at(threadId)}/runs`,
-      { ...run, stream_mode: showsNodes(graphId) ? MODES_OF_NODES : MODES, stream_subgraphs: true, stream_resumable: true },
+      {
+        ...run,
+        stream_mode: showsNodes(graphId) ? MODES_OF_NODES : MODES,
+        stream_subgraphs: true,
+        stream_resumable: true,
+      },
       key,
     ),
-  cancelRun: (threadId: string, runId: string) => request<void>(`${at(threadId)}/runs/${runId}/cancel?wait=0&action=interrupt`, { method: "POST" }),
+  cancelRun: (threadId: string, runId: string) =>
+    request<void>(`${at(threadId)}/runs/${runId}/cancel?wait=0&action=interrupt`, { method: "POST" }),
 };

@@ -1,3 +1,4 @@
 export * from "./client";
+export * from "./langchain";
 export * from "./request";
 export * from "./sse";

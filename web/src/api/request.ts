@@ -23,7 +23,10 @@ export class UnreachableError extends Error {
 
 /** Whether a request may have been carried out all the same: it can be sent again with the same key, and not without one. */
 export function isUncertain(error: unknown): boolean {
-  return error instanceof UnreachableError || (error instanceof ApiError && error.type === "urn:stepwell:problem:outcome-unknown");
+  return (
+    error instanceof UnreachableError ||
+    (error instanceof ApiError && error.type === "urn:stepwell:problem:outcome-unknown")
+  );
 }
 
 export interface RequestInitJson extends Omit<RequestInit, "body"> {
@@ -91,7 +94,8 @@ async function readProblem(response: Response): Promise<ApiError> {
     problem = {};
   }
   const detail = problem["detail"] ?? problem["title"] ?? problem["message"];
-  const sentence = typeof detail === "string" && detail ? detail.slice(0, MAX_DETAIL) : `The server answered ${response.status}.`;
+  const sentence =
+    typeof detail === "string" && detail ? detail.slice(0, MAX_DETAIL) : `The server answered ${response.status}.`;
   const type = typeof problem["type"] === "string" ? problem["type"] : "";
   return new ApiError(response.status, sentence, type, problem);
 }

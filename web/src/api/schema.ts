@@ -1154,6 +1154,110 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/connections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The models that you can use, through which connections, and which one is used */
+        get: operations["list_connections"];
+        put?: never;
+        /** Connect a provider or a model server */
+        post: operations["add_connection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/connections/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Test a model: does it answer, call tools and stream */
+        post: operations["test_connection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/connections/choice": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Choose the models that are used by default */
+        put: operations["choose_models"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/connections/allowed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Set which models may be used, for operators */
+        put: operations["allow_models"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/connections/spend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was spent through connections, by day */
+        get: operations["get_connection_spend"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/connections/{connection_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete a connection and its key */
+        delete: operations["delete_connection"];
+        options?: never;
+        head?: never;
+        /** Change a connection: its name, key, address, models, limits, or who may use it */
+        patch: operations["change_connection"];
+        trace?: never;
+    };
     "/api/wallet/validate": {
         parameters: {
             query?: never;
@@ -2080,6 +2184,24 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        /** Choice */
+        Choice: {
+            default: components["schemas"]["ChosenModel"] | null;
+            plan: components["schemas"]["ChosenModel"] | null;
+            write: components["schemas"]["ChosenModel"] | null;
+            judge: components["schemas"]["ChosenModel"] | null;
+        };
+        /** ChosenModel */
+        ChosenModel: {
+            /** Connection */
+            connection: string;
+            /** Model */
+            model: string;
+            /** Label */
+            label: string;
+            /** Reason */
+            reason: string;
+        };
         /** ClaimResponse */
         ClaimResponse: {
             /** Claim Id */
@@ -2135,6 +2257,117 @@ export interface components {
             meta?: {
                 [key: string]: unknown;
             };
+        };
+        /** ConnectionChange */
+        ConnectionChange: {
+            /** Label */
+            label?: string | null;
+            /**
+             * Key
+             * @description The provider's key. It is stored encrypted and never sent back
+             */
+            key?: string | null;
+            /** Base Url */
+            base_url?: string | null;
+            /**
+             * Models
+             * @description The models to offer
+             */
+            models?: string[] | null;
+            /**
+             * Shared
+             * @description Whether everyone may use it; operators only
+             */
+            shared?: boolean | null;
+            limits?: components["schemas"]["Limits"] | null;
+        };
+        /** ConnectionResponse */
+        ConnectionResponse: {
+            /** Id */
+            id: string;
+            /** Provider */
+            provider: string;
+            /** Label */
+            label: string;
+            /** Base Url */
+            base_url: string | null;
+            /** Has Key */
+            has_key: boolean;
+            /**
+             * Key Hint
+             * @description The end of the key, such as …wXyZ
+             */
+            key_hint: string | null;
+            /**
+             * Source
+             * @enum {string}
+             */
+            source: "environment" | "stored" | "found" | "embedded";
+            /**
+             * Variable
+             * @description The environment variable that it comes from
+             */
+            variable: string | null;
+            /**
+             * Shared
+             * @description Whether everyone may use it
+             */
+            shared: boolean;
+            /** Mine */
+            mine: boolean;
+            /** Editable */
+            editable: boolean;
+            /**
+             * Problem
+             * @description Why it cannot be used now
+             */
+            problem: string | null;
+            /** Models */
+            models: components["schemas"]["OfferedModel"][];
+            limits: components["schemas"]["LimitsResponse"];
+            spent: components["schemas"]["Spent"];
+        };
+        /**
+         * ConnectionTest
+         * @description Either a connection, or a provider with what the user has entered.
+         */
+        ConnectionTest: {
+            /** Connection */
+            connection?: string | null;
+            /** Provider */
+            provider?: string | null;
+            /** Key */
+            key?: string | null;
+            /** Base Url */
+            base_url?: string | null;
+            /** Model */
+            model?: string | null;
+        };
+        /** ConnectionsResponse */
+        ConnectionsResponse: {
+            /** Connections */
+            connections: components["schemas"]["ConnectionResponse"][];
+            /** Providers */
+            providers: components["schemas"]["ProviderResponse"][];
+            /**
+             * Found
+             * @description Model servers on the server's computer; for operators
+             */
+            found: components["schemas"]["FoundServer"][];
+            choice: components["schemas"]["Choice"];
+            /** Can Store */
+            can_store: boolean;
+            /**
+             * Why Not
+             * @description Why keys cannot be stored
+             */
+            why_not: string | null;
+            /** May Share */
+            may_share: boolean;
+            /** May Use Private Addresses */
+            may_use_private_addresses: boolean;
+            /** Allowed */
+            allowed: string[] | null;
         };
         /** ContextResponse */
         ContextResponse: {
@@ -2361,6 +2594,32 @@ export interface components {
              */
             note: string;
         };
+        /** EgressResponse */
+        EgressResponse: {
+            /** Requests */
+            requests: components["schemas"]["SentRequest"][];
+            /** Refused */
+            refused: components["schemas"]["RefusedRequest"][];
+            totals: components["schemas"]["EgressTotals"];
+        };
+        /** EgressTotals */
+        EgressTotals: {
+            /** Requests */
+            requests: number;
+            /** Resends */
+            resends: number;
+            /** Bytes */
+            bytes: number;
+            /**
+             * Hosts
+             * @description Number of requests by host
+             */
+            hosts: {
+                [key: string]: number;
+            };
+            /** Refused */
+            refused: number;
+        };
         /** EmbedderFile */
         EmbedderFile: {
             /**
@@ -2429,6 +2688,17 @@ export interface components {
             depth?: number | null;
             /** Since */
             since?: number | null;
+        };
+        /** FoundServer */
+        FoundServer: {
+            /** Provider */
+            provider: string;
+            /** Title */
+            title: string;
+            /** Base Url */
+            base_url: string;
+            /** Models */
+            models: components["schemas"]["OfferedModel"][];
         };
         /**
          * FundResponse
@@ -2731,6 +3001,27 @@ export interface components {
             read_roots: string[];
         };
         /**
+         * Limits
+         * @description What may be spent through a connection, in US dollars; null removes a limit.
+         */
+        Limits: {
+            /** Per User Day Usd */
+            per_user_day_usd?: number | null;
+            /** Per User Month Usd */
+            per_user_month_usd?: number | null;
+            /** Month Usd */
+            month_usd?: number | null;
+        };
+        /** LimitsResponse */
+        LimitsResponse: {
+            /** Per User Day Usd */
+            per_user_day_usd?: number | null;
+            /** Per User Month Usd */
+            per_user_month_usd?: number | null;
+            /** Month Usd */
+            month_usd?: number | null;
+        };
+        /**
          * Me
          * @description Who the caller is. `user` and `via` are null if the caller is not signed in.
          */
@@ -2802,6 +3093,16 @@ export interface components {
             spent_elsewhere_sats: number | null;
             /** Trouble */
             trouble: string | null;
+        };
+        /**
+         * ModelRef
+         * @description A model through a connection.
+         */
+        ModelRef: {
+            /** Connection */
+            connection: string;
+            /** Model */
+            model: string;
         };
         /** ModelResponse */
         ModelResponse: {
@@ -2893,6 +3194,53 @@ export interface components {
             /** Namespaces */
             namespaces: string[][];
         };
+        /** NewAllowed */
+        NewAllowed: {
+            /**
+             * Allowed
+             * @description `provider:name` or `provider:*`; null allows every model
+             */
+            allowed: string[] | null;
+        };
+        /**
+         * NewChoice
+         * @description Defaults. A task that is left out stays as it is; null removes the choice.
+         */
+        NewChoice: {
+            /**
+             * Scope
+             * @enum {string}
+             */
+            scope: "mine" | "everyone";
+            default?: components["schemas"]["ModelRef"] | null;
+            plan?: components["schemas"]["ModelRef"] | null;
+            write?: components["schemas"]["ModelRef"] | null;
+            judge?: components["schemas"]["ModelRef"] | null;
+        };
+        /** NewConnection */
+        NewConnection: {
+            /** Label */
+            label?: string | null;
+            /**
+             * Key
+             * @description The provider's key. It is stored encrypted and never sent back
+             */
+            key?: string | null;
+            /** Base Url */
+            base_url?: string | null;
+            /**
+             * Models
+             * @description The models to offer
+             */
+            models?: string[] | null;
+            /**
+             * Shared
+             * @description Whether everyone may use it; operators only
+             */
+            shared?: boolean | null;
+            /** Provider */
+            provider: string;
+        };
         /** NewKeyResponse */
         NewKeyResponse: {
             /** Key Id */
@@ -2927,6 +3275,42 @@ export interface components {
              * @description The complete key. Only this response shows it; the server does not store it
              */
             key: string;
+        };
+        /** OfferedModel */
+        OfferedModel: {
+            /** Name */
+            name: string;
+            /** Title */
+            title?: string | null;
+            /**
+             * Tools
+             * @description Whether it calls tools; null if unknown
+             */
+            tools?: boolean | null;
+            /**
+             * Sees
+             * @description Whether it takes images; null if unknown
+             */
+            sees?: boolean | null;
+            /**
+             * Writes
+             * @description Whether its text is good enough to show as an answer
+             * @default true
+             */
+            writes: boolean;
+            /** Context */
+            context?: number | null;
+            /** Size Bytes */
+            size_bytes?: number | null;
+            /** Downloaded */
+            downloaded?: boolean | null;
+            /** Status */
+            status?: ("idle" | "downloading" | "loading" | "ready" | "error") | null;
+            /**
+             * Progress
+             * @description Per cent, while it is being downloaded
+             */
+            progress?: number | null;
         };
         /** Ok */
         Ok: {
@@ -3098,6 +3482,36 @@ export interface components {
             /** Deposit Sats */
             deposit_sats?: number | null;
         };
+        /** ProviderResponse */
+        ProviderResponse: {
+            /** Id */
+            id: string;
+            /** Title */
+            title: string;
+            /** Needs Key */
+            needs_key: boolean;
+            /** Needs Address */
+            needs_address: boolean;
+            /**
+             * Key Hint
+             * @description How a key looks
+             */
+            key_hint: string | null;
+            /**
+             * Key Page
+             * @description Where to get a key
+             */
+            key_page: string | null;
+            /** Installed */
+            installed: boolean;
+            /**
+             * Install
+             * @description What to install first
+             */
+            install: string | null;
+            /** Default Model */
+            default_model: string | null;
+        };
         /**
          * Pruned
          * @description How many threads were pruned.
@@ -3193,6 +3607,26 @@ export interface components {
              */
             state: "pending" | "authorized" | "redeeming" | "active" | "exhausted" | "settling" | "refund_ready" | "refunded" | "rejected" | "error";
         };
+        /** RefusedRequest */
+        RefusedRequest: {
+            /**
+             * Seq
+             * @description Its place in the trail
+             */
+            seq: number;
+            /** At */
+            at: string;
+            /** Url */
+            url: string | null;
+            /** Host */
+            host: string;
+            /** Step */
+            step: string;
+            /** Rule */
+            rule: string;
+            /** Reason */
+            reason: string;
+        };
         /**
          * ReportResponse
          * @description The newest report of a thread and its evidence.
@@ -3239,13 +3673,8 @@ export interface components {
             quotes: components["schemas"]["QuoteResponse"][];
             /** Sources */
             sources: components["schemas"]["SourceResponse"][];
-            /**
-             * Egress
-             * @description What was sent to other hosts, and what was refused
-             */
-            egress: {
-                [key: string]: unknown;
-            };
+            /** @description What was sent to other hosts, and what was refused */
+            egress: components["schemas"]["EgressResponse"];
         };
         /**
          * ResearchAnswer
@@ -3262,7 +3691,7 @@ export interface components {
             /** Interruptid */
             interruptId?: string | null;
             /** Decision */
-            decision?: ("approve" | "edit" | "reject") | null;
+            decision?: ("approve" | "edit" | "reject" | "documents") | null;
             /** Approved */
             approved?: boolean | null;
             /** Plan */
@@ -3291,6 +3720,8 @@ export interface components {
             snippets?: components["schemas"]["Snippet"][] | null;
             /** Contexturls */
             contextUrls?: string[] | null;
+            /** Onlydocuments */
+            onlyDocuments?: boolean | null;
             /** Threadid */
             threadId?: string | null;
             /** Maxplanrevisions */
@@ -3454,6 +3885,47 @@ export interface components {
             /** Input */
             input?: unknown;
         };
+        /** SentRequest */
+        SentRequest: {
+            /**
+             * Seq
+             * @description Its place in the trail
+             */
+            seq: number;
+            /** At */
+            at: string;
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "web" | "model";
+            /** Method */
+            method: string;
+            /** Url */
+            url: string;
+            /** Host */
+            host: string;
+            /** Bytes */
+            bytes: number;
+            /** Body Sha256 */
+            body_sha256: string | null;
+            /** Step */
+            step: string;
+            /** Why */
+            why: string;
+            /**
+             * Resend
+             * @description 0: sent for the first time
+             */
+            resend: number;
+            /**
+             * Model
+             * @description Empty for a request to the web
+             */
+            model: string;
+            /** Answered */
+            answered: boolean;
+        };
         /** ServerAbout */
         ServerAbout: {
             /** Version */
@@ -3575,6 +4047,43 @@ export interface components {
             text: string;
             /** Text Sha256 */
             text_sha256: string;
+        };
+        /** SpendRow */
+        SpendRow: {
+            /** User */
+            user: string;
+            /** Connection */
+            connection: string;
+            /** Label */
+            label: string;
+            /** Day */
+            day: string;
+            /** Calls */
+            calls: number;
+            /** Input Tokens */
+            input_tokens: number;
+            /** Output Tokens */
+            output_tokens: number;
+            /** Usd */
+            usd: number | null;
+        };
+        /** Spent */
+        Spent: {
+            /**
+             * Today Usd
+             * @default 0
+             */
+            today_usd: number;
+            /**
+             * Month Usd
+             * @default 0
+             */
+            month_usd: number;
+            /**
+             * Calls Month
+             * @default 0
+             */
+            calls_month: number;
         };
         /** StateAt */
         StateAt: {
@@ -3833,6 +4342,39 @@ export interface components {
             claimed: number;
             /** Failed */
             failed: number;
+        };
+        /** TestProblem */
+        TestProblem: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "key_missing" | "key_malformed" | "key_of_another_provider" | "key_refused" | "forbidden" | "no_credit" | "rate_limited" | "region" | "organisation_disabled" | "model_missing" | "model_unknown" | "model_not_pulled" | "model_not_loaded" | "model_loading" | "not_a_chat_model" | "no_tools" | "no_streaming" | "context_too_small" | "address_missing" | "address_malformed" | "address_path" | "web_page" | "another_server" | "redirect" | "needs_https" | "needs_http" | "tls" | "unknown_host" | "not_running" | "unreachable" | "proxy" | "timeout" | "server_error" | "overloaded" | "not_json" | "not_http" | "empty_answer" | "package_missing" | "other";
+            /** Sentence */
+            sentence: string;
+        };
+        /** TestResponse */
+        TestResponse: {
+            /** Ok */
+            ok: boolean;
+            /** Model */
+            model: string | null;
+            /** Answers */
+            answers: boolean;
+            /** Tools */
+            tools: boolean | null;
+            /** Streams */
+            streams: boolean | null;
+            /** Sees */
+            sees: boolean | null;
+            /** Latency Ms */
+            latency_ms: number | null;
+            /**
+             * Models
+             * @description The models that the provider lists
+             */
+            models: string[];
+            problem: components["schemas"]["TestProblem"] | null;
         };
         /**
          * ThreadCommand
@@ -7221,6 +7763,254 @@ export interface operations {
             };
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_connections: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectionsResponse"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    add_connection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewConnection"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectionResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    test_connection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConnectionTest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    choose_models: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewChoice"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    allow_models: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewAllowed"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_connection_spend: {
+        parameters: {
+            query?: {
+                /** @description Only this user's; operators only */
+                user?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpendRow"][];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    delete_connection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                connection_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    change_connection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                connection_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConnectionChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectionResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];

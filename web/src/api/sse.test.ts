@@ -3,7 +3,8 @@ import { FrameParser } from "./sse";
 
 describe("FrameParser", () => {
   it("gives whole frames, wherever the text was cut", () => {
-    const text = 'id: 1\nevent: metadata\ndata: {"run_id":"r"}\n\n: heartbeat\n\nid: 2\r\nevent: end\r\ndata: null\r\n\r\n';
+    const text =
+      'id: 1\nevent: metadata\ndata: {"run_id":"r"}\n\n: heartbeat\n\nid: 2\r\nevent: end\r\ndata: null\r\n\r\n';
     for (let size = 1; size < text.length; size++) {
       const parser = new FrameParser();
       const frames = [];
@@ -16,6 +17,8 @@ describe("FrameParser", () => {
   });
 
   it("joins data lines and keeps what is not JSON as text", () => {
-    expect(new FrameParser().push("data: not\ndata: json\n\n")).toEqual([{ id: "", event: "message", data: "not\njson" }]);
+    expect(new FrameParser().push("data: not\ndata: json\n\n")).toEqual([
+      { id: "", event: "message", data: "not\njson" },
+    ]);
   });
 });

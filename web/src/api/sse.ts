@@ -36,12 +36,18 @@ export async function stream(path: string, options: StreamOptions, onFrames: (fr
   let failures = 0;
   while (!init.signal?.aborted) {
     try {
-      const ended = await readOnce(path, init, place, (frames) => {
-        failures = 0;
-        for (const frame of frames) if (frame.id) place = frame.id;
-        onFrames(frames);
-        return isLast ? frames.some(isLast) : false;
-      }, () => onState?.("open"));
+      const ended = await readOnce(
+        path,
+        init,
+        place,
+        (frames) => {
+          failures = 0;
+          for (const frame of frames) if (frame.id) place = frame.id;
+          onFrames(frames);
+          return isLast ? frames.some(isLast) : false;
+        },
+        () => onState?.("open"),
+      );
       if (ended) return;
       if (!reconnect) throw new Error("The stream was cut off before its end.");
     } catch (error) {

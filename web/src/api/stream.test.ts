@@ -9,14 +9,17 @@ import { stream, type Frame } from "./sse";
 let server: Server | undefined;
 afterEach(() => server?.close());
 
-async function serve(answer: (request: IncomingMessage, response: ServerResponse, count: number) => void): Promise<string> {
+async function serve(
+  answer: (request: IncomingMessage, response: ServerResponse, count: number) => void,
+): Promise<string> {
   let count = 0;
   server = createServer((incoming, response) => answer(incoming, response, count++));
   await new Promise<void>((resolve) => server!.listen(0, "127.0.0.1", resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
-const event = (id: number, name: string, data: unknown) => `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+const event = (id: number, name: string, data: unknown) =>
+  `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 
 describe("stream", () => {
   it("comes back after the last event it has seen, and ends with the last one", async () => {
@@ -29,9 +32,17 @@ describe("stream", () => {
       else response.end(event(3, "end", null));
     });
     const frames: Frame[] = [];
-    const options = { lastEventId: "-1", isLast: (frame: Frame) => frame.event === "end", onState: (state: string) => states.push(state) };
+    const options = {
+      lastEventId: "-1",
+      isLast: (frame: Frame) => frame.event === "end",
+      onState: (state: string) => states.push(state),
+    };
     await stream(address, options, (some) => frames.push(...some));
-    expect(frames.map((frame) => [frame.id, frame.data])).toEqual([["1", 1], ["2", "zwei"], ["3", null]]);
+    expect(frames.map((frame) => [frame.id, frame.data])).toEqual([
+      ["1", 1],
+      ["2", "zwei"],
+      ["3", null],
+    ]);
     expect(places).toEqual(["-1", "2"]);
     expect(states).toEqual(["open", "cut", "open"]);
   });
@@ -54,7 +65,9 @@ describe("stream", () => {
 
 describe("request", () => {
   it("tells a refusal from a server that is not there", async () => {
-    const address = await serve((_, response) => response.writeHead(500, { "Content-Type": "text/html" }).end("<h1>oops</h1>"));
+    const address = await serve((_, response) =>
+      response.writeHead(500, { "Content-Type": "text/html" }).end("<h1>oops</h1>"),
+    );
     const refused = request(address).catch((error: unknown) => error);
     expect(await refused).toBeInstanceOf(ApiError);
     expect(((await refused) as Error).message).toBe("The server answered 500.");

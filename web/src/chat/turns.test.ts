@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { WireMessage } from "../state/messages";
+import type { WireMessage } from "../api";
 import { emptyView, reduce } from "../state/reduce";
 import type { ThreadView } from "../state/types";
 import { TurnMaker } from "./turns";
@@ -15,11 +15,19 @@ const MESSAGES: WireMessage[] = [
 ];
 const load = (messages: WireMessage[]) => reduce(emptyView("t"), { type: "snapshot", snapshot: { messages } });
 const shape = (view: ThreadView, maker = new TurnMaker()) =>
-  maker.make(view, []).map((turn) => [turn.key, turn.items.map((item) => (item.kind === "text" ? item.message.text : item.steps.map((step) => step.name)))]);
+  maker
+    .make(view, [])
+    .map((turn) => [
+      turn.key,
+      turn.items.map((item) => (item.kind === "text" ? item.message.text : item.steps.map((step) => step.name))),
+    ]);
 
 describe("TurnMaker", () => {
   it("groups calls that follow each other, and begins a turn with each question", () => {
-    expect(shape(load(MESSAGES))).toEqual([["q1", [["ls", "read_file"], "done"]], ["q2", []]]);
+    expect(shape(load(MESSAGES))).toEqual([
+      ["q1", [["ls", "read_file"], "done"]],
+      ["q2", []],
+    ]);
   });
 
   it("keeps earlier turns as the same objects while the last one grows", () => {
@@ -35,7 +43,8 @@ describe("TurnMaker", () => {
 
   it("gives the same as a new maker, whatever came before", () => {
     const maker = new TurnMaker();
-    for (let end = 1; end <= MESSAGES.length; end++) expect(shape(load(MESSAGES.slice(0, end)), maker)).toEqual(shape(load(MESSAGES.slice(0, end))));
+    for (let end = 1; end <= MESSAGES.length; end++)
+      expect(shape(load(MESSAGES.slice(0, end)), maker)).toEqual(shape(load(MESSAGES.slice(0, end))));
     expect(shape(load(MESSAGES.slice(0, 3)), maker)).toEqual(shape(load(MESSAGES.slice(0, 3))));
   });
 

@@ -1,15 +1,23 @@
 // A thread's messages and steps -> turns: what the person said, and what came of it, in the order in which it is read.
 
 import type { Turn as ServerTurn } from "../api";
+import type { Receipt } from "../state/receipts";
 import { INNER_NODE } from "../state/steps";
 import type { Message, Step, ThreadView } from "../state/types";
 
-export type Item = { kind: "text"; key: string; message: Message } | { kind: "steps"; key: string; steps: readonly Step[] };
+export type Item =
+  { kind: "text"; key: string; message: Message } | { kind: "steps"; key: string; steps: readonly Step[] };
 
 export interface ShownTurn {
   readonly key: string;
   readonly user: Message | null;
   readonly items: readonly Item[];
+}
+
+/** What the user decided, after so many items of its turn. */
+export interface Placed {
+  after: number;
+  receipt: Receipt;
 }
 
 /** Remembers what it made: turns whose messages and steps are the same are the same objects, and are not drawn again. */
@@ -48,7 +56,8 @@ export class TurnMaker {
   private addNodes(nodes: readonly Step[], view: ThreadView, serverTurns: readonly ServerTurn[]): void {
     const places = new Map<string, number>();
     this.made.forEach(({ turn }, at) => {
-      for (const message of [turn.user, ...turn.items.flatMap((item) => (item.kind === "text" ? [item.message] : []))]) if (message?.runId) places.set(message.runId, at);
+      for (const message of [turn.user, ...turn.items.flatMap((item) => (item.kind === "text" ? [item.message] : []))])
+        if (message?.runId) places.set(message.runId, at);
       const server = serverTurns.find((each) => turn.user && each.message_ids.includes(turn.user.id));
       for (const runId of server?.run_ids ?? []) places.set(runId, at);
     });
@@ -69,7 +78,8 @@ export class TurnMaker {
   }
 }
 
-const isSame = (one: readonly Step[], other: readonly Step[]) => one.length === other.length && one.every((step, at) => step === other[at]);
+const isSame = (one: readonly Step[], other: readonly Step[]) =>
+  one.length === other.length && one.every((step, at) => step === other[at]);
 
 function split(messages: readonly Message[], start: number): { from: number; messages: Message[] }[] {
   const groups: { from: number; messages: Message[] }[] = [];
@@ -87,7 +97,8 @@ function makeTurn(messages: readonly Message[], byCall: ReadonlyMap<string, Step
   const items: Item[] = [];
   for (const message of user ? messages.slice(1) : messages) {
     if (message.role !== "agent") continue;
-    if (message.text.trim() || message.reasoning || (!message.toolCalls.length && message.status === "stopped")) items.push({ kind: "text", key: message.id, message });
+    if (message.text.trim() || message.reasoning || (!message.toolCalls.length && message.status === "stopped"))
+      items.push({ kind: "text", key: message.id, message });
     const steps = message.toolCalls.map((call) => byCall.get(call.id)).filter((step) => step !== undefined);
     if (!steps.length) continue;
     const last = items.at(-1);

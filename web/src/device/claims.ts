@@ -34,7 +34,9 @@ export async function claim(device: Device, threadId: string, interruptId: strin
   const name = await deviceName(device);
   const known = await device.read("settings", (stores) => stores.settings.get(claimKey(interruptId)));
   const held = typeof known?.value === "string" ? known.value : null;
-  const claim_id = held ? await renewOrClaim(threadId, interruptId, name, held) : await ask(threadId, interruptId, { device_id: name });
+  const claim_id = held
+    ? await renewOrClaim(threadId, interruptId, name, held)
+    : await ask(threadId, interruptId, { device_id: name });
   await device.write("settings", (stores) => stores.settings.put({ key: claimKey(interruptId), value: claim_id }));
   return claim_id;
 }
@@ -51,8 +53,17 @@ export async function deviceName(device: Device): Promise<string> {
 }
 
 export function describeBrowser(agent: string): string {
-  const browser = /Edg\//.test(agent) ? "Edge" : /Firefox\//.test(agent) ? "Firefox" : /Chrom(e|ium)\//.test(agent) ? "Chrome" : /Safari\//.test(agent) ? "Safari" : "Browser";
-  const system = ["Windows", "Android", "iPhone", "iPad", "Mac", "Linux"].find((each) => agent.includes(each)) ?? "another system";
+  const browser = /Edg\//.test(agent)
+    ? "Edge"
+    : /Firefox\//.test(agent)
+      ? "Firefox"
+      : /Chrom(e|ium)\//.test(agent)
+        ? "Chrome"
+        : /Safari\//.test(agent)
+          ? "Safari"
+          : "Browser";
+  const system =
+    ["Windows", "Android", "iPhone", "iPad", "Mac", "Linux"].find((each) => agent.includes(each)) ?? "another system";
   return `${browser} on ${system}`;
 }
 
@@ -72,7 +83,11 @@ async function renewOrClaim(threadId: string, interruptId: string, name: string,
   }
 }
 
-async function ask(threadId: string, interruptId: string, claim: { device_id: string; claim_id?: string }): Promise<string> {
+async function ask(
+  threadId: string,
+  interruptId: string,
+  claim: { device_id: string; claim_id?: string },
+): Promise<string> {
   const path = `/threads/${encodeURIComponent(threadId)}/interrupts/${encodeURIComponent(interruptId)}/claim`;
   try {
     const held = await request<{ claim_id: string }>(path, { method: "POST", json: { ...claim, ttl_s: TTL_S } });
@@ -86,8 +101,15 @@ async function ask(threadId: string, interruptId: string, claim: { device_id: st
 export function readRefusal(error: ApiError, interruptId: string, own: string): Error {
   const kind = error.type.split(":").at(-1);
   // A resume that does not fit names what is open: if it is not this, nobody asks for it.
-  const stillOpen = Array.isArray(error.problem["interrupt_ids"]) && error.problem["interrupt_ids"].includes(interruptId);
-  if (error.status === 410 || error.status === 404 || kind === "interrupt-answered" || (kind === "resume" && !stillOpen)) return new GoneError(error.message);
+  const stillOpen =
+    Array.isArray(error.problem["interrupt_ids"]) && error.problem["interrupt_ids"].includes(interruptId);
+  if (
+    error.status === 410 ||
+    error.status === 404 ||
+    kind === "interrupt-answered" ||
+    (kind === "resume" && !stillOpen)
+  )
+    return new GoneError(error.message);
   if (kind !== "interrupt-claimed") return error;
   const holder = error.problem["claim"] as { device_id: string; expires_at: string } | undefined;
   if (!holder) return new HeldError(error.message, 0);

@@ -15,13 +15,18 @@ export class QuotaError extends Error {
   override name = "QuotaError";
 
   constructor() {
-    super("There is no more room for this page on your device, so nothing of this was kept. Remove files or knowledge that you no longer need, or free some disk space, and try again.");
+    super(
+      "There is no more room for this page on your device, so nothing of this was kept. Remove files or knowledge that you no longer need, or free some disk space, and try again.",
+    );
   }
 }
 
-const PRIVATE = "This browser keeps nothing for this page (a private window, or storage is switched off). Chat works as always; projects, knowledge and the wallet need a normal window.";
-const INSECURE = "This page was opened over plain http from another machine, where browsers switch off what files, knowledge and the wallet need. Open it over https, or on the machine that it runs on.";
-const BLOCKED = "Another tab of this page runs an older version and holds your files. Close or reload that tab, then try again.";
+const PRIVATE =
+  "This browser keeps nothing for this page (a private window, or storage is switched off). Chat works as always; projects, knowledge and the wallet need a normal window.";
+const INSECURE =
+  "This page was opened over plain http from another machine, where browsers switch off what files, knowledge and the wallet need. Open it over https, or on the machine that it runs on.";
+const BLOCKED =
+  "Another tab of this page runs an older version and holds your files. Close or reload that tab, then try again.";
 const NEWER = "A newer version of this page has already been used in this browser. Reload this tab.";
 const OPENING_MS = 10_000;
 

@@ -37,7 +37,11 @@ export async function hashOf(content: string | ArrayBuffer): Promise<string> {
 export async function pack(content: Content, path: string): Promise<Packed> {
   const size = typeof content === "string" ? content.length : content.size;
   if (size > MAX_FILE_BYTES) {
-    throw new FileError("too_large", `${Math.ceil(size / 1e6)} MB; a project takes files up to ${MAX_FILE_BYTES / 1e6} MB.`, path);
+    throw new FileError(
+      "too_large",
+      `${Math.ceil(size / 1e6)} MB; a project takes files up to ${MAX_FILE_BYTES / 1e6} MB.`,
+      path,
+    );
   }
   if (typeof content === "string") return packText(content, path);
   return packBytes(await content.arrayBuffer());
@@ -47,17 +51,25 @@ export async function pack(content: Content, path: string): Promise<Packed> {
 export async function packBytes(bytes: ArrayBuffer): Promise<Packed> {
   const [hash, size, text] = [await hashOf(bytes), bytes.byteLength, asText(bytes)];
   if (text === null) return { content: { blob: new Blob([bytes], { type: BYTES }), binary: true }, hash, size };
-  return { content: text.length <= MAX_INLINE_CHARS ? { text } : { blob: new Blob([bytes], { type: TEXT }) }, hash, size };
+  return {
+    content: text.length <= MAX_INLINE_CHARS ? { text } : { blob: new Blob([bytes], { type: TEXT }) },
+    hash,
+    size,
+  };
 }
 
 async function packText(text: string, path: string): Promise<Packed> {
-  if (LONE_SURROGATE.test(text)) throw new FileError("failed", "the text holds half of a character (a lone surrogate)", path);
+  if (LONE_SURROGATE.test(text))
+    throw new FileError("failed", "the text holds half of a character (a lone surrogate)", path);
   const bytes = new TextEncoder().encode(text);
   const content = text.length <= MAX_INLINE_CHARS ? { text } : { blob: new Blob([bytes], { type: TEXT }) };
   return { content, hash: await hashOf(bytes.buffer), size: bytes.length };
 }
 
-export async function unpack(content: Stored, binary = content.binary): Promise<{ text: string | null; blob: Blob | null }> {
+export async function unpack(
+  content: Stored,
+  binary = content.binary,
+): Promise<{ text: string | null; blob: Blob | null }> {
   if (content.text !== undefined) return { text: content.text, blob: null };
   if (!content.blob) return { text: binary ? null : "", blob: null };
   return binary ? { text: null, blob: content.blob } : { text: asText(await content.blob.arrayBuffer()), blob: null };

@@ -1,10 +1,25 @@
 import "fake-indexeddb/auto";
 import { describe, expect, test, vi } from "vitest";
-import { announceChange, Device, DeviceUnavailableError, onChange, openDevice, QuotaError, STORES, type Project } from "./database";
-import { clearDepartures, listDepartures, recordDeparture } from "./departures";
+import {
+  announceChange,
+  Device,
+  DeviceUnavailableError,
+  onChange,
+  openDevice,
+  QuotaError,
+  STORES,
+  type Project,
+} from "./database";
+import { clearSent, listSent, recordSent } from "./sent-log";
 import { translate } from "./connection";
 
-const project = (id: string, name = "Notes"): Project => ({ id, name, created_at: "2026-01-01T00:00:00Z", write_approval: true, kind: "kept" });
+const project = (id: string, name = "Notes"): Project => ({
+  id,
+  name,
+  created_at: "2026-01-01T00:00:00Z",
+  write_approval: true,
+  kind: "kept",
+});
 
 describe("a transaction", () => {
   test("keeps what it wrote, also for another connection", async () => {
@@ -28,9 +43,20 @@ describe("a transaction", () => {
 
   test("refuses two files of one project under one key", async () => {
     const device = await openDevice("unique");
-    const file = { project_id: "p", path: "/A.md", path_key: "/a.md", title: "A.md", type: "note", hash: "", size: 0, modified_at: "" };
+    const file = {
+      project_id: "p",
+      path: "/A.md",
+      path_key: "/a.md",
+      title: "A.md",
+      type: "note",
+      hash: "",
+      size: 0,
+      modified_at: "",
+    };
     await device.write("files", (stores) => stores.files.add({ ...file, id: "1" }));
-    await expect(device.write("files", (stores) => stores.files.add({ ...file, id: "2", path: "/a.md" }))).rejects.toMatchObject({ name: "ConstraintError" });
+    await expect(
+      device.write("files", (stores) => stores.files.add({ ...file, id: "2", path: "/a.md" })),
+    ).rejects.toMatchObject({ name: "ConstraintError" });
     expect(await device.read("files", (stores) => stores.files.count())).toBe(1);
   });
 
@@ -65,12 +91,23 @@ describe("the connection", () => {
     const held = await new Promise<IDBDatabase>((resolve) => (old.onsuccess = () => resolve(old.result)));
     held.onversionchange = null;
     const { openConnection } = await import("./connection");
-    await expect(openConnection("old", 2, () => undefined, () => undefined)).rejects.toThrow("Close or reload that tab");
+    await expect(
+      openConnection(
+        "old",
+        2,
+        () => undefined,
+        () => undefined,
+      ),
+    ).rejects.toThrow("Close or reload that tab");
     held.close();
   });
 
   test("is said to be unavailable in a private window", async () => {
-    vi.stubGlobal("indexedDB", { open: () => { throw new DOMException("denied", "SecurityError"); } });
+    vi.stubGlobal("indexedDB", {
+      open: () => {
+        throw new DOMException("denied", "SecurityError");
+      },
+    });
     await expect(openDevice("private")).rejects.toThrow(DeviceUnavailableError);
     vi.unstubAllGlobals();
     expect(await openDevice("private")).toBeInstanceOf(Device);
@@ -101,14 +138,22 @@ test("a change is heard in another tab", async () => {
 });
 
 test("departures are listed newest first, by thread, with an excerpt in place of the text", async () => {
-  const leaving = { kind: "file" as const, thread_id: "t1", to: "deeptutor", label: "/notes.md", text: "x".repeat(2_000) };
-  await recordDeparture(leaving);
+  const leaving = {
+    kind: "file" as const,
+    thread_id: "t1",
+    to: "deeptutor",
+    label: "/notes.md",
+    text: "x".repeat(2_000),
+  };
+  await recordSent(leaving);
   await new Promise((resolve) => setTimeout(resolve, 2));
-  await (await openDevice()).write("departures", (stores) => recordDeparture({ ...leaving, thread_id: "t2", label: "/b.md" }, stores));
-  const all = await listDepartures();
+  await (
+    await openDevice()
+  ).write("departures", (stores) => recordSent({ ...leaving, thread_id: "t2", label: "/b.md" }, stores));
+  const all = await listSent();
   expect(all.map((row) => row.label)).toEqual(["/b.md", "/notes.md"]);
   expect(all[1]).toMatchObject({ characters: 2_000, excerpt: "x".repeat(500) });
-  expect(await listDepartures({ thread_id: "t1" })).toHaveLength(1);
-  await clearDepartures();
-  expect(await listDepartures()).toEqual([]);
+  expect(await listSent({ thread_id: "t1" })).toHaveLength(1);
+  await clearSent();
+  expect(await listSent()).toEqual([]);
 });

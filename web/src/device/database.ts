@@ -22,6 +22,8 @@ export interface Project {
   created_at: string;
   /** Whether the person is asked before an agent's change. */
   write_approval: boolean;
+  /** Whether an agent may keep its own notes here; missing until the person was asked. */
+  keeps_notes?: boolean;
   kind: "kept" | "folder";
   handle?: FileSystemDirectoryHandle;
 }
@@ -125,8 +127,8 @@ export interface OutboxRow {
   delivered_at?: string;
 }
 
-/** Something that left this device. */
-export interface Departure {
+/** Something that was sent to the server. The store of these is called `departures`. */
+export interface SentRecord {
   id: string;
   at: string;
   kind: "file" | "snippet" | "listing";
@@ -161,7 +163,7 @@ export interface Rows {
   vectors: StoredVector;
   file_vectors: FileVectors;
   outbox: OutboxRow;
-  departures: Departure;
+  departures: SentRecord;
   settings: Setting;
   purse: PurseRow;
 }
@@ -228,7 +230,12 @@ export class Store<Row> {
   }
 
   /** Row by row, without holding all of them; `false` ends it. `index`: in its order. */
-  async each(visit: (row: Row) => boolean | void, index?: string, query?: IDBKeyRange | null, direction?: IDBCursorDirection): Promise<void> {
+  async each(
+    visit: (row: Row) => boolean | void,
+    index?: string,
+    query?: IDBKeyRange | null,
+    direction?: IDBCursorDirection,
+  ): Promise<void> {
     const request = (index ? this.raw.index(index) : this.raw).openCursor(query, direction);
     await new Promise<void>((resolve, reject) => {
       request.onerror = () => reject(translate(request.error));
@@ -284,7 +291,8 @@ export class Device {
   /** The connection, opened again if the browser or a newer tab has closed it. */
   async open(): Promise<IDBDatabase> {
     // Whoever looks into it now and then would make it anew.
-    if (isEverythingErased()) throw new DeviceUnavailableError("Everything of this page was erased in this browser. Load the page again.");
+    if (isEverythingErased())
+      throw new DeviceUnavailableError("Everything of this page was erased in this browser. Load the page again.");
     const opening = (this.connection ??= openConnection(this.name, VERSION, create, () => (this.connection = null)));
     try {
       return await opening;
@@ -294,7 +302,11 @@ export class Device {
     }
   }
 
-  private async transact<Names extends StoreName, Result>(mode: IDBTransactionMode, stores: Names | readonly Names[], work: Work<Names, Result>): Promise<Result> {
+  private async transact<Names extends StoreName, Result>(
+    mode: IDBTransactionMode,
+    stores: Names | readonly Names[],
+    work: Work<Names, Result>,
+  ): Promise<Result> {
     const names = (typeof stores === "string" ? [stores] : [...stores]) as StoreName[];
     const transaction = (await this.open()).transaction(names, mode, { durability: "strict" });
     const ended = new Promise<void>((resolve, reject) => {
@@ -343,7 +355,9 @@ function settle<T>(request: IDBRequest<T>): Promise<T> {
 
 /** Takes everything back, and waits until it is. */
 async function abort(transaction: IDBTransaction): Promise<void> {
-  const aborted = new Promise<void>((resolve) => transaction.addEventListener("abort", () => resolve(), { once: true }));
+  const aborted = new Promise<void>((resolve) =>
+    transaction.addEventListener("abort", () => resolve(), { once: true }),
+  );
   try {
     transaction.abort();
   } catch (error) {

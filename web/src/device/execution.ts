@@ -8,10 +8,11 @@
  */
 
 import { QuotaError, type OutboxRow } from "./database";
-import { describeDeparture, type Leaving } from "./departures";
+import { describeSent, type SentText } from "./sent-log";
 import { FileError } from "./errors";
 import type { Change, ProjectFiles } from "./files";
-import { CHANGING, contentOf, failure, fitted, plan, type Call, type Content, type Result } from "./operations";
+import type { Call, Content, Result } from "./calls";
+import { CHANGING, contentOf, failure, fitted, plan } from "./operations";
 import { keyOf } from "./paths";
 import { describe } from "./wording";
 
@@ -65,7 +66,10 @@ async function planAll(files: ProjectFiles, calls: readonly Call[]): Promise<Pla
   for (const call of calls.filter((each) => CHANGING.has(each.name))) {
     const change = await plan(files, call).catch(asFileError);
     const twice = isChange(change) && touched.has(keyOf(change.path));
-    planned.set(call.id, twice ? new FileError("conflict", "another change of the same step is about this file") : change);
+    planned.set(
+      call.id,
+      twice ? new FileError("conflict", "another change of the same step is about this file") : change,
+    );
     if (isChange(change)) touched.add(keyOf(change.path));
   }
   const failed = [...planned.values()].some((each) => !isChange(each));
@@ -87,7 +91,9 @@ function resultsOf(commission: Commission, planned: Planned): Result[] {
 
 function refuseAll(commission: Commission): Result[] {
   const read = new Map(commission.reads.map((result) => [result.tool_call_id, result]));
-  return commission.calls.map((call) => read.get(call.id) ?? failure(call, new FileError("rejected", commission.refusal ?? "")));
+  return commission.calls.map(
+    (call) => read.get(call.id) ?? failure(call, new FileError("rejected", commission.refusal ?? "")),
+  );
 }
 
 function failAll(commission: Commission, error: Error): Result[] {
@@ -95,15 +101,20 @@ function failAll(commission: Commission, error: Error): Result[] {
 }
 
 /** The deed and its proof in one transaction. If the proof is there already, nothing is done. */
-async function keep(files: ProjectFiles, commission: Commission, changes: readonly Change[], results: readonly Result[]): Promise<OutboxRow> {
+async function keep(
+  files: ProjectFiles,
+  commission: Commission,
+  changes: readonly Change[],
+  results: readonly Result[],
+): Promise<OutboxRow> {
   const row = rowFor(commission, results);
-  const leaving = departuresIn(commission, results);
+  const leaving = sentIn(commission, results);
   return files.device.write(STORES, async (stores) => {
     const done = await stores.outbox.get(commission.interrupt_id);
     if (done && done.question === row.question && !done.delivered_at) return done;
     await files.makeIn(stores, changes, row.at);
     await stores.outbox.put(row);
-    for (const each of leaving) await stores.departures.add(describeDeparture(each, new Date(row.at)));
+    for (const each of leaving) await stores.departures.add(describeSent(each, new Date(row.at)));
     await stores.settings.delete(claimKey(commission.interrupt_id));
     return row;
   });
@@ -124,7 +135,7 @@ function rowFor(commission: Commission, results: readonly Result[]): OutboxRow {
 }
 
 /** Everything of an answer that is content of the person's files. What a change leaves in it is only a name and a hash. */
-function departuresIn(commission: Commission, results: readonly Result[]): Leaving[] {
+function sentIn(commission: Commission, results: readonly Result[]): SentText[] {
   return commission.calls.flatMap((call, at) => {
     const result = results[at]!;
     if (!("content" in result) || CHANGING.has(call.name)) return [];
@@ -133,17 +144,35 @@ function departuresIn(commission: Commission, results: readonly Result[]): Leavi
   });
 }
 
-function leavingOf(call: Call, content: Content): Pick<Leaving, "kind" | "label" | "text"> {
+function leavingOf(call: Call, content: Content): Pick<SentText, "kind" | "label" | "text"> {
   const rows = (name: string) => (Array.isArray(content[name]) ? (content[name] as Record<string, unknown>[]) : []);
   switch (call.name) {
     case "read_file":
       return { kind: "file", label: String(content["file_id"]), text: String(content["text"]) };
     case "grep_files":
-      return { kind: "snippet", label: `Lines with ${String(call.args["pattern"])}`, text: rows("matches").map((row) => `${row["path"]}: ${row["line_content"]}`).join("\n") };
+      return {
+        kind: "snippet",
+        label: `Lines with ${String(call.args["pattern"])}`,
+        text: rows("matches")
+          .map((row) => `${row["path"]}: ${row["line_content"]}`)
+          .join("\n"),
+      };
     case "search_files":
-      return { kind: "snippet", label: `Passages about ${String(call.args["query"])}`, text: rows("hits").map((row) => `${row["path"]}: ${row["text"]}`).join("\n") };
+      return {
+        kind: "snippet",
+        label: `Passages about ${String(call.args["query"])}`,
+        text: rows("hits")
+          .map((row) => `${row["path"]}: ${row["text"]}`)
+          .join("\n"),
+      };
     default:
-      return { kind: "listing", label: "Names of files", text: rows("files").map((row) => row["path"]).join("\n") };
+      return {
+        kind: "listing",
+        label: "Names of files",
+        text: rows("files")
+          .map((row) => row["path"])
+          .join("\n"),
+      };
   }
 }
 

@@ -5,22 +5,24 @@
  *   ─> claim on the server, so that no other device does it ─> deed and outbox row in one transaction (`execution.ts`) ─> sent
  *
  * Reads need no approval. A change needs one as long as the project's switch says so, whatever the question says: the files are the
- * person's. What does not work out is told in the dock (`states`), and tried again where time can help.
+ * person's. Whether an agent may keep its own notes (`notes.ts`) is asked once, and the answer stays with the project. What does not work out is told in the dock (`states`), and tried again where time can help.
  */
 
 import { untrack } from "svelte";
-import { asObject, isObject, kindOf, textOf, type Json } from "../dock/waiting";
-import type { Receipt } from "../dock/receipts";
+import { asObject, kindOf, textOf, type Json } from "../state/waiting";
+import type { Receipt } from "../state/receipts";
 import { embedder } from "../embedding/embedder";
 import { server } from "../state/server.svelte";
 import { claim, deviceName, GoneError, HeldError } from "./claims";
 import { announceChange, onChange, openDevice, type Device, type OutboxRow, type Project } from "./database";
 import { questionOf } from "./execution";
 import { WorkerHost } from "./host";
-import { CHANGING, type Call } from "./operations";
+import type { Call } from "./calls";
+import { callsIn, notesIn } from "./notes";
+import { CHANGING } from "./operations";
 import { deliver, findDone, unsentRows } from "./outbox";
 import type { Preview } from "./preview";
-import { currentProject, listProjects } from "./projects";
+import { changeProject, currentProject, listProjects } from "./projects";
 
 /** One open interrupt, from whichever list. */
 export interface Asked {
@@ -104,7 +106,7 @@ export class Executor {
   asksPerson(id: string, payload: Json): boolean {
     if (!this.projects) return false;
     const project = this.projectFor(payload);
-    if (!project || (project.write_approval && changes(payload))) return true;
+    if (!project || !decisionFor(project, payload)) return true;
     return this.states[id]?.state === "failed";
   }
 
@@ -118,8 +120,8 @@ export class Executor {
     untrack(() => {
       for (const each of this.asked) {
         const project = this.projectFor(each.payload);
-        const automatic = project && !(project.write_approval && changes(each.payload));
-        if (automatic && !this.mustWait(each)) void this.carryOut(each, { approved: true }, true);
+        const decision = project && decisionFor(project, each.payload);
+        if (decision && !this.mustWait(each)) void this.carryOut(each, decision, true);
       }
     });
   }
@@ -135,13 +137,21 @@ export class Executor {
     this.busy.add(asked.id);
     if (!automatic) this.states[asked.id] = { state: "working", words: "" };
     try {
-      await navigator.locks.request(LOCK + asked.id, { ifAvailable: automatic }, (lock) => (lock ? this.doOnce(asked, decision) : undefined));
+      if (!automatic) await this.remember(asked.payload, decision);
+      await navigator.locks.request(LOCK + asked.id, { ifAvailable: automatic }, (lock) =>
+        lock ? this.doOnce(asked, decision) : undefined,
+      );
     } catch (error) {
       this.tellFault(asked, error, automatic);
       if (!automatic && !(error instanceof GoneError)) throw error;
     } finally {
       this.busy.delete(asked.id);
     }
+  }
+
+  private async remember(payload: Json, decision: Decision): Promise<void> {
+    const project = this.projectFor(payload);
+    if (project && notesIn(payload)) await changeProject(project.id, { keeps_notes: decision.approved === true });
   }
 
   private async doOnce(asked: Asked, decision: Decision): Promise<void> {
@@ -161,7 +171,16 @@ export class Executor {
     // It comes from outside as JSON, whatever its type says: all that is not a plain yes is a no.
     const refusal = decision.approved === true ? {} : { refusal: decision.reason ?? "" };
     const to = assistantOf(asked.assistantId)?.name ?? asked.assistantId;
-    const commission = { interrupt_id: asked.id, thread_id: asked.threadId, assistant_id: asked.assistantId, to, claim_id, calls, reads, ...refusal };
+    const commission = {
+      interrupt_id: asked.id,
+      thread_id: asked.threadId,
+      assistant_id: asked.assistantId,
+      to,
+      claim_id,
+      calls,
+      reads,
+      ...refusal,
+    };
     const row = await this.host.carryOut(project?.id ?? "", commission);
     for (const topic of ["outbox", "departures", ...(changes(asked.payload) ? ["files"] : [])]) announceChange(topic);
     return row;
@@ -219,17 +238,12 @@ export class Executor {
   }
 
   private tell(id: string, threadId: string, words: string, failed: boolean): void {
+    if (!words) return;
     const since = Date.now() - NOTE_MS;
     const note = { id, threadId, words, failed, at: new Date() };
     this.notes = [...this.notes.filter((each) => each.at.getTime() > since && each.id !== id), note];
     setTimeout(() => (this.notes = this.notes.filter((each) => each !== note)), NOTE_MS);
   }
-}
-
-export function callsIn(payload: Json): Call[] {
-  const calls = asObject(payload).tool_calls;
-  const listed = Array.isArray(calls) ? calls.filter(isObject) : [];
-  return listed.map((call) => ({ id: String(call.id), name: String(call.name), args: asObject(call.args) }));
 }
 
 function assistantOf(id: string) {
@@ -242,6 +256,13 @@ function hasErrors(row: OutboxRow): boolean {
 
 function changes(payload: Json): boolean {
   return callsIn(payload).some((call) => CHANGING.has(call.name));
+}
+
+/** What is done without a question; null: the person decides. */
+function decisionFor(project: Project, payload: Json): Decision | null {
+  if (!changes(payload) || !project.write_approval) return { approved: true };
+  if (!notesIn(payload) || project.keeps_notes === undefined) return null;
+  return project.keeps_notes ? { approved: true } : { approved: false, reason: "" };
 }
 
 export async function startExecutor(): Promise<Executor> {

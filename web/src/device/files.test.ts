@@ -18,14 +18,24 @@ describe("writing", () => {
     const files = await fresh({ "/notes/a.md": "Grüße\n" });
     const { row, text } = await files.readText("notes/a.md");
     expect(text).toBe("Grüße\n");
-    expect(row).toMatchObject({ path: "/notes/a.md", title: "a.md", type: "note", size: 8, hash: createHash("sha256").update("Grüße\n").digest("hex") });
+    expect(row).toMatchObject({
+      path: "/notes/a.md",
+      title: "a.md",
+      type: "note",
+      size: 8,
+      hash: createHash("sha256").update("Grüße\n").digest("hex"),
+    });
   });
 
   test("refuses to replace without being told to, and a base that is not the present text", async () => {
     const files = await fresh({ "/a.md": "one" });
     await expect(files.write("/a.md", "two")).rejects.toMatchObject({ code: "conflict", message: "it exists already" });
-    await expect(files.write("/a.md", "two", { overwrite: true, base_hash: await hashOf("zero") })).rejects.toMatchObject({ code: "conflict", message: "it was changed meanwhile" });
-    await expect(files.write("/b.md", "two", { base_hash: await hashOf("zero") })).rejects.toMatchObject({ code: "conflict" });
+    await expect(
+      files.write("/a.md", "two", { overwrite: true, base_hash: await hashOf("zero") }),
+    ).rejects.toMatchObject({ code: "conflict", message: "it was changed meanwhile" });
+    await expect(files.write("/b.md", "two", { base_hash: await hashOf("zero") })).rejects.toMatchObject({
+      code: "conflict",
+    });
     await files.write("/a.md", "two", { overwrite: true, base_hash: await hashOf("one") });
     expect((await files.readText("/a.md")).text).toBe("two");
   });
@@ -47,8 +57,18 @@ describe("writing", () => {
 
   test("of several files is all or nothing", async () => {
     const files = await fresh({ "/b.md": "there" });
-    await expect(files.writeAll([{ path: "/a.md", content: "1" }, { path: "/b.md", content: "2" }])).rejects.toMatchObject({ code: "conflict" });
-    await expect(files.writeAll([{ path: "/a.md", content: "1" }, { path: "/A.md", content: "2" }])).rejects.toMatchObject({ code: "conflict" });
+    await expect(
+      files.writeAll([
+        { path: "/a.md", content: "1" },
+        { path: "/b.md", content: "2" },
+      ]),
+    ).rejects.toMatchObject({ code: "conflict" });
+    await expect(
+      files.writeAll([
+        { path: "/a.md", content: "1" },
+        { path: "/A.md", content: "2" },
+      ]),
+    ).rejects.toMatchObject({ code: "conflict" });
     expect((await files.list()).map((row) => row.path)).toEqual(["/b.md"]);
   });
 
@@ -71,7 +91,10 @@ describe("patching", () => {
     const files = await fresh({ "/a.md": "one two two" });
     await files.patch("/a.md", { search: "one", replace: "$& 1" });
     expect((await files.readText("/a.md")).text).toBe("$& 1 two two");
-    await expect(files.patch("/a.md", { search: "three", replace: "" })).rejects.toMatchObject({ code: "conflict", message: "the text to replace does not occur in it" });
+    await expect(files.patch("/a.md", { search: "three", replace: "" })).rejects.toMatchObject({
+      code: "conflict",
+      message: "the text to replace does not occur in it",
+    });
     await expect(files.patch("/a.md", { search: "two", replace: "" })).rejects.toThrow("occurs 2 times");
     await expect(files.patch("/b.md", { search: "two", replace: "" })).rejects.toMatchObject({ code: "not_found" });
     expect(await files.versions("/a.md")).toHaveLength(2);
@@ -135,11 +158,29 @@ test("a project is made, chosen, changed and removed with everything in it", asy
   expect((await listProjects())[0]!.write_approval).toBe(false);
   await removeProject(project.id);
   expect([await currentProject(), await files.list(), await files.removed()]).toEqual([null, [], []]);
-  expect(await (await openDevice()).read("contents", (stores) => stores.contents.countBy("project", project.id))).toBe(0);
+  expect(await (await openDevice()).read("contents", (stores) => stores.contents.countBy("project", project.id))).toBe(
+    0,
+  );
 });
 
 describe("a path", () => {
-  test.each(["../a", "/a/../b", "a/%2e%2e/b", "/a\\..\\b", "\\\\host\\a", "C:\\a", "C:/a", "~/a", "file:///a", "/a\u202eb", "/", "/a/%ff/b", "/ /a", `/${"a".repeat(300)}`, 7])("%s is refused", (raw) => {
+  test.each([
+    "../a",
+    "/a/../b",
+    "a/%2e%2e/b",
+    "/a\\..\\b",
+    "\\\\host\\a",
+    "C:\\a",
+    "C:/a",
+    "~/a",
+    "file:///a",
+    "/a\u202eb",
+    "/",
+    "/a/%ff/b",
+    "/ /a",
+    `/${"a".repeat(300)}`,
+    7,
+  ])("%s is refused", (raw) => {
     expect(() => resolveFile(raw)).toThrow(/^Error: /);
   });
 

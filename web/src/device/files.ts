@@ -109,7 +109,12 @@ export class ProjectFiles {
   /** Refuses bytes that are no text. */
   async readText(path: string): Promise<{ row: FileRow; text: string }> {
     const { row, text } = await this.read(path);
-    if (text === null) throw new FileError("failed", `Error: '${row.path}' is not a text file (UTF-8), so it cannot be shown or edited here.`, path);
+    if (text === null)
+      throw new FileError(
+        "failed",
+        `Error: '${row.path}' is not a text file (UTF-8), so it cannot be shown or edited here.`,
+        path,
+      );
     return { row, text };
   }
 
@@ -118,8 +123,11 @@ export class ProjectFiles {
     const readable = rows.filter((row) => !row.binary);
     for (let at = 0; at < readable.length; at += READ_AT_ONCE) {
       const some = readable.slice(at, at + READ_AT_ONCE);
-      const contents = await this.device.read("contents", (stores) => Promise.all(some.map((row) => stores.contents.get(row.id))));
-      for (const [place, row] of some.entries()) yield { row, text: (await unpack(contents[place] ?? {}, false)).text ?? "" };
+      const contents = await this.device.read("contents", (stores) =>
+        Promise.all(some.map((row) => stores.contents.get(row.id))),
+      );
+      for (const [place, row] of some.entries())
+        yield { row, text: (await unpack(contents[place] ?? {}, false)).text ?? "" };
     }
   }
 
@@ -128,9 +136,13 @@ export class ProjectFiles {
   }
 
   /** All of them or none. */
-  async writeAll(files: readonly { path: string; content: Content; type?: string }[], options: WriteOptions = {}): Promise<FileRow[]> {
+  async writeAll(
+    files: readonly { path: string; content: Content; type?: string }[],
+    options: WriteOptions = {},
+  ): Promise<FileRow[]> {
     const changes: Change[] = [];
-    for (const { path, content, type } of files) changes.push(await this.planWrite(path, content, { ...options, type }));
+    for (const { path, content, type } of files)
+      changes.push(await this.planWrite(path, content, { ...options, type }));
     return this.make(changes);
   }
 
@@ -155,9 +167,18 @@ export class ProjectFiles {
     const pieces = text.split(patch.search);
     const count = pieces.length - 1;
     if (count === 0) throw new FileError("conflict", "the text to replace does not occur in it", row.path);
-    if (count > 1 && !patch.replace_all) throw new FileError("conflict", `the text to replace occurs ${count} times in it`, row.path);
+    if (count > 1 && !patch.replace_all)
+      throw new FileError("conflict", `the text to replace occurs ${count} times in it`, row.path);
     const packed = await pack(pieces.join(patch.replace), row.path);
-    return { path: row.path, ...packed, type: row.type, old: row, by: patch.by ?? "you", reason: patch.reason ?? "", occurrences: count };
+    return {
+      path: row.path,
+      ...packed,
+      type: row.type,
+      old: row,
+      by: patch.by ?? "you",
+      reason: patch.reason ?? "",
+      occurrences: count,
+    };
   }
 
   /** Makes planned changes in one transaction. */
@@ -201,19 +222,25 @@ export class ProjectFiles {
 
   /** A new path in the spelling of the folders that are there. Refuses a file in place of a folder, and a folder in place of a file. */
   private async placeFor(stores: FileStores, path: string): Promise<string> {
-    const beneath = (key: string) => IDBKeyRange.bound([this.projectId, `${key}/`], [this.projectId, `${key}0`], false, true);
+    const beneath = (key: string) =>
+      IDBKeyRange.bound([this.projectId, `${key}/`], [this.projectId, `${key}0`], false, true);
     if ((await stores.files.countBy("path", beneath(keyOf(path)))) > 0) {
       throw new FileError("failed", `Error: '${path}' is a folder, not a file. List it with ls('${path}').`, path);
     }
     const folders = parentsOf(path);
     for (const folder of folders) {
       if (await stores.files.by("path", [this.projectId, keyOf(folder)])) {
-        throw new FileError("failed", `Error: '${path}' cannot be created: '${folder}' is a file, not a folder. Choose another folder.`, path);
+        throw new FileError(
+          "failed",
+          `Error: '${path}' cannot be created: '${folder}' is a file, not a folder. Choose another folder.`,
+          path,
+        );
       }
     }
     for (const folder of folders) {
       const [inside] = await stores.files.allBy("path", beneath(keyOf(folder)), 1);
-      if (inside) return inside.path.split("/").slice(0, folder.split("/").length).join("/") + path.slice(folder.length);
+      if (inside)
+        return inside.path.split("/").slice(0, folder.split("/").length).join("/") + path.slice(folder.length);
     }
     return path;
   }
@@ -249,7 +276,14 @@ export class ProjectFiles {
       const there = await stores.files.by("path", [this.projectId, keyOf(target)]);
       if (there && there.id !== row.id) throw new FileError("conflict", "it exists already", to);
       const path = there ? target : await this.placeFor(stores, target);
-      const next = { ...row, path, path_key: keyOf(path), title: nameOf(path), type: typeOf(path), modified_at: new Date().toISOString() };
+      const next = {
+        ...row,
+        path,
+        path_key: keyOf(path),
+        title: nameOf(path),
+        type: typeOf(path),
+        modified_at: new Date().toISOString(),
+      };
       await stores.files.put(next);
       return next;
     });
@@ -271,7 +305,8 @@ export class ProjectFiles {
       const last = new Map<string, FileVersion>();
       for (const version of await stores.versions.allBy("project", this.projectId)) {
         const known = last.get(version.file_id);
-        if (!present.has(version.file_id) && version.hash && (!known || known.at < version.at)) last.set(version.file_id, version);
+        if (!present.has(version.file_id) && version.hash && (!known || known.at < version.at))
+          last.set(version.file_id, version);
       }
       return [...last.values()].sort((one, other) => (one.at < other.at ? 1 : -1));
     });
@@ -295,7 +330,16 @@ export class ProjectFiles {
       const path = present?.path ?? version.path;
       const taken = await stores.files.by("path", [this.projectId, keyOf(path)]);
       if (taken && !present) throw new FileError("conflict", "another file has this name by now", path);
-      const change = { id: version.file_id, path, ...packed, type: present?.type ?? typeOf(path), old: present ?? null, by: "you" as const, reason, occurrences: 1 };
+      const change = {
+        id: version.file_id,
+        path,
+        ...packed,
+        type: present?.type ?? typeOf(path),
+        old: present ?? null,
+        by: "you" as const,
+        reason,
+        occurrences: 1,
+      };
       return this.makeOne(stores, change, at);
     });
     announceChange("files");
@@ -337,7 +381,11 @@ function historyOf(fileId: string): IDBKeyRange {
   return IDBKeyRange.bound([fileId, ""], [fileId, "\uffff"]);
 }
 
-async function newestFirst(stores: Pick<FileStores, "versions">, fileId: string, count = MAX_VERSIONS): Promise<FileVersion[]> {
+async function newestFirst(
+  stores: Pick<FileStores, "versions">,
+  fileId: string,
+  count = MAX_VERSIONS,
+): Promise<FileVersion[]> {
   const rows: FileVersion[] = [];
   await stores.versions.each((row) => rows.push(row) < count, "file", historyOf(fileId), "prev");
   return rows;

@@ -8,12 +8,21 @@
 import { FileError } from "./errors";
 import type { ProjectFiles } from "./files";
 import { compileGlob } from "./paths";
-import type { Content } from "./operations";
+import type { Content } from "./calls";
 
 const MAX_MATCHES = 200;
 const MAX_LINE_CHARS = 2_000;
 const MAX_PATTERN_CHARS = 1_000;
-const POSIX: Record<string, string> = { alpha: "\\p{L}", digit: "\\d", alnum: "\\p{L}\\d", space: "\\s", upper: "\\p{Lu}", lower: "\\p{Ll}", punct: "\\p{P}\\p{S}", word: "\\w" };
+const POSIX: Record<string, string> = {
+  alpha: "\\p{L}",
+  digit: "\\d",
+  alnum: "\\p{L}\\d",
+  space: "\\s",
+  upper: "\\p{Lu}",
+  lower: "\\p{Ll}",
+  punct: "\\p{P}\\p{S}",
+  word: "\\w",
+};
 
 export async function grep(files: ProjectFiles, args: Readonly<Record<string, unknown>>): Promise<Content> {
   const regex = compilePattern(args["pattern"], args["case_sensitive"] === true);
@@ -48,11 +57,15 @@ function matchLines(path: string, text: string, regex: RegExp, matches: Content[
 }
 
 export function compilePattern(raw: unknown, caseSensitive: boolean): RegExp {
-  if (typeof raw !== "string" || !raw) throw refuse("the grep pattern is empty. Pass the text or RE2 expression to look for.");
+  if (typeof raw !== "string" || !raw)
+    throw refuse("the grep pattern is empty. Pass the text or RE2 expression to look for.");
   if (raw.length > MAX_PATTERN_CHARS) {
-    throw refuse(`the grep pattern has ${raw.length.toLocaleString("en")} characters; at most ${MAX_PATTERN_CHARS.toLocaleString("en")} are allowed. Search for a shorter part.`);
+    throw refuse(
+      `the grep pattern has ${raw.length.toLocaleString("en")} characters; at most ${MAX_PATTERN_CHARS.toLocaleString("en")} are allowed. Search for a shorter part.`,
+    );
   }
-  if (raw.includes("\n")) throw refuse("the grep pattern holds a newline, and lines are searched one by one. Search for a part of one line.");
+  if (raw.includes("\n"))
+    throw refuse("the grep pattern holds a newline, and lines are searched one by one. Search for a part of one line.");
   const { source, flags } = translate(raw);
   const all = [...new Set([...flags, ...(caseSensitive ? "" : "i"), "u"])].join("");
   try {
@@ -67,7 +80,9 @@ function withoutUnicode(raw: string, source: string, flags: string): RegExp {
   try {
     return new RegExp(source, flags.replace("u", ""));
   } catch {
-    throw refuse(`${JSON.stringify(raw.slice(0, 100))} is not an expression that this browser understands. Escape special characters with a backslash.`);
+    throw refuse(
+      `${JSON.stringify(raw.slice(0, 100))} is not an expression that this browser understands. Escape special characters with a backslash.`,
+    );
   }
 }
 

@@ -6,7 +6,8 @@
 import type { OutboxRow } from "./database";
 import type { Commission } from "./execution";
 import { FileError } from "./errors";
-import { failure, type Call, type Result } from "./operations";
+import type { Call, Result } from "./calls";
+import { failure } from "./operations";
 import type { Preview } from "./preview";
 import type { Embedder } from "./search";
 import type { FromWorker, Order, Sent, ToWorker } from "./worker";
@@ -35,7 +36,11 @@ export class WorkerHost {
   async read(project: string, call: Call): Promise<Result> {
     try {
       if (call.name === "search_files") return await this.search(project, call);
-      return await this.reading.run<Result>(project, { kind: "read", call, embedder: null }, call.name === "grep_files" ? GREP_MS : READ_MS);
+      return await this.reading.run<Result>(
+        project,
+        { kind: "read", call, embedder: null },
+        call.name === "grep_files" ? GREP_MS : READ_MS,
+      );
     } catch (error) {
       return failure(call, error);
     }
@@ -43,7 +48,12 @@ export class WorkerHost {
 
   private async search(project: string, call: Call): Promise<Result> {
     const embedder = await this.findEmbedder().catch(() => null);
-    return this.searching.run<Result>(project, { kind: "read", call, embedder: embedder?.id ?? null }, SEARCH_MS, embedder);
+    return this.searching.run<Result>(
+      project,
+      { kind: "read", call, embedder: embedder?.id ?? null },
+      SEARCH_MS,
+      embedder,
+    );
   }
 
   preview(project: string, calls: readonly Call[]): Promise<Preview[]> {
@@ -79,7 +89,12 @@ class Lane {
     void this.turn.then(async () => (await this.worker)?.terminate()).catch(() => undefined);
   }
 
-  private async runNow<T>(project: string, order: Order, limitMs: number | undefined, embedder: Embedder | null): Promise<T> {
+  private async runNow<T>(
+    project: string,
+    order: Order,
+    limitMs: number | undefined,
+    embedder: Embedder | null,
+  ): Promise<T> {
     this.worker ??= startWorker();
     const worker = await this.worker.catch((error: unknown) => {
       this.worker = null;
@@ -123,7 +138,11 @@ function startWorker(): Promise<Worker> {
   });
 }
 
-async function embedFor(worker: Worker, wanted: { number: number; texts: string[] }, embedder: Embedder | null): Promise<void> {
+async function embedFor(
+  worker: Worker,
+  wanted: { number: number; texts: string[] },
+  embedder: Embedder | null,
+): Promise<void> {
   try {
     if (!embedder) throw new Error("There is no model here that embeds texts.");
     worker.postMessage({ number: wanted.number, embedded: await embedder.embed(wanted.texts) } satisfies ToWorker);

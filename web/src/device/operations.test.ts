@@ -2,11 +2,12 @@ import "fake-indexeddb/auto";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { openDevice } from "./database";
-import { listDepartures } from "./departures";
+import { listSent } from "./sent-log";
 import { carryOut, type Commission } from "./execution";
 import { openFiles, type ProjectFiles } from "./files";
 import { compilePattern } from "./grep";
-import { CHANGING, failure, fitted, read, type Call, type Result } from "./operations";
+import type { Call, Result } from "./calls";
+import { CHANGING, failure, fitted, read } from "./operations";
 import { preview } from "./preview";
 import { passagesOf, search } from "./search";
 
@@ -18,7 +19,9 @@ interface Case {
   results: Record<string, unknown>[];
   changed: Record<string, string>;
 }
-const kept = JSON.parse(readFileSync(new URL("../../../tests/fixtures/device_cases.json", import.meta.url), "utf8")) as {
+const kept = JSON.parse(
+  readFileSync(new URL("../../../tests/fixtures/device_cases.json", import.meta.url), "utf8"),
+) as {
   files: Record<string, string>;
   cases: Case[];
 };
@@ -26,7 +29,10 @@ const kept = JSON.parse(readFileSync(new URL("../../../tests/fixtures/device_cas
 let number = 0;
 async function projectWith(files: Record<string, string>): Promise<ProjectFiles> {
   const made = await openFiles(`q${number++}`);
-  await made.writeAll(Object.entries(files).map(([path, content]) => ({ path, content })), { by: "import" });
+  await made.writeAll(
+    Object.entries(files).map(([path, content]) => ({ path, content })),
+    { by: "import" },
+  );
   return made;
 }
 
@@ -55,7 +61,9 @@ const commissionOf = (calls: readonly Call[], reads: readonly Result[] = []): Co
 
 async function textsOf(files: ProjectFiles): Promise<Record<string, string>> {
   const rows = await files.list();
-  return Object.fromEntries(await Promise.all(rows.map(async (row) => [row.path, (await files.readText(row.path)).text])));
+  return Object.fromEntries(
+    await Promise.all(rows.map(async (row) => [row.path, (await files.readText(row.path)).text])),
+  );
 }
 
 test.each(kept.cases)("the page answers as a folder does: $name", async (given) => {
@@ -68,7 +76,11 @@ test.each(kept.cases)("the page answers as a folder does: $name", async (given) 
   expect(await textsOf(files)).toEqual({ ...kept.files, ...given.changed });
 });
 
-const write = (path: string, content: string, id = "c1"): Call => ({ id, name: "write_file", args: { title: path, path, content, file_type: "note" } });
+const write = (path: string, content: string, id = "c1"): Call => ({
+  id,
+  name: "write_file",
+  args: { title: path, path, content, file_type: "note" },
+});
 
 describe("what an interrupt asks", () => {
   test("is done once, and the second time its answer is found", async () => {
@@ -98,7 +110,7 @@ describe("what an interrupt asks", () => {
     ];
     const commission = { ...commissionOf(calls, await readAll(files, calls)), thread_id: "leaving" };
     await carryOut(files, commission);
-    const left = await listDepartures({ thread_id: "leaving" });
+    const left = await listSent({ thread_id: "leaving" });
     expect(left.every((row) => row.to === "Tutor")).toBe(true);
     expect(left.map((row) => [row.kind, row.label, row.excerpt]).sort()).toEqual([
       ["file", "/a.md", "secret river"],
@@ -125,14 +137,28 @@ describe("what an interrupt asks", () => {
 
   test("can be seen before", async () => {
     const files = await projectWith({ "/a.md": "one" });
-    const patch = { id: "c2", name: "patch_file", args: { file_id: "/a.md", search: "zero", replace: "", description: "shorter" } };
+    const patch = {
+      id: "c2",
+      name: "patch_file",
+      args: { file_id: "/a.md", search: "zero", replace: "", description: "shorter" },
+    };
     const [written, patched] = await preview(files, [write("/b.md", "two"), patch]);
     expect(written).toMatchObject({ path: "/b.md", before: "", after: "two", isNew: true, problem: null });
     expect(patched).toMatchObject({ problem: "the text to replace does not occur in it", description: "shorter" });
     const long = Array.from({ length: 300_000 }, (_, at) => `line ${at}`);
     await files.write("/long.md", long.join("\n"));
-    const [cut] = await preview(files, [{ id: "c3", name: "patch_file", args: { file_id: "/long.md", search: "line 150000", replace: "here", description: "" } }]);
-    expect(cut).toMatchObject({ cut: true, before: expect.stringMatching(/^line 149997\n/), after: expect.stringContaining("here") });
+    const [cut] = await preview(files, [
+      {
+        id: "c3",
+        name: "patch_file",
+        args: { file_id: "/long.md", search: "line 150000", replace: "here", description: "" },
+      },
+    ]);
+    expect(cut).toMatchObject({
+      cut: true,
+      before: expect.stringMatching(/^line 149997\n/),
+      after: expect.stringContaining("here"),
+    });
     expect(cut!.after.length).toBeLessThan(200);
   });
 });
@@ -141,15 +167,34 @@ describe("reading", () => {
   test("refuses what is too long for one answer, and gives a part of it", async () => {
     const files = await projectWith({ "/long.txt": `${"x".repeat(300_000)}\nshort\n` });
     const call = { id: "1", name: "read_file", args: { file_id: "/long.txt" } };
-    await expect(read({ files, embedder: null }, call)).rejects.toMatchObject({ code: "too_large", message: "300,007 characters; at most 262,144 are sent at once." });
-    expect(await read({ files, embedder: null }, { ...call, args: { ...call.args, offset: 1, limit: 1 } })).toMatchObject({ text: "short", total_lines: 2 });
+    await expect(read({ files, embedder: null }, call)).rejects.toMatchObject({
+      code: "too_large",
+      message: "300,007 characters; at most 262,144 are sent at once.",
+    });
+    expect(
+      await read({ files, embedder: null }, { ...call, args: { ...call.args, offset: 1, limit: 1 } }),
+    ).toMatchObject({ text: "short", total_lines: 2 });
   });
 
   test("gives at most 200 lines and 1,000 names", async () => {
     const files = await projectWith({});
-    const rows = Array.from({ length: 1_001 }, (_, at) => ({ id: `n${at}`, project_id: files.projectId, path: `/n/${at}.md`, path_key: `/n/${at}.md`, title: `${at}.md`, type: "note", hash: "", size: 4, modified_at: "" }));
+    const rows = Array.from({ length: 1_001 }, (_, at) => ({
+      id: `n${at}`,
+      project_id: files.projectId,
+      path: `/n/${at}.md`,
+      path_key: `/n/${at}.md`,
+      title: `${at}.md`,
+      type: "note",
+      hash: "",
+      size: 4,
+      modified_at: "",
+    }));
     await files.device.write(["files", "contents"], async (stores) => {
-      for (const row of rows) await Promise.all([stores.files.put(row), stores.contents.put({ file_id: row.id, project_id: files.projectId, text: "same" })]);
+      for (const row of rows)
+        await Promise.all([
+          stores.files.put(row),
+          stores.contents.put({ file_id: row.id, project_id: files.projectId, text: "same" }),
+        ]);
     });
     const found = await read({ files, embedder: null }, { id: "1", name: "grep_files", args: { pattern: "same" } });
     expect([(found["matches"] as unknown[]).length, found["truncated"]]).toEqual([200, true]);
@@ -178,13 +223,18 @@ describe("search", () => {
     calls: 0,
     embed(texts: string[]) {
       this.calls += texts.length;
-      return Promise.resolve(texts.map((text) => Float32Array.of(text.split("a").length - 1, text.split("e").length - 1)));
+      return Promise.resolve(
+        texts.map((text) => Float32Array.of(text.split("a").length - 1, text.split("e").length - 1)),
+      );
     },
   };
 
   test("goes by meaning where there is a model, and embeds a text once", async () => {
     const files = await projectWith({ "/a.md": "aaaa", "/e.md": "eeee" });
-    expect(await search(files, { query: "e" }, embedder)).toMatchObject({ by: "meaning", hits: [{ path: "/e.md" }, { path: "/a.md" }] });
+    expect(await search(files, { query: "e" }, embedder)).toMatchObject({
+      by: "meaning",
+      hits: [{ path: "/e.md" }, { path: "/a.md" }],
+    });
     const before = embedder.calls;
     await search(files, { query: "a" }, embedder);
     expect(embedder.calls - before).toBe(1);
@@ -193,7 +243,10 @@ describe("search", () => {
 
   test("says that it went by words where there is none", async () => {
     const files = await projectWith({ "/a.md": "the long river\n\nanother paragraph" });
-    expect(await search(files, { query: "river" }, null)).toMatchObject({ by: "words", hits: [{ path: "/a.md", line_number: 1, text: "the long river" }] });
+    expect(await search(files, { query: "river" }, null)).toMatchObject({
+      by: "words",
+      hits: [{ path: "/a.md", line_number: 1, text: "the long river" }],
+    });
   });
 
   test("cuts a long paragraph where a sentence ends, and knows its line", () => {

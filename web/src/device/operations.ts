@@ -8,21 +8,13 @@
  * (`backends/folder_device.py`); one file of cases holds both to them. Runs in a worker: see `worker.ts`.
  */
 
+import type { Call, Content, Result } from "./calls";
 import type { FileRow } from "./database";
 import { FileError } from "./errors";
 import type { Change, ProjectFiles } from "./files";
 import { grep } from "./grep";
 import { compileGlob, keyOf, nameOf, resolveFile, resolvePath } from "./paths";
 import { search, type Embedder } from "./search";
-
-export interface Call {
-  readonly id: string;
-  readonly name: string;
-  readonly args: Readonly<Record<string, unknown>>;
-}
-
-export type Content = Record<string, unknown>;
-export type Result = { tool_call_id: string; content: Content } | { tool_call_id: string; error: { code: string; message: string } };
 
 export interface Means {
   readonly files: ProjectFiles;
@@ -60,15 +52,33 @@ export async function plan(files: ProjectFiles, call: Call): Promise<Change> {
   const base_hash = text(args["base_hash"]) || null;
   if (call.name === "patch_file") {
     const { search: wanted, replace } = args;
-    if (typeof wanted !== "string" || typeof replace !== "string") throw new FileError("failed", "'search' and 'replace' must be text.");
-    const patch = { search: wanted, replace, replace_all: args["replace_all"] === true, base_hash, by: "agent" as const };
-    return files.planPatch(resolveFile(args["file_id"]), { ...patch, reason: text(args["description"]) || "Changed by the agent" });
+    if (typeof wanted !== "string" || typeof replace !== "string")
+      throw new FileError("failed", "'search' and 'replace' must be text.");
+    const patch = {
+      search: wanted,
+      replace,
+      replace_all: args["replace_all"] === true,
+      base_hash,
+      by: "agent" as const,
+    };
+    return files.planPatch(resolveFile(args["file_id"]), {
+      ...patch,
+      reason: text(args["description"]) || "Changed by the agent",
+    });
   }
   const { content } = args;
   if (typeof content !== "string") throw new FileError("failed", "'content' must be text.");
-  const written = { overwrite: args["overwrite"] === true, base_hash, by: "agent" as const, reason: "Written by the agent" };
+  const written = {
+    overwrite: args["overwrite"] === true,
+    base_hash,
+    by: "agent" as const,
+    reason: "Written by the agent",
+  };
   const type = text(args["file_type"]);
-  return files.planWrite(resolveFile(text(args["path"]) || args["title"]), content, { ...written, ...(type ? { type } : {}) });
+  return files.planWrite(resolveFile(text(args["path"]) || args["title"]), content, {
+    ...written,
+    ...(type ? { type } : {}),
+  });
 }
 
 /** What a change leaves in the answer. */
@@ -121,7 +131,8 @@ function children(rows: readonly FileRow[], folder: string): Content {
   }
   const itself = rows.find((row) => row.path_key === keyOf(folder));
   if (itself) return listing([lineOf(itself)], 1);
-  if (!lines.size && folder !== "/") throw new FileError("not_found", `Error: no folder '${folder}'. List the root with ls('/').`);
+  if (!lines.size && folder !== "/")
+    throw new FileError("not_found", `Error: no folder '${folder}'. List the root with ls('/').`);
   const sorted = [...lines.values()].sort((one, other) => (String(one["path"]) < String(other["path"]) ? -1 : 1));
   return listing(sorted, MAX_LISTED);
 }
@@ -136,7 +147,15 @@ function lineOf(row: FileRow): Content {
 }
 
 function folderLine(path: string): Content {
-  return { file_id: path, path, is_dir: true, title: nameOf(path.slice(0, -1)), file_type: null, size: 0, modified_at: "" };
+  return {
+    file_id: path,
+    path,
+    is_dir: true,
+    title: nameOf(path.slice(0, -1)),
+    file_type: null,
+    size: 0,
+    modified_at: "",
+  };
 }
 
 async function readLines(files: ProjectFiles, args: Call["args"]): Promise<Content> {
@@ -145,7 +164,8 @@ async function readLines(files: ProjectFiles, args: Call["args"]): Promise<Conte
   const limit = typeof args["limit"] === "number" ? Math.max(0, Math.trunc(args["limit"])) : null;
   const lines = whole.split("\n");
   const total = lines.at(-1) === "" ? lines.length - 1 : lines.length;
-  const part = limit === null && !offset ? whole : lines.slice(offset, limit === null ? undefined : offset + limit).join("\n");
+  const part =
+    limit === null && !offset ? whole : lines.slice(offset, limit === null ? undefined : offset + limit).join("\n");
   if (part.length > MAX_READ_CHARS) {
     const words = `${part.length.toLocaleString("en")} characters; at most ${MAX_READ_CHARS.toLocaleString("en")} are sent at once.`;
     throw new FileError("too_large", words);

@@ -13,7 +13,9 @@ let sent: { path: string; body: Record<string, any> }[];
 beforeEach(() => {
   device = new Device(`outbox${number++}`);
   [answers, sent] = [[], []];
-  vi.stubGlobal("navigator", { userAgent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/130 Safari/537.36" });
+  vi.stubGlobal("navigator", {
+    userAgent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/130 Safari/537.36",
+  });
   vi.stubGlobal("fetch", (path: string, init: RequestInit) => {
     sent.push({ path, body: JSON.parse(String(init.body)) });
     const next = answers.shift();
@@ -23,11 +25,24 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-const problem = (status: number, kind: string, more = {}) => ({ status, body: { type: `urn:stepwell:problem:${kind}`, detail: `It is ${kind}.`, ...more } });
+const problem = (status: number, kind: string, more = {}) => ({
+  status,
+  body: { type: `urn:stepwell:problem:${kind}`, detail: `It is ${kind}.`, ...more },
+});
 const call = (name: string) => JSON.stringify([{ id: "c1", name, args: { path: "/a.md" } }]);
 
 async function keep(more: Partial<OutboxRow> = {}): Promise<OutboxRow> {
-  const row: OutboxRow = { interrupt_id: "i1", thread_id: "t1", assistant_id: "filer", claim_id: "c", answer: { tool_results: [{ tool_call_id: "c1", content: {} }] }, question: call("write_file"), at: "", words: "/a.md was written.", ...more };
+  const row: OutboxRow = {
+    interrupt_id: "i1",
+    thread_id: "t1",
+    assistant_id: "filer",
+    claim_id: "c",
+    answer: { tool_results: [{ tool_call_id: "c1", content: {} }] },
+    question: call("write_file"),
+    at: "",
+    words: "/a.md was written.",
+    ...more,
+  };
   await device.write("outbox", (stores) => stores.outbox.put(row));
   return row;
 }
@@ -57,13 +72,19 @@ describe("an answer", () => {
   });
 
   test("stays while nothing answers", async () => {
-    expect(await deliver(device, await keep(), "filer")).toMatchObject({ state: "unsent", words: expect.stringContaining("Done here.") });
+    expect(await deliver(device, await keep(), "filer")).toMatchObject({
+      state: "unsent",
+      words: expect.stringContaining("Done here."),
+    });
     expect(await unsentRows(device)).toHaveLength(1);
   });
 
   test("is dropped with a word when somebody else answered", async () => {
     answers = [problem(409, "interrupt-answered")];
-    expect(await deliver(device, await keep(), "filer")).toMatchObject({ state: "dropped", words: expect.stringContaining("answered elsewhere") });
+    expect(await deliver(device, await keep(), "filer")).toMatchObject({
+      state: "dropped",
+      words: expect.stringContaining("answered elsewhere"),
+    });
     expect(await unsentRows(device)).toEqual([]);
   });
 
@@ -71,13 +92,20 @@ describe("an answer", () => {
     const claimed = { device_id: "Firefox on Mac (1234)", expires_at: new Date(Date.now() + 60_000).toISOString() };
     answers = [problem(409, "interrupt-claimed", { claim: claimed })];
     const delivery = await deliver(device, await keep(), "filer");
-    expect(delivery).toMatchObject({ state: "unsent", words: expect.stringContaining("Firefox on Mac (1234)"), again: Date.parse(claimed.expires_at) });
+    expect(delivery).toMatchObject({
+      state: "unsent",
+      words: expect.stringContaining("Firefox on Mac (1234)"),
+      again: Date.parse(claimed.expires_at),
+    });
   });
 
   test("that the server does not take is replaced with an error, once", async () => {
     answers = [problem(422, "answer-shape"), { status: 200, body: {} }];
     expect(await deliver(device, await keep(), "filer")).toMatchObject({ state: "dropped" });
-    expect(sent[1]!.body["command"].resume.i1.tool_results[0].error).toMatchObject({ code: "failed", message: expect.stringContaining("answer-shape") });
+    expect(sent[1]!.body["command"].resume.i1.tool_results[0].error).toMatchObject({
+      code: "failed",
+      message: expect.stringContaining("answer-shape"),
+    });
     expect(await unsentRows(device)).toEqual([]);
   });
 
@@ -89,7 +117,10 @@ describe("an answer", () => {
 
 describe("a claim", () => {
   test("is remembered, and taken up again after the page was closed", async () => {
-    answers = [{ status: 200, body: { claim_id: "c1" } }, { status: 200, body: { claim_id: "c1" } }];
+    answers = [
+      { status: 200, body: { claim_id: "c1" } },
+      { status: 200, body: { claim_id: "c1" } },
+    ];
     expect(await claim(device, "t1", "i1")).toBe("c1");
     await claim(device, "t1", "i1");
     expect(sent.map((each) => each.body["claim_id"])).toEqual([undefined, "c1"]);
@@ -98,7 +129,11 @@ describe("a claim", () => {
   });
 
   test("that is gone is claimed anew", async () => {
-    answers = [{ status: 200, body: { claim_id: "c1" } }, problem(409, "interrupt-claimed"), { status: 200, body: { claim_id: "c2" } }];
+    answers = [
+      { status: 200, body: { claim_id: "c1" } },
+      problem(409, "interrupt-claimed"),
+      { status: 200, body: { claim_id: "c2" } },
+    ];
     await claim(device, "t1", "i1");
     expect(await claim(device, "t1", "i1")).toBe("c2");
   });
@@ -111,10 +146,14 @@ describe("a claim", () => {
     [409, "interrupt-claimed", { claim: { device_id: "x", expires_at: "2026-01-01T00:00:00Z" } }, HeldError],
     [503, "not-ready", {}, ApiError],
   ])("a refusal with %s %s %o is read", (status, kind, more, expected) => {
-    expect(readRefusal(new ApiError(status, "no", `urn:stepwell:problem:${kind}`, more), "i1", "me")).toBeInstanceOf(expected);
+    expect(readRefusal(new ApiError(status, "no", `urn:stepwell:problem:${kind}`, more), "i1", "me")).toBeInstanceOf(
+      expected,
+    );
   });
 
   test("names the browser and the system", () => {
-    expect(describeBrowser("Mozilla/5.0 (iPhone; CPU iPhone OS 17) AppleWebKit Version/17 Safari/604")).toBe("Safari on iPhone");
+    expect(describeBrowser("Mozilla/5.0 (iPhone; CPU iPhone OS 17) AppleWebKit Version/17 Safari/604")).toBe(
+      "Safari on iPhone",
+    );
   });
 });

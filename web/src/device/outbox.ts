@@ -11,7 +11,8 @@
 import { api, ApiError, UnreachableError } from "../api";
 import { deviceName, GoneError, HeldError, readRefusal } from "./claims";
 import { announceChange, type Device, type OutboxRow } from "./database";
-import { CHANGING, failure, type Call } from "./operations";
+import type { Call } from "./calls";
+import { CHANGING, failure } from "./operations";
 
 export type Delivery =
   | { readonly state: "delivered" }
@@ -30,7 +31,11 @@ export function unsentRows(device: Device): Promise<OutboxRow[]> {
 }
 
 /** What was done for this question before: to be sent, or (`fresh`) sent a moment ago. Null: nothing that counts. */
-export async function findDone(device: Device, interruptId: string, question: string): Promise<{ row: OutboxRow; fresh: boolean } | null> {
+export async function findDone(
+  device: Device,
+  interruptId: string,
+  question: string,
+): Promise<{ row: OutboxRow; fresh: boolean } | null> {
   const row = await device.read("outbox", (stores) => stores.outbox.get(interruptId));
   if (!row || row.question !== question) return null;
   if (!row.delivered_at) return { row, fresh: false };
@@ -50,19 +55,35 @@ export async function deliver(device: Device, row: OutboxRow, graphId: string): 
 
 async function send(row: OutboxRow, graphId: string): Promise<void> {
   const answer = row.claim_id ? { ...row.answer, claim_id: row.claim_id } : row.answer;
-  await api.startRun(row.thread_id, graphId, { assistant_id: row.assistant_id, command: { resume: { [row.interrupt_id]: answer } } });
+  await api.startRun(row.thread_id, graphId, {
+    assistant_id: row.assistant_id,
+    command: { resume: { [row.interrupt_id]: answer } },
+  });
 }
 
 async function settle(device: Device, row: OutboxRow, graphId: string, error: unknown): Promise<Delivery> {
   const refusal = error instanceof ApiError ? readRefusal(error, row.interrupt_id, await deviceName(device)) : error;
   if (refusal instanceof GoneError) {
     await markDelivered(device, row);
-    return { state: "dropped", words: `${row.words} Nobody asks for it any more: it was answered elsewhere, or the conversation went on.` };
+    return {
+      state: "dropped",
+      words: `${row.words} Nobody asks for it any more: it was answered elsewhere, or the conversation went on.`,
+    };
   }
-  if (refusal instanceof HeldError) return { state: "unsent", words: `Done here, but ${refusal.message}`, again: refusal.until };
+  if (refusal instanceof HeldError)
+    return { state: "unsent", words: `Done here, but ${refusal.message}`, again: refusal.until };
   if (error instanceof ApiError && REFUSED.has(error.status)) return sendApology(device, row, graphId, error.message);
-  const why = error instanceof UnreachableError ? "the server does not answer" : error instanceof Error ? error.message : String(error);
-  return { state: "unsent", words: `Done here. It is sent as soon as that is possible (${why}).`, again: Date.now() + AGAIN_MS };
+  const why =
+    error instanceof UnreachableError
+      ? "the server does not answer"
+      : error instanceof Error
+        ? error.message
+        : String(error);
+  return {
+    state: "unsent",
+    words: `Done here. It is sent as soon as that is possible (${why}).`,
+    again: Date.now() + AGAIN_MS,
+  };
 }
 
 /** An answer that the server does not take would block the conversation for ever: the agent is told that much instead. */
@@ -84,7 +105,8 @@ async function markDelivered(device: Device, row: OutboxRow): Promise<void> {
   const answer = changes(row) ? row.answer : { tool_results: [] };
   await device.write("outbox", async (stores) => {
     for (const old of await stores.outbox.all()) {
-      if (old.delivered_at && now.getTime() - Date.parse(old.delivered_at) > KEPT_MS) await stores.outbox.delete(old.interrupt_id);
+      if (old.delivered_at && now.getTime() - Date.parse(old.delivered_at) > KEPT_MS)
+        await stores.outbox.delete(old.interrupt_id);
     }
     await stores.outbox.put({ ...row, answer, delivered_at: now.toISOString() });
   });

@@ -1,7 +1,7 @@
 /** Whose things are kept here. Two accounts in one browser do not see each other's. */
 
 import { keep, kept } from "../lib/kept";
-import { me as lookUp } from "../operator/me.svelte";
+import { me as lookUp } from "../state/me.svelte";
 import { server } from "../state/server.svelte";
 
 const KEPT_UNDER = "device-of";

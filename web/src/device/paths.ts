@@ -31,7 +31,8 @@ export function resolvePath(raw: unknown): string {
 /** The same for verbs that need a file: the root is refused. */
 export function resolveFile(raw: unknown): string {
   const path = resolvePath(raw);
-  if (path === "/") throw refuse(`${show(String(raw))} names the root folder, not a file. Give the file a name, such as '/notes.md'.`);
+  if (path === "/")
+    throw refuse(`${show(String(raw))} names the root folder, not a file. Give the file a name, such as '/notes.md'.`);
   return path;
 }
 
@@ -76,12 +77,15 @@ export function typeOf(path: string): string {
  * held against the last segment, as in `grep --include`.
  */
 export function compileGlob(raw: unknown, anywhere = false): (path: string) => boolean {
-  if (typeof raw !== "string") throw refuse(`a glob pattern must be text, not ${typeof raw}. Pass a pattern such as '**/*.md'.`);
-  if (!raw.replace(/^[/. ]+|[/. ]+$/g, "")) throw refuse("the glob pattern is empty. Pass a pattern such as '**/*.md'.");
+  if (typeof raw !== "string")
+    throw refuse(`a glob pattern must be text, not ${typeof raw}. Pass a pattern such as '**/*.md'.`);
+  if (!raw.replace(/^[/. ]+|[/. ]+$/g, ""))
+    throw refuse("the glob pattern is empty. Pass a pattern such as '**/*.md'.");
   const problem = complaintAbout(raw);
   if (problem) throw refuse(`${show(raw)} ${problem}`);
   const pattern = partsOf(raw).join("/");
-  if (pattern.length > MAX_PATTERN_CHARS) throw refuse(`the glob pattern has ${pattern.length} characters; at most ${MAX_PATTERN_CHARS} are allowed.`);
+  if (pattern.length > MAX_PATTERN_CHARS)
+    throw refuse(`the glob pattern has ${pattern.length} characters; at most ${MAX_PATTERN_CHARS} are allowed.`);
   try {
     const start = anywhere && !pattern.includes("/") ? "(?:.*/)?" : "";
     const regex = new RegExp(`^(?:${start}${translateGlob(pattern)})$`, "su");
@@ -130,11 +134,13 @@ function complaintAbout(raw: string): string | null {
     return "is not a path of this file system. Use one that starts at its root, as in '/folder/file.md'.";
   }
   const parts = partsOf(raw);
-  if (bytesIn(`/${parts.join("/")}`) > MAX_PATH_BYTES) return `is longer than ${MAX_PATH_BYTES} bytes. Choose a shorter path.`;
+  if (bytesIn(`/${parts.join("/")}`) > MAX_PATH_BYTES)
+    return `is longer than ${MAX_PATH_BYTES} bytes. Choose a shorter path.`;
   for (const part of parts) {
     if (climbs(part)) return "climbs out with '..'. Use a path from the root, without '..'.";
     if (DRIVE.test(part)) return "names a drive. Use a path from the root, as in '/folder/file.md'.";
-    if (bytesIn(part) > MAX_SEGMENT_BYTES) return `has a name longer than ${MAX_SEGMENT_BYTES} bytes. Choose a shorter name.`;
+    if (bytesIn(part) > MAX_SEGMENT_BYTES)
+      return `has a name longer than ${MAX_SEGMENT_BYTES} bytes. Choose a shorter name.`;
     if (!part.trim()) return "has a name made of spaces. Give every folder and file a visible name.";
   }
   return null;

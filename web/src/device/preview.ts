@@ -1,6 +1,7 @@
 /** What the changes of a question would make of the files as they are now, for the person who decides. */
 
-import { CHANGING, plan, type Call } from "./operations";
+import type { Call } from "./calls";
+import { CHANGING, plan } from "./operations";
 import type { ProjectFiles } from "./files";
 
 export interface Preview {
@@ -29,7 +30,16 @@ export async function preview(files: ProjectFiles, calls: readonly Call[]): Prom
 
 async function previewOne(files: ProjectFiles, call: Call): Promise<Preview> {
   const named = String(call.args["path"] || call.args["file_id"] || call.args["title"] || "");
-  const empty = { call_id: call.id, path: named, before: "", after: "", isNew: false, description: String(call.args["description"] ?? ""), cut: false, tooLong: false };
+  const empty = {
+    call_id: call.id,
+    path: named,
+    before: "",
+    after: "",
+    isNew: false,
+    description: String(call.args["description"] ?? ""),
+    cut: false,
+    tooLong: false,
+  };
   try {
     const change = await plan(files, call);
     const before = change.old ? ((await files.read(change.path)).text ?? "") : "";
@@ -46,8 +56,12 @@ function cutDown(before: string, after: string): Pick<Preview, "before" | "after
   let start = 0;
   while (start < Math.min(one.length, two.length) && one[start] === two[start]) start++;
   let end = 0;
-  while (end < Math.min(one.length, two.length) - start && one[one.length - 1 - end] === two[two.length - 1 - end]) end++;
-  const part = (lines: string[]) => lines.slice(Math.max(0, start - CONTEXT_LINES), lines.length - Math.max(0, end - CONTEXT_LINES)).join("\n");
+  while (end < Math.min(one.length, two.length) - start && one[one.length - 1 - end] === two[two.length - 1 - end])
+    end++;
+  const part = (lines: string[]) =>
+    lines.slice(Math.max(0, start - CONTEXT_LINES), lines.length - Math.max(0, end - CONTEXT_LINES)).join("\n");
   const shown = { before: part(one), after: part(two), cut: true, tooLong: false };
-  return shown.before.length + shown.after.length <= MAX_SHOWN_CHARS ? shown : { before: "", after: "", cut: true, tooLong: true };
+  return shown.before.length + shown.after.length <= MAX_SHOWN_CHARS
+    ? shown
+    : { before: "", after: "", cut: true, tooLong: true };
 }

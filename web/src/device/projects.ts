@@ -7,7 +7,10 @@ export type { Project } from "./database";
 const CURRENT = "current_project";
 const MAX_NAME_CHARS = 100;
 
-export async function createProject(name: string, more: Partial<Pick<Project, "id" | "kind" | "handle" | "write_approval">> = {}): Promise<Project> {
+export async function createProject(
+  name: string,
+  more: Partial<Pick<Project, "id" | "kind" | "handle" | "write_approval">> = {},
+): Promise<Project> {
   const project: Project = {
     id: crypto.randomUUID(),
     name: checkName(name),
@@ -31,9 +34,14 @@ export async function findProject(id: string, device?: Device): Promise<Project 
   return (device ?? (await openDevice())).read("projects", (stores) => stores.projects.get(id));
 }
 
-export async function changeProject(id: string, changes: Partial<Pick<Project, "name" | "write_approval" | "handle">>): Promise<Project> {
+export async function changeProject(
+  id: string,
+  changes: Partial<Pick<Project, "name" | "write_approval" | "keeps_notes" | "handle">>,
+): Promise<Project> {
   const checked = changes.name === undefined ? changes : { ...changes, name: checkName(changes.name) };
-  const changed = await (await openDevice()).write("projects", async (stores) => {
+  const changed = await (
+    await openDevice()
+  ).write("projects", async (stores) => {
     const project = await stores.projects.get(id);
     if (!project) throw new Error("This project is no longer on this device.");
     const next = { ...project, ...checked };
@@ -47,7 +55,9 @@ export async function changeProject(id: string, changes: Partial<Pick<Project, "
 /** With its files and their versions. */
 export async function removeProject(id: string): Promise<void> {
   const stores = ["projects", "files", "contents", "versions", "file_vectors", "settings"] as const;
-  await (await openDevice()).write(stores, async (all) => {
+  await (
+    await openDevice()
+  ).write(stores, async (all) => {
     for (const store of [all.files, all.contents, all.versions]) {
       for (const key of await store.keysBy("project", id)) await store.delete(key);
     }

@@ -7,7 +7,7 @@
 
 import type { FileRow } from "./database";
 import type { ProjectFiles } from "./files";
-import type { Content } from "./operations";
+import type { Content } from "./calls";
 
 export interface Embedder {
   readonly id: string;
@@ -37,7 +37,11 @@ const MAX_EMBEDDED_NOW = 300;
 const MAX_KEPT = 5_000;
 const BATCH = 32;
 
-export async function search(files: ProjectFiles, args: Readonly<Record<string, unknown>>, embedder: Embedder | null): Promise<Content> {
+export async function search(
+  files: ProjectFiles,
+  args: Readonly<Record<string, unknown>>,
+  embedder: Embedder | null,
+): Promise<Content> {
   const query = typeof args["query"] === "string" ? args["query"] : "";
   const top = Math.min(typeof args["top_k"] === "number" ? args["top_k"] : DEFAULT_TOP_K, MAX_HITS);
   const all = await readAll(files);
@@ -79,7 +83,8 @@ function linesIn(text: string): number {
 
 async function readAll(files: ProjectFiles): Promise<Read[]> {
   const read: Read[] = [];
-  for await (const { row, text } of files.texts(await files.list())) read.push({ row, passages: passagesOf(row.path, text) });
+  for await (const { row, text } of files.texts(await files.list()))
+    read.push({ row, passages: passagesOf(row.path, text) });
   return read;
 }
 
@@ -96,7 +101,13 @@ function wordsOf(text: string): Set<string> {
   return new Set(text.toLowerCase().split(/\s+/).filter(Boolean));
 }
 
-async function scoreByMeaning(files: ProjectFiles, all: readonly Read[], byWords: readonly Scored[], query: string, embedder: Embedder): Promise<Scored[]> {
+async function scoreByMeaning(
+  files: ProjectFiles,
+  all: readonly Read[],
+  byWords: readonly Scored[],
+  query: string,
+  embedder: Embedder,
+): Promise<Scored[]> {
   const best = new Map<string, number>();
   for (const { path, score } of byWords) best.set(path, Math.max(score, best.get(path) ?? 0));
   const promising = [...all].sort((one, other) => (best.get(other.row.path) ?? 0) - (best.get(one.row.path) ?? 0));
@@ -114,14 +125,22 @@ async function scoreByMeaning(files: ProjectFiles, all: readonly Read[], byWords
 }
 
 /** Null: there is no more time for it now. */
-async function vectorsOf(files: ProjectFiles, row: FileRow, passages: readonly Passage[], embedder: Embedder, room: number) {
+async function vectorsOf(
+  files: ProjectFiles,
+  row: FileRow,
+  passages: readonly Passage[],
+  embedder: Embedder,
+  room: number,
+) {
   const key = `${embedder.id} ${row.hash}`;
   const known = await files.device.read("file_vectors", (stores) => stores.file_vectors.get(key));
   const fits = known?.count === passages.length;
   if (!fits && passages.length > room) return null;
   const vectors = fits ? known.vectors : await embedAll(passages, embedder);
   if (!fits) {
-    await files.device.write("file_vectors", (stores) => stores.file_vectors.put({ key, hash: row.hash, count: passages.length, vectors }));
+    await files.device.write("file_vectors", (stores) =>
+      stores.file_vectors.put({ key, hash: row.hash, count: passages.length, vectors }),
+    );
   }
   const width = vectors.length / Math.max(1, passages.length);
   return { fresh: !fits, of: (at: number) => vectors.subarray(at * width, (at + 1) * width) };

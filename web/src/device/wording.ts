@@ -1,7 +1,8 @@
 /** What an agent asks of this device, and what came of it, in a person's words. */
 
 import { plural } from "../lib/words";
-import type { Call, Result } from "./operations";
+import { isNote } from "./notes";
+import type { Call, Result } from "./calls";
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 const shorten = (words: string): string => (words.length > 80 ? `${words.slice(0, 79)}…` : words);
@@ -35,9 +36,14 @@ export function sayCall(call: Call): string {
   }
 }
 
-/** One sentence: what was done, and what was not. */
+/** One sentence: what was done, and what was not. Nothing about an agent's own notes, which it reads and keeps by itself: they would be told in every turn. */
 export function describe(calls: readonly Call[], results: readonly Result[]): string {
+  if (calls.every((call) => isNote(call)) && results.every((result) => wentWell(result))) return "";
   return calls.map((call, at) => sayResult(call, results[at]!)).join(" ");
+}
+
+function wentWell(result: Result): boolean {
+  return "content" in result || result.error.code === "not_found";
 }
 
 function sayResult(call: Call, result: Result): string {

@@ -7,7 +7,8 @@
 import { openDevice } from "./database";
 import { carryOut, type Commission } from "./execution";
 import { ProjectFiles } from "./files";
-import { failure, read, type Call } from "./operations";
+import type { Call } from "./calls";
+import { failure, read } from "./operations";
 import { preview } from "./preview";
 import type { Embedder } from "./search";
 
@@ -29,7 +30,8 @@ export type FromWorker =
   | { readonly kind: "failed"; readonly number: number; readonly message: string }
   | { readonly kind: "embed"; readonly number: number; readonly texts: string[] };
 
-export type ToWorker = Sent | { readonly embedded: Float32Array[] | null; readonly number: number; readonly message?: string };
+export type ToWorker =
+  Sent | { readonly embedded: Float32Array[] | null; readonly number: number; readonly message?: string };
 
 const tell = (message: FromWorker) => self.postMessage(message);
 const embedding = new Map<number, { resolve: (vectors: Float32Array[]) => void; reject: (error: Error) => void }>();
@@ -40,7 +42,8 @@ self.onmessage = (event: MessageEvent<ToWorker>) => {
   if ("embedded" in message) return takeVectors(message);
   obey(message).then(
     (value) => tell({ kind: "done", number: message.number, value }),
-    (error: unknown) => tell({ kind: "failed", number: message.number, message: error instanceof Error ? error.message : String(error) }),
+    (error: unknown) =>
+      tell({ kind: "failed", number: message.number, message: error instanceof Error ? error.message : String(error) }),
   );
 };
 tell({ kind: "ready" });
@@ -50,7 +53,10 @@ async function obey({ device, project, order }: Sent): Promise<unknown> {
   switch (order.kind) {
     case "read":
       try {
-        const content = await read({ files, embedder: order.embedder ? embedderCalled(order.embedder) : null }, order.call);
+        const content = await read(
+          { files, embedder: order.embedder ? embedderCalled(order.embedder) : null },
+          order.call,
+        );
         return { tool_call_id: order.call.id, content };
       } catch (error) {
         return failure(order.call, error);

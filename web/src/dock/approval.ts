@@ -5,7 +5,7 @@
  */
 
 import { fieldsOf, readForm, toForm, withoutSecrets, type Field, type Form } from "./fields";
-import { actionsIn, asObject, isObject, textOf, textsOf, type Json, type JsonObject } from "./waiting";
+import { actionsIn, asObject, isObject, textOf, textsOf, type Json, type JsonObject } from "../state/waiting";
 
 export type Decision = "approve" | "edit" | "reject" | "respond";
 export const DECISIONS: readonly Decision[] = ["approve", "edit", "reject", "respond"];
@@ -67,7 +67,11 @@ function readPreview(action: JsonObject): Preview | null {
 
 export function emptyDraft(payload: JsonObject): ApprovalDraft {
   return {
-    actions: readActions(payload).map((action) => ({ decision: null, form: toForm(action.fields, action.args), reason: "" })),
+    actions: readActions(payload).map((action) => ({
+      decision: null,
+      form: toForm(action.fields, action.args),
+      reason: "",
+    })),
   };
 }
 
@@ -92,7 +96,9 @@ export function buildAnswer(payload: JsonObject, draft: ApprovalDraft): Built {
 /** What may be kept: no field that is named like a secret. */
 export function keepable(payload: JsonObject, draft: ApprovalDraft): ApprovalDraft {
   const actions = readActions(payload);
-  return { actions: draft.actions.map((each, at) => ({ ...each, form: withoutSecrets(actions[at]?.fields ?? [], each.form) })) };
+  return {
+    actions: draft.actions.map((each, at) => ({ ...each, form: withoutSecrets(actions[at]?.fields ?? [], each.form) })),
+  };
 }
 
 /** A kept draft on top of a fresh one; one that does not belong to these calls is left aside. */
@@ -115,7 +121,11 @@ export function restore(payload: JsonObject, kept: unknown): ApprovalDraft {
   };
 }
 
-function decide(action: Action, draft: ActionDraft | undefined, at: number): { decision?: Json; faults: ActionFault[] } {
+function decide(
+  action: Action,
+  draft: ActionDraft | undefined,
+  at: number,
+): { decision?: Json; faults: ActionFault[] } {
   const reason = draft?.reason.trim() ?? "";
   switch (draft?.decision) {
     case "approve":
@@ -123,7 +133,8 @@ function decide(action: Action, draft: ActionDraft | undefined, at: number): { d
     case "reject":
       return { decision: reason ? { type: "reject", message: reason } : { type: "reject" }, faults: [] };
     case "respond":
-      if (!reason) return { faults: [{ action: at, field: "reason", message: "Write what the agent is told instead." }] };
+      if (!reason)
+        return { faults: [{ action: at, field: "reason", message: "Write what the agent is told instead." }] };
       return { decision: { type: "respond", message: reason }, faults: [] };
     case "edit": {
       const { args, faults } = readForm(action.fields, draft.form);

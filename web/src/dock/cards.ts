@@ -1,10 +1,10 @@
 /** The registry: for each kind of question its card, how a kept draft is taken up again, and what of a draft may be kept. */
 
-import type { Component } from "svelte";
-import DeviceCard from "../device/DeviceCard.svelte";
+import DeviceCard from "./DeviceCard.svelte";
 import * as approval from "./approval";
 import AddressCard from "./AddressCard.svelte";
 import ApprovalCard from "./ApprovalCard.svelte";
+import type { Card } from "./card";
 import * as clarification from "./clarification";
 import ClarificationCard from "./ClarificationCard.svelte";
 import * as plan from "./plan";
@@ -12,34 +12,8 @@ import PlanCard from "./PlanCard.svelte";
 import RetryCard from "./RetryCard.svelte";
 import SourcesCard from "./SourcesCard.svelte";
 import UnknownCard from "./UnknownCard.svelte";
-import PaymentCard from "../wallet/PaymentCard.svelte";
-import { asObject, type Json, type Kind } from "./waiting";
-
-export interface CardProps<Draft> {
-  /** The interrupt's. */
-  id: string;
-  /** When it was asked. */
-  createdAt: string | null;
-  payload: Json;
-  threadId: string | null;
-  draft: Draft;
-  busy: boolean;
-  /** Scratch files of the thread, by path. */
-  files: Record<string, string>;
-  onanswer: (answer: Json) => void;
-}
-
-/** What a card makes of a single letter; true if it meant something. */
-export interface Keys {
-  press?: (key: string) => boolean;
-}
-
-export interface Card {
-  // A registry of components with different drafts: each card and its `restore` belong together, which the type system cannot say here.
-  component: Component<CardProps<any>, Keys, "" | "draft">;
-  restore: (payload: Json, kept: unknown) => unknown;
-  keep: (payload: Json, draft: any) => unknown;
-}
+import PaymentCard from "./PaymentCard.svelte";
+import { asObject, type Json, type Kind } from "../state/waiting";
 
 const asIs = (_: Json, draft: unknown) => draft;
 

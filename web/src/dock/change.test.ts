@@ -11,7 +11,9 @@ describe("fileChange", () => {
       isNew: true,
       warnings: [],
     });
-    expect(fileChange("write_file", { file_path: "/a", content: "x", overwrite: true }, { "/a": "y" })!.before).toBe("y");
+    expect(fileChange("write_file", { file_path: "/a", content: "x", overwrite: true }, { "/a": "y" })!.before).toBe(
+      "y",
+    );
   });
 
   it("warns of a call that will fail", () => {
@@ -25,7 +27,11 @@ describe("fileChange", () => {
   });
 
   it("shows an edit in its file, with a replacement taken literally", () => {
-    const change = fileChange("edit_file", { file_path: "/a", old_string: "b", new_string: "$&" }, { "/a": "a\nb\nc" })!;
+    const change = fileChange(
+      "edit_file",
+      { file_path: "/a", old_string: "b", new_string: "$&" },
+      { "/a": "a\nb\nc" },
+    )!;
     expect([change.before, change.after]).toEqual(["a\nb\nc", "a\n$&\nc"]);
   });
 

@@ -1,6 +1,6 @@
 /** What a tool call would do to a scratch file, where that can be known here: the text before and after, and what speaks against it. */
 
-import { textOf, type JsonObject } from "./waiting";
+import { textOf, type JsonObject } from "../state/waiting";
 
 export interface FileChange {
   path: string;
@@ -32,8 +32,10 @@ export function markOf(text: string): string {
 function written(path: string, args: JsonObject, before: string | undefined): FileChange {
   const overwrite = args.overwrite === true;
   const warnings: string[] = [];
-  if (before !== undefined && !overwrite) warnings.push("The file exists, and this call does not allow overwriting: it will fail.");
-  if (before === undefined && overwrite) warnings.push("The version before is not in this thread, so all lines are shown as new.");
+  if (before !== undefined && !overwrite)
+    warnings.push("The file exists, and this call does not allow overwriting: it will fail.");
+  if (before === undefined && overwrite)
+    warnings.push("The version before is not in this thread, so all lines are shown as new.");
   return {
     path,
     before: before ?? "",
@@ -49,8 +51,12 @@ function edited(path: string, args: JsonObject, before: string | undefined): Fil
   const part = { path, before: old, after: fresh, whole: false, isNew: false };
   if (before === undefined || !old) return { ...part, warnings: [] };
   const places = before.split(old).length - 1;
-  if (!places) return { ...part, warnings: ["The text to be replaced is not in the file as it is now: the call will fail."] };
+  if (!places)
+    return { ...part, warnings: ["The text to be replaced is not in the file as it is now: the call will fail."] };
   if (places > 1 && args.replace_all !== true)
-    return { ...part, warnings: [`The text to be replaced stands there ${places} times, and this call allows one: it will fail.`] };
+    return {
+      ...part,
+      warnings: [`The text to be replaced stands there ${places} times, and this call allows one: it will fail.`],
+    };
   return { ...part, before, after: before.split(old).join(fresh), whole: true, warnings: [] };
 }

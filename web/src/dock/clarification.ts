@@ -1,6 +1,6 @@
 /** A question with or without choices, and the answer that what was chosen and typed stands for. */
 
-import { isObject, textOf, type Json, type JsonObject } from "./waiting";
+import { isObject, textOf, type Json, type JsonObject } from "../state/waiting";
 
 export interface Option {
   id: string;
@@ -16,8 +16,7 @@ export interface Clarification {
 
 export interface ClarificationDraft {
   selected: string[];
-  /** "Something else" is chosen: the person's own words count. */
-  other: boolean;
+  /** The user's own words: the answer, or what they add to a choice. */
   text: string;
 }
 
@@ -31,25 +30,27 @@ export function readClarification(payload: JsonObject): Clarification {
   };
 }
 
-export const EMPTY: ClarificationDraft = { selected: [], other: false, text: "" };
+export const EMPTY: ClarificationDraft = { selected: [], text: "" };
 
 export function choose(asked: Clarification, draft: ClarificationDraft, id: string, on: boolean): ClarificationDraft {
-  if (!asked.multiple) return { ...draft, selected: on ? [id] : [], other: false };
+  if (!asked.multiple) return { ...draft, selected: on ? [id] : [] };
   const others = draft.selected.filter((each) => each !== id);
   const chosen = new Set(on ? [...others, id] : others);
   return { ...draft, selected: asked.options.map((option) => option.id).filter((each) => chosen.has(each)) };
 }
 
-export function chooseOther(asked: Clarification, draft: ClarificationDraft, on: boolean): ClarificationDraft {
-  return { ...draft, other: on, selected: on && !asked.multiple ? [] : draft.selected };
-}
-
-export function clarificationAnswer(asked: Clarification, draft: ClarificationDraft): { answer: Json } | { fault: string } {
+export function clarificationAnswer(
+  asked: Clarification,
+  draft: ClarificationDraft,
+): { answer: Json } | { fault: string } {
   const text = draft.text.trim();
   if (!asked.options.length) return text ? { answer: { response: text } } : { fault: "Write an answer first." };
-  if (draft.other && !text) return { fault: "Write your own answer, or choose one of the others." };
-  if (!draft.other && !draft.selected.length) return { fault: asked.multiple ? "Choose at least one." : "Choose one." };
-  return { answer: draft.other ? { selected: draft.selected, freeform: text } : { selected: draft.selected } };
+  const own = asked.freeform ? text : "";
+  if (!own && !draft.selected.length)
+    return {
+      fault: `Choose ${asked.multiple ? "at least one" : "one"}${asked.freeform ? ", or write your own answer" : ""}.`,
+    };
+  return { answer: own ? { selected: draft.selected, freeform: own } : { selected: draft.selected } };
 }
 
 function readOption(entry: Json): Option {

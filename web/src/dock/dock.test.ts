@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { buildAnswer, emptyDraft, keepable, readActions, restore } from "./approval";
-import { choose, chooseOther, clarificationAnswer, EMPTY, readClarification } from "./clarification";
+import { choose, clarificationAnswer, EMPTY, readClarification } from "./clarification";
 import { openDrafts } from "./drafts";
 import { fieldsOf, readForm, toForm } from "./fields";
-import { receiptFor } from "./receipts";
-import { kindOf, titleOf, type Json, type JsonObject, type Waiting } from "./waiting";
+import { receiptFor } from "../state/receipts";
+import { kindOf, titleOf, type Json, type JsonObject, type Waiting } from "../state/waiting";
 
 const APPROVAL: JsonObject = {
   action_requests: [
@@ -16,13 +16,14 @@ const APPROVAL: JsonObject = {
     { action_name: "send", allowed_decisions: ["approve", "reject"] },
   ],
 };
-const waiting = (payload: JsonObject) => ({ id: "i1", threadId: "t1", asker: "researcher", payload }) as unknown as Waiting;
+const waiting = (payload: JsonObject) =>
+  ({ id: "i1", threadId: "t1", asker: "researcher", payload }) as unknown as Waiting;
 
 describe("kinds", () => {
   it("knows LangChain approvals by their field and ours by their type", () => {
     expect(kindOf(APPROVAL)).toBe("approval");
     expect(kindOf({ type: "clarification_request", tool: "ask_user", question: "Which?" })).toBe("clarification");
-    expect(titleOf(APPROVAL)).toBe("Run these 2 tools?");
+    expect(titleOf(APPROVAL)).toBe("2 actions need your decision");
   });
 
   it("shows as unknown what does not have the form it says", () => {
@@ -113,7 +114,11 @@ describe("approval", () => {
 
   it("keeps no secret in a draft, and restores the rest", () => {
     const draft = emptyDraft(APPROVAL);
-    draft.actions[1] = { decision: "reject", reason: "why", form: { ...draft.actions[1]!.form, to: "bob", api_key: "typed" } };
+    draft.actions[1] = {
+      decision: "reject",
+      reason: "why",
+      form: { ...draft.actions[1]!.form, to: "bob", api_key: "typed" },
+    };
     const kept = JSON.parse(JSON.stringify(keepable(APPROVAL, draft)));
     expect(JSON.stringify(kept)).not.toContain("typed");
     expect(restore(APPROVAL, kept).actions[1]).toEqual({
@@ -131,7 +136,8 @@ describe("approval", () => {
       ],
     };
     expect(restore(APPROVAL, bad).actions.map((each) => each.decision)).toEqual([null, null]);
-    for (const foreign of [null, 3, {}, { actions: [] }]) expect(restore(APPROVAL, foreign)).toEqual(emptyDraft(APPROVAL));
+    for (const foreign of [null, 3, {}, { actions: [] }])
+      expect(restore(APPROVAL, foreign)).toEqual(emptyDraft(APPROVAL));
   });
 });
 
@@ -151,16 +157,18 @@ describe("clarification", () => {
     const asked = readClarification({ options, allow_freeform: true });
     const chosen = choose(asked, choose(asked, EMPTY, "a", true), "b", true);
     expect(clarificationAnswer(asked, chosen)).toEqual({ answer: { selected: ["b"] } });
-    expect(clarificationAnswer(asked, { ...chooseOther(asked, chosen, true), text: "cats" })).toEqual({
+    expect(clarificationAnswer(asked, { ...EMPTY, text: "cats" })).toEqual({
       answer: { selected: [], freeform: "cats" },
     });
-    expect(clarificationAnswer(asked, EMPTY)).toEqual({ fault: "Choose one." });
+    expect(clarificationAnswer(asked, EMPTY)).toEqual({ fault: "Choose one, or write your own answer." });
+    const closed = readClarification({ options });
+    expect(clarificationAnswer(closed, { ...EMPTY, text: "cats" })).toEqual({ fault: "Choose one." });
   });
 
   it("takes several in the order of the list, and own words beside them", () => {
     const asked = readClarification({ options, allow_multiple: true, allow_freeform: true });
     const both = choose(asked, choose(asked, EMPTY, "b", true), "a", true);
-    expect(clarificationAnswer(asked, { ...chooseOther(asked, both, true), text: "cats" })).toEqual({
+    expect(clarificationAnswer(asked, { ...both, text: "cats" })).toEqual({
       answer: { selected: ["a", "b"], freeform: "cats" },
     });
     expect(clarificationAnswer(asked, choose(asked, both, "a", false))).toEqual({ answer: { selected: ["b"] } });
@@ -208,11 +216,18 @@ describe("drafts", () => {
 describe("receipts", () => {
   it("say what was decided about each call", () => {
     const answer: Json = { decisions: [{ type: "approve" }, { type: "reject", message: "not to Ann" }] };
-    expect(receiptFor(waiting(APPROVAL), answer, new Date(0)).words).toBe("You approved write_file, rejected send (not to Ann).");
+    expect(receiptFor(waiting(APPROVAL), answer, new Date(0)).words).toBe(
+      "You approved write_file, rejected send (not to Ann).",
+    );
   });
 
   it("name what was chosen, not its id", () => {
-    const payload = { type: "clarification_request", tool: "ask_choices", question: "Which?", options: [{ id: "a", label: "Apples" }] };
+    const payload = {
+      type: "clarification_request",
+      tool: "ask_choices",
+      question: "Which?",
+      options: [{ id: "a", label: "Apples" }],
+    };
     expect(receiptFor(waiting(payload), { selected: ["a"], freeform: "and pears" }, new Date(0)).words).toBe(
       "You answered: Apples, and pears",
     );

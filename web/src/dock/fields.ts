@@ -5,7 +5,7 @@
  * schema where there is one, otherwise from the value that the agent gave.
  */
 
-import { asObject, isObject, textOf, textsOf, type Json, type JsonObject } from "./waiting";
+import { asObject, isObject, textOf, textsOf, type Json, type JsonObject } from "../state/waiting";
 
 export type FieldKind = "line" | "text" | "number" | "integer" | "switch" | "choice" | "json";
 
@@ -96,7 +96,8 @@ function readNumber(text: string, whole: boolean): Read {
 }
 
 function kindOfField(value: Json | undefined, described: JsonObject, choices: string[]): FieldKind {
-  if (choices.length && (value === undefined || (typeof value === "string" && choices.includes(value)))) return "choice";
+  if (choices.length && (value === undefined || (typeof value === "string" && choices.includes(value))))
+    return "choice";
   const wanted = typeof described.type === "string" ? described.type : "";
   if (fitsType(value, wanted)) return byType(wanted, value);
   return byType(Array.isArray(value) ? "array" : value === null || value === undefined ? "null" : typeof value, value);

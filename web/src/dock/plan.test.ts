@@ -81,7 +81,8 @@ describe("plan", () => {
     const local = readPlan({ ...WIRE, steps: [step("search_documents")], followUps: 2 })!;
 
     it("offers no search of the web, and others offer documents only if they search some", () => {
-      const offered = (...tools: string[]) => toolsFor(readPlan({ ...WIRE, steps: tools.map(step) })!).map(([tool]) => tool);
+      const offered = (...tools: string[]) =>
+        toolsFor(readPlan({ ...WIRE, steps: tools.map(step) })!).map(([tool]) => tool);
       expect(offered("search_documents")).toEqual(["search_documents"]);
       expect(offered("search_documents", "web_search")).toEqual(["web_search", "fetch_page", "search_documents"]);
       expect(offered("web_search")).toEqual(["web_search", "fetch_page"]);
@@ -90,7 +91,9 @@ describe("plan", () => {
     });
 
     it("says what leaves, as the server does", () => {
-      expect(sendsWords({ requests: 0, sends: "Nothing will leave the machine." })).toBe("Nothing will leave the machine.");
+      expect(sendsWords({ requests: 0, sends: "Nothing will leave the machine." })).toBe(
+        "Nothing will leave the machine.",
+      );
       expect(sendsWords(undefined)).toBe("");
     });
 
@@ -106,9 +109,9 @@ describe("plan", () => {
     it("says in words how many searches may follow", () => {
       expect([followUpWords(null), followUpWords(0), followUpWords(1), followUpWords(3)]).toEqual([
         "",
-        "No further search follows from what is found.",
-        "Up to 1 more search may follow, for names found in the first ones.",
-        "Up to 3 more searches may follow, for names found in the first ones.",
+        "No further searches follow.",
+        "Up to 1 more search may follow for names found in the first ones.",
+        "Up to 3 more searches may follow for names found in the first ones.",
       ]);
     });
   });
@@ -131,8 +134,12 @@ describe("plan", () => {
   });
 
   it("words the estimate, the order and the rules", () => {
-    expect(estimateWords({ requests: 14, tokens: 1, costUsd: null })).toBe("At most 14 requests · 1 token · price not known");
-    expect(estimateWords({ requests: 1, tokens: 5000, costUsd: 0.021 })).toBe("At most 1 request · 5,000 tokens · 0.02 USD");
+    expect(estimateWords({ requests: 14, tokens: 1, costUsd: null })).toBe(
+      "At most 14 requests · 1 token · price not known",
+    );
+    expect(estimateWords({ requests: 1, tokens: 5000, costUsd: 0.021 })).toBe(
+      "At most 1 request · 5,000 tokens · 0.02 USD",
+    );
     expect(afterWords(plan.steps[1]!, plan.steps)).toBe("after step 1");
     expect(
       readAudit(

@@ -6,12 +6,16 @@
  */
 
 import { plural } from "../lib/words";
-import { asObject, isObject, textOf, textsOf, type Json, type JsonObject } from "./waiting";
+import { asObject, isObject, textOf, textsOf, type Json, type JsonObject } from "../state/waiting";
 
 export const MOST_STEPS = 6;
 export const MOST_INPUT = 500;
 export const MOST_FOLLOW_UPS = 4;
-export const TOOLS: Record<string, string> = { web_search: "Search the web", fetch_page: "Read a page", search_documents: "Search my documents" };
+export const TOOLS: Record<string, string> = {
+  web_search: "Search the web",
+  fetch_page: "Read a page",
+  search_documents: "Search my documents",
+};
 
 export interface PlanStep {
   /** Kept for steps that others depend on; empty for one that was added here. */
@@ -68,8 +72,22 @@ export function readAudit(value: Json | undefined, rules: Json | undefined): Aud
     verdict: textOf(value.verdict),
     violations: violations.map((each) => ({ rule: textOf(each.rule), reason: textOf(each.reason) })),
     suggestions: textsOf(value.suggestions),
-    yours: textsOf(value.leftToTheHuman ?? value.left_to_the_human).map((rule) => ({ rule, text: textOf(texts[rule]) })),
+    yours: textsOf(value.leftToTheHuman ?? value.left_to_the_human).map((rule) => ({
+      rule,
+      text: textOf(texts[rule]),
+    })),
   };
+}
+
+/** "Search the web for", to be followed by what. */
+export function leadWords(tool: string): string {
+  return `${TOOLS[tool] ?? tool}${tool === "fetch_page" ? ":" : " for"}`;
+}
+
+/** "At most 0.42 USD.", where it costs anything. */
+export function costWords(value: Json | undefined): string {
+  const cost = isObject(value) ? (value.costUsd ?? value.cost_usd) : null;
+  return typeof cost === "number" && cost > 0 ? `At most ${cost.toFixed(2)} USD.` : "";
 }
 
 /** "At most 14 requests · 0 tokens · 0.00 USD" */
@@ -81,7 +99,13 @@ export function estimateWords(value: Json | undefined): string {
 }
 
 export function emptyDraft(plan: Plan): PlanDraft {
-  return { mode: "look", steps: structuredClone(plan.steps), objective: plan.objective, reason: "", followUps: plan.followUps };
+  return {
+    mode: "look",
+    steps: structuredClone(plan.steps),
+    objective: plan.objective,
+    reason: "",
+    followUps: plan.followUps,
+  };
 }
 
 /** What a step may do. The person's documents are searched only where some came along, and then a plan begins with them. */
@@ -94,17 +118,28 @@ export function toolsFor(plan: Plan): [tool: string, words: string][] {
 export const sendsWords = (estimate: Json | undefined): string => textOf(asObject(estimate).sends);
 
 /** Whether a plan searches nothing but the person's documents. */
-export const isLocal = (steps: readonly PlanStep[]): boolean => steps.length > 0 && steps.every((step) => step.tool === "search_documents");
+export const isLocal = (steps: readonly PlanStep[]): boolean =>
+  steps.length > 0 && steps.every((step) => step.tool === "search_documents");
 
-/** "Up to 2 more searches may follow, for names found in the first ones." */
+/** "Up to 2 more searches may follow for names found in the first ones." */
 export function followUpWords(followUps: number | null): string {
   if (followUps === null) return "";
-  if (!followUps) return "No further search follows from what is found.";
-  return `Up to ${followUps === 1 ? "1 more search" : `${followUps} more searches`} may follow, for names found in the first ones.`;
+  if (!followUps) return "No further searches follow.";
+  return `Up to ${followUps === 1 ? "1 more search" : `${followUps} more searches`} may follow for names found in the first ones.`;
 }
 
 export function addStep(steps: PlanStep[]): PlanStep[] {
-  return [...steps, { id: "", tool: isLocal(steps) ? "search_documents" : "web_search", input: "", rationale: "", dependsOn: [], output: null }];
+  return [
+    ...steps,
+    {
+      id: "",
+      tool: isLocal(steps) ? "search_documents" : "web_search",
+      input: "",
+      rationale: "",
+      dependsOn: [],
+      output: null,
+    },
+  ];
 }
 
 /** Without the step, and without waiting for it. */
@@ -128,12 +163,16 @@ export function planFaults(draft: PlanDraft): Map<number, string> {
   const faults = new Map<number, string>();
   if (!draft.steps.length) faults.set(-1, "A plan needs at least one step. Add one, or reject the plan.");
   if (draft.steps.length > MOST_STEPS) faults.set(-1, `A plan has at most ${MOST_STEPS} steps.`);
-  if (draft.followUps !== null && !(Number.isInteger(draft.followUps) && draft.followUps >= 0 && draft.followUps <= MOST_FOLLOW_UPS))
+  if (
+    draft.followUps !== null &&
+    !(Number.isInteger(draft.followUps) && draft.followUps >= 0 && draft.followUps <= MOST_FOLLOW_UPS)
+  )
     faults.set(-1, `At most ${MOST_FOLLOW_UPS} searches may follow.`);
   if (!draft.objective.trim()) faults.set(-1, "Say what the plan is for.");
   draft.steps.forEach((step, at) => {
     const input = step.input.trim();
-    if (!input) faults.set(at, step.tool === "fetch_page" ? "Write the address of the page." : "Write what to search for.");
+    if (!input)
+      faults.set(at, step.tool === "fetch_page" ? "Write the address of the page." : "Write what to search for.");
     else if (input.length > MOST_INPUT) faults.set(at, `At most ${MOST_INPUT} characters; this has ${input.length}.`);
     else if (step.tool === "fetch_page" && !/^https?:\/\/\S+$/i.test(input))
       faults.set(at, "An address begins with https:// or http://.");
@@ -142,8 +181,11 @@ export function planFaults(draft: PlanDraft): Map<number, string> {
 }
 
 export function isChanged(plan: Plan, draft: PlanDraft): boolean {
-  const bare = (steps: PlanStep[]) => JSON.stringify(steps.map((step) => [step.id, step.tool, step.input.trim(), step.dependsOn]));
-  return plan.objective !== draft.objective || plan.followUps !== draft.followUps || bare(plan.steps) !== bare(draft.steps);
+  const bare = (steps: PlanStep[]) =>
+    JSON.stringify(steps.map((step) => [step.id, step.tool, step.input.trim(), step.dependsOn]));
+  return (
+    plan.objective !== draft.objective || plan.followUps !== draft.followUps || bare(plan.steps) !== bare(draft.steps)
+  );
 }
 
 export function approveAnswer(): Json {
@@ -176,7 +218,9 @@ export function editAnswer(plan: Plan, draft: PlanDraft): Json {
 
 /** "after steps 1 and 2" */
 export function afterWords(step: PlanStep, steps: PlanStep[]): string {
-  const numbers = step.dependsOn.map((id) => steps.findIndex((each) => each.id === id) + 1).filter((number) => number > 0);
+  const numbers = step.dependsOn
+    .map((id) => steps.findIndex((each) => each.id === id) + 1)
+    .filter((number) => number > 0);
   if (!numbers.length) return "";
   return `after step${numbers.length > 1 ? "s" : ""} ${numbers.join(", ").replace(/, (\d+)$/, " and $1")}`;
 }

@@ -6,8 +6,7 @@
 //
 // No text leaves the device for this.
 
-import { request } from "../api/request";
-import type { components } from "../api/schema";
+import { request, type Schemas } from "../api";
 
 export interface Embedder {
   /** Stored with every vector. */
@@ -16,9 +15,12 @@ export interface Embedder {
   embed(texts: readonly string[], signal?: AbortSignal, onProgress?: (done: number) => void): Promise<Float32Array[]>;
 }
 
-type Described = components["schemas"]["EmbedderResponse"];
+type Described = Schemas["EmbedderResponse"];
 export type EmbedderFiles = NonNullable<Described["embedder"]>;
-export type ToWorker = { kind: "load"; files: EmbedderFiles } | { kind: "embed"; job: number; texts: readonly string[] } | { kind: "cancel"; job: number };
+export type ToWorker =
+  | { kind: "load"; files: EmbedderFiles }
+  | { kind: "embed"; job: number; texts: readonly string[] }
+  | { kind: "cancel"; job: number };
 export type FromWorker =
   | { kind: "vectors"; job: number; from: number; vectors: Float32Array[] }
   | { kind: "done"; job: number }
@@ -83,7 +85,8 @@ class WorkerEmbedder implements Embedder {
     if (!this.worker) {
       this.worker = new Worker(new URL("./minilm.worker.ts", import.meta.url), { type: "module", name: "embedder" });
       this.worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.heard(data);
-      this.worker.onerror = () => this.fail("The embedder could not be started. Load the page again; until then texts are compared by words.");
+      this.worker.onerror = () =>
+        this.fail("The embedder could not be started. Load the page again; until then texts are compared by words.");
       this.worker.postMessage({ kind: "load", files: this.files } satisfies ToWorker);
     }
     this.worker.postMessage(message);

@@ -83,7 +83,10 @@ async function runBatch(loaded: Network, id: number, job: Job): Promise<void> {
   const rows: number[][] = [];
   let longest = 0;
   while (job.next < job.texts.length) {
-    const row = cutTokens(tokenIds((text) => loaded.tokenizer.encode(text).ids, job.texts[job.next]!, loaded.maxTokens), loaded.maxTokens);
+    const row = cutTokens(
+      tokenIds((text) => loaded.tokenizer.encode(text).ids, job.texts[job.next]!, loaded.maxTokens),
+      loaded.maxTokens,
+    );
     longest = Math.max(longest, row.length);
     if (rows.length && (rows.length + 1) * longest > BATCH_TOKENS) break;
     rows.push(row);
@@ -91,7 +94,10 @@ async function runBatch(loaded: Network, id: number, job: Job): Promise<void> {
   }
   const vectors = await embedRows(loaded.session, rows);
   if (!jobs.has(id)) return;
-  say({ kind: "vectors", job: id, from, vectors }, vectors.map((vector) => vector.buffer));
+  say(
+    { kind: "vectors", job: id, from, vectors },
+    vectors.map((vector) => vector.buffer),
+  );
   if (job.next < job.texts.length) return;
   jobs.delete(id);
   say({ kind: "done", job: id });
@@ -108,7 +114,11 @@ async function embedRows(session: ort.InferenceSession, rows: number[][]): Promi
     }),
   );
   const tensor = (data: BigInt64Array) => new ort.Tensor("int64", data, [rows.length, width]);
-  const given = { input_ids: tensor(ids), attention_mask: tensor(mask), token_type_ids: tensor(new BigInt64Array(ids.length)) };
+  const given = {
+    input_ids: tensor(ids),
+    attention_mask: tensor(mask),
+    token_type_ids: tensor(new BigInt64Array(ids.length)),
+  };
   const output = (await session.run(given, ["last_hidden_state"]))["last_hidden_state"]!;
   const [hidden, size] = [output.data as Float32Array, output.dims[2]!];
   return rows.map((row, place) => meanOfLengthOne(hidden, place * width * size, row.length, size));
@@ -116,7 +126,8 @@ async function embedRows(session: ort.InferenceSession, rows: number[][]): Promi
 
 function meanOfLengthOne(hidden: Float32Array, start: number, count: number, size: number): Float32Array<ArrayBuffer> {
   const sums = new Float64Array(size);
-  for (let token = 0; token < count; token++) for (let at = 0; at < size; at++) sums[at]! += hidden[start + token * size + at]!;
+  for (let token = 0; token < count; token++)
+    for (let at = 0; at < size; at++) sums[at]! += hidden[start + token * size + at]!;
   const length = Math.hypot(...sums) || 1;
   return Float32Array.from(sums, (sum) => sum / length);
 }

@@ -59,7 +59,8 @@ function describe(passage: Passage, section: string, parts: readonly Part[]): Pa
 }
 
 /** Where a part begins that shares no passage with the one before. */
-const partBorders = (parts: readonly Part[]): number[] => parts.filter((part, n) => n > 0 && !mayShare(parts[n - 1]!, part)).map((part) => part.start);
+const partBorders = (parts: readonly Part[]): number[] =>
+  parts.filter((part, n) => n > 0 && !mayShare(parts[n - 1]!, part)).map((part) => part.start);
 
 interface Heading extends Span {
   readonly level: number;
@@ -67,12 +68,19 @@ interface Heading extends Span {
 }
 
 function headingsOf(text: string): Heading[] {
-  return [...text.matchAll(HEADING)].map((match) => ({ start: match.index, end: match.index + match[0].length, level: match[1]!.length, title: match[2]!.trim() }));
+  return [...text.matchAll(HEADING)].map((match) => ({
+    start: match.index,
+    end: match.index + match[0].length,
+    level: match[1]!.length,
+    title: match[2]!.trim(),
+  }));
 }
 
 /** A heading begins a passage, unless nothing but headings stands before it. */
 function headingBorders(text: string, headings: readonly Heading[]): number[] {
-  return headings.filter((heading, n) => text.slice(n ? headings[n - 1]!.end : 0, heading.start).trim() || n === 0).map((heading) => heading.start);
+  return headings
+    .filter((heading, n) => text.slice(n ? headings[n - 1]!.end : 0, heading.start).trim() || n === 0)
+    .map((heading) => heading.start);
 }
 
 /** The headings above a place, outermost first. Places are asked for in their order. */
@@ -90,7 +98,10 @@ class Sections {
     }
     const own = this.headings[this.next];
     const open = own?.start === place ? this.open.filter((heading) => heading.level < own.level) : this.open;
-    return open.map((heading) => heading.title).join(" > ").slice(-SECTION_CHARS);
+    return open
+      .map((heading) => heading.title)
+      .join(" > ")
+      .slice(-SECTION_CHARS);
   }
 }
 
@@ -127,7 +138,9 @@ function piecesOf(text: string, begins: number, ends: number): Span[] {
     const end = match && match.index < ends ? Math.min(ends, match.index + match[0].length) : ends;
     const isRow = end - start <= ROW_CHARS && ROW.test(text.slice(start, end).trim());
     if (isRow) found.push({ start, end, isRow });
-    else for (const sentence of sentencesOf(text.slice(start, end))) found.push({ start: start + sentence.start, end: start + sentence.end });
+    else
+      for (const sentence of sentencesOf(text.slice(start, end)))
+        found.push({ start: start + sentence.start, end: start + sentence.end });
     start = end;
     if (end >= ends) return found;
   }
@@ -169,7 +182,8 @@ function overlapStart(text: string, before: number, last: Span, next: Span): num
   const length = last.end - last.start;
   if (length <= Math.min(room, WHOLE_SENTENCE_CHARS)) return Math.max(last.start, before + 1);
   if (room < OVERLAP_CHARS) return next.start;
-  for (let at = next.start - OVERLAP_CHARS; at < next.start; at++) if (at > before && /\s/.test(text[at - 1]!) && /\S/.test(text[at]!)) return at;
+  for (let at = next.start - OVERLAP_CHARS; at < next.start; at++)
+    if (at > before && /\s/.test(text[at - 1]!) && /\S/.test(text[at]!)) return at;
   return next.start;
 }
 

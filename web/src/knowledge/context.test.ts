@@ -1,11 +1,22 @@
 import { expect, test } from "vitest";
 import { asShown, titleOf, withContext } from "./context";
 
-const document = (more: object) => ({ id: "d", label: "sales.xlsx", hash: "", size: 1, added_at: "", state: "kept", kind: "sheet", ...more });
+const document = (more: object) => ({
+  id: "d",
+  label: "sales.xlsx",
+  hash: "",
+  size: 1,
+  added_at: "",
+  state: "kept",
+  kind: "sheet",
+  ...more,
+});
 
 test("a passage is compared with its title, sheet and headings, and quoted without them", () => {
   expect(withContext({ text: "Beams: 41", place: "sheet Survey, A2:C2" }, "sales")).toBe("sales > Survey\nBeams: 41");
-  expect(withContext({ text: "Cold.", section: "Wells > Water", place: "page 2" }, "Report")).toBe("Report > Wells > Water\nCold.");
+  expect(withContext({ text: "Cold.", section: "Wells > Water", place: "page 2" }, "Report")).toBe(
+    "Report > Wells > Water\nCold.",
+  );
   expect(withContext({ text: "Cold." })).toBe("Cold.");
 });
 

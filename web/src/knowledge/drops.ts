@@ -11,11 +11,14 @@ export function isForUs(event: DragEvent): boolean {
   return types.includes("Files") || (types.includes("text/uri-list") && !isField(event.target));
 }
 
-const isField = (target: EventTarget | null) => target instanceof Element && target.closest("input, textarea, [contenteditable]") !== null;
+const isField = (target: EventTarget | null) =>
+  target instanceof Element && target.closest("input, textarea, [contenteditable]") !== null;
 
 /** At once: after the event its items are gone. */
 export function takeDrop(transfer: DataTransfer): Dropped {
-  const entries = [...transfer.items].flatMap((item) => (item.kind === "file" ? (item.webkitGetAsEntry?.() ?? []) : []));
+  const entries = [...transfer.items].flatMap((item) =>
+    item.kind === "file" ? (item.webkitGetAsEntry?.() ?? []) : [],
+  );
   return { entries, files: [...transfer.files], text: transfer.getData("text/uri-list") };
 }
 
@@ -27,7 +30,8 @@ export async function filesOf(dropped: Dropped): Promise<File[]> {
   while (waiting.length && found.length < MOST_FILES) {
     const entry = waiting.shift()!;
     if (entry.name.startsWith(".")) continue;
-    if (entry.isFile) found.push(await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject)));
+    if (entry.isFile)
+      found.push(await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject)));
     else waiting.unshift(...(await listFolder(entry as FileSystemDirectoryEntry)));
   }
   return found;
@@ -45,4 +49,5 @@ async function listFolder(folder: FileSystemDirectoryEntry): Promise<FileSystemE
 }
 
 /** One file that is called a zip is a bundle to check; everything else is knowledge. */
-export const isBundle = (dropped: Dropped): boolean => dropped.files.length === 1 && /\.zip$/i.test(dropped.files[0]!.name);
+export const isBundle = (dropped: Dropped): boolean =>
+  dropped.files.length === 1 && /\.zip$/i.test(dropped.files[0]!.name);

@@ -1,5 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { decode, decodeEntities, kindOf, MAX_TEXT_CHARS, readHtml, tidy, titleOfMarkdown, UnreadableError } from "./extraction";
+import {
+  decode,
+  decodeEntities,
+  kindOf,
+  MAX_TEXT_CHARS,
+  readHtml,
+  tidy,
+  titleOfMarkdown,
+  UnreadableError,
+} from "./extraction";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -37,7 +46,10 @@ describe("HTML", () => {
   test("gives its words, paragraph by paragraph, and its title", () => {
     const page = `<!doctype html><html><head><title> The  &amp; well </title><style>p{color:red}</style></head><body><!-- not <b>this</b> -->
       <h1>Deep</h1><p>The <b>well</b> is deep,\n and cold.<p>Second&nbsp;one<br>with a break<ul><li>one<li>two</ul><script>alert("no")</script></body>`;
-    expect(readHtml(page)).toEqual({ title: "The & well", text: "Deep\n\nThe well is deep, and cold.\n\nSecond one\nwith a break\n\none\ntwo" });
+    expect(readHtml(page)).toEqual({
+      title: "The & well",
+      text: "Deep\n\nThe well is deep, and cold.\n\nSecond one\nwith a break\n\none\ntwo",
+    });
   });
 
   test("is not run, whatever it holds", () => {
@@ -47,13 +59,16 @@ describe("HTML", () => {
 
   test("that never ends is read in a moment", () => {
     const began = performance.now();
-    for (const hostile of ["<", "<a", "<a ", "<!--", '<a b="', "<script>", "</", "&", "&#", "<title>"]) readHtml(hostile.repeat(20_000));
+    for (const hostile of ["<", "<a", "<a ", "<!--", '<a b="', "<script>", "</", "&", "&#", "<title>"])
+      readHtml(hostile.repeat(20_000));
     expect(performance.now() - began).toBeLessThan(5_000);
   });
 });
 
 test("entities become the characters that they name", () => {
-  expect(decodeEntities("&eacute;&#233;&#xe9; &hellip; &unknown; &#0; &#xd800; &#x1F4A7;")).toBe("ééé … &unknown; \ufffd \ufffd 💧");
+  expect(decodeEntities("&eacute;&#233;&#xe9; &hellip; &unknown; &#0; &#xd800; &#x1F4A7;")).toBe(
+    "ééé … &unknown; \ufffd \ufffd 💧",
+  );
 });
 
 test("the first heading of a Markdown text is its title", () => {

@@ -14,17 +14,22 @@ export const MAX_FILE_BYTES = 50_000_000;
 /** About 4,000 passages. */
 export const MAX_TEXT_CHARS = 2_000_000;
 
-const NOT_TEXT = "This is not a document that can be read here. PDF, Word, Excel, PowerPoint, EPUB, mail, tables, text, Markdown and HTML are.";
+const NOT_TEXT =
+  "This is not a document that can be read here. PDF, Word, Excel, PowerPoint, EPUB, mail, tables, text, Markdown and HTML are.";
 const OTHER_OFFICE = "Files of this kind cannot be read. Open it, save it as .docx, .xlsx, .pptx or PDF, and add that.";
 
 export function kindOf(name: string, bytes: Uint8Array): DocumentKind {
   // A PDF may begin with a few foreign bytes.
   if (ascii(bytes.subarray(0, 1_024)).includes("%PDF-")) return "pdf";
-  if (/\.pdf$/i.test(name)) throw new UnreadableError("This file is called a PDF and is none, or it is damaged. Open it elsewhere and save it again.");
+  if (/\.pdf$/i.test(name))
+    throw new UnreadableError(
+      "This file is called a PDF and is none, or it is damaged. Open it elsewhere and save it again.",
+    );
   if (/\.x?html?$/i.test(name)) return "html";
   if (/\.(md|markdown|mdx)$/i.test(name)) return "markdown";
   if (/\.(csv|tsv|tab)$/i.test(name)) return "table";
-  if (/\.(doc|xls|ppt|xlsb|odt|ods|odp|rtf|msg|pages|numbers|key)$/i.test(name)) throw new UnreadableError(OTHER_OFFICE);
+  if (/\.(doc|xls|ppt|xlsb|odt|ods|odp|rtf|msg|pages|numbers|key)$/i.test(name))
+    throw new UnreadableError(OTHER_OFFICE);
   return "text";
 }
 
@@ -33,7 +38,9 @@ export function decode(bytes: Uint8Array, isHtml = false): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder("utf-16be").decode(bytes);
   if (bytes.subarray(0, 8_192).includes(0)) throw new UnreadableError(NOT_TEXT);
-  const named = isHtml ? /<meta[^>]{0,200}charset\s*=\s*["']?([\w-]{2,40})/i.exec(ascii(bytes.subarray(0, 2_048)))?.[1] : undefined;
+  const named = isHtml
+    ? /<meta[^>]{0,200}charset\s*=\s*["']?([\w-]{2,40})/i.exec(ascii(bytes.subarray(0, 2_048)))?.[1]
+    : undefined;
   for (const encoding of [named, "utf-8"]) {
     try {
       if (encoding) return new TextDecoder(encoding, { fatal: true }).decode(bytes);
@@ -50,7 +57,7 @@ export function tidy(text: string): string {
   const tidied = text
     .replace(/\r\n?/g, "\n")
     .replace(/\p{Surrogate}/gu, "\ufffd")
-    // eslint-disable-next-line no-control-regex -- these are what is taken out
+
     .replace(/[\u0000-\u0008\u000b\u000e-\u001f\u007f\ufeff\u00ad]/g, "")
     .replace(/\f/g, "\n\n");
   if (tidied.length > MAX_TEXT_CHARS)
@@ -64,8 +71,20 @@ export function titleOfMarkdown(text: string): string {
   return /^#\s+(.{1,200})$/m.exec(text.slice(0, 4_000))?.[1]?.trim() ?? "";
 }
 
-const SKIPPED = new Set(["script", "style", "noscript", "template", "svg", "iframe", "object", "math", "select", "textarea"]);
-const BREAKS = /^(address|article|aside|blockquote|body|br|dd|div|dl|dt|figcaption|figure|footer|form|h[1-6]|header|hr|li|main|nav|ol|p|pre|section|table|tbody|td|th|thead|tr|ul)$/;
+const SKIPPED = new Set([
+  "script",
+  "style",
+  "noscript",
+  "template",
+  "svg",
+  "iframe",
+  "object",
+  "math",
+  "select",
+  "textarea",
+]);
+const BREAKS =
+  /^(address|article|aside|blockquote|body|br|dd|div|dl|dt|figcaption|figure|footer|form|h[1-6]|header|hr|li|main|nav|ol|p|pre|section|table|tbody|td|th|thead|tr|ul)$/;
 const PARAGRAPHS = /^(article|blockquote|dl|figure|h[1-6]|ol|p|pre|section|table|ul)$/;
 const NAME = /(\/?)([a-zA-Z][^\s/>]{0,40})/y;
 
@@ -93,11 +112,18 @@ export function readHtml(html: string): { title: string; text: string } {
     at = end;
     if (!tag[1] && (SKIPPED.has(name) || name === "title")) {
       const close = closingOf(html, name, at);
-      if (name === "title" && !title) title = decodeEntities(html.slice(at, Math.min(close.from, at + 1_000))).replace(/\s+/g, " ").trim();
+      if (name === "title" && !title)
+        title = decodeEntities(html.slice(at, Math.min(close.from, at + 1_000)))
+          .replace(/\s+/g, " ")
+          .trim();
       at = close.after;
     } else if (BREAKS.test(name)) parts.push(PARAGRAPHS.test(name) ? "\n\n" : "\n");
   }
-  const text = decodeEntities(parts.join("")).replace(/[^\S\n]+/g, " ").replace(/ ?\n ?/g, "\n").replace(/\n{3,}/g, "\n\n").trim();
+  const text = decodeEntities(parts.join(""))
+    .replace(/[^\S\n]+/g, " ")
+    .replace(/ ?\n ?/g, "\n")
+    .replace(/\n{3,}/g, "\n\n")
+    .trim();
   return { title: title.slice(0, 200), text };
 }
 
@@ -143,24 +169,128 @@ function closingOf(html: string, name: string, at: number): { from: number; afte
 }
 
 const ENTITIES: Record<string, string> = {
-  amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " ", shy: "", ensp: " ", emsp: " ", thinsp: " ", zwnj: "", zwj: "",
-  ndash: "–", mdash: "—", hellip: "…", lsquo: "‘", rsquo: "’", sbquo: "‚", ldquo: "“", rdquo: "”", bdquo: "„", laquo: "«", raquo: "»",
-  copy: "©", reg: "®", trade: "™", deg: "°", plusmn: "±", times: "×", divide: "÷", frac12: "½", frac14: "¼", frac34: "¾", sup1: "¹", sup2: "²", sup3: "³",
-  euro: "€", pound: "£", yen: "¥", cent: "¢", sect: "§", para: "¶", middot: "·", bull: "•", micro: "µ", ordm: "º", ordf: "ª", iexcl: "¡", iquest: "¿",
-  Agrave: "À", Aacute: "Á", Acirc: "Â", Atilde: "Ã", Auml: "Ä", Aring: "Å", AElig: "Æ", Ccedil: "Ç", Egrave: "È", Eacute: "É", Ecirc: "Ê", Euml: "Ë",
-  Igrave: "Ì", Iacute: "Í", Icirc: "Î", Iuml: "Ï", Ntilde: "Ñ", Ograve: "Ò", Oacute: "Ó", Ocirc: "Ô", Otilde: "Õ", Ouml: "Ö", Oslash: "Ø",
-  Ugrave: "Ù", Uacute: "Ú", Ucirc: "Û", Uuml: "Ü", szlig: "ß", agrave: "à", aacute: "á", acirc: "â", atilde: "ã", auml: "ä", aring: "å", aelig: "æ",
-  ccedil: "ç", egrave: "è", eacute: "é", ecirc: "ê", euml: "ë", igrave: "ì", iacute: "í", icirc: "î", iuml: "ï", ntilde: "ñ", ograve: "ò", oacute: "ó",
-  ocirc: "ô", otilde: "õ", ouml: "ö", oslash: "ø", ugrave: "ù", uacute: "ú", ucirc: "û", uuml: "ü", yuml: "ÿ", oelig: "œ", OElig: "Œ", scaron: "š",
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: " ",
+  shy: "",
+  ensp: " ",
+  emsp: " ",
+  thinsp: " ",
+  zwnj: "",
+  zwj: "",
+  ndash: "–",
+  mdash: "—",
+  hellip: "…",
+  lsquo: "‘",
+  rsquo: "’",
+  sbquo: "‚",
+  ldquo: "“",
+  rdquo: "”",
+  bdquo: "„",
+  laquo: "«",
+  raquo: "»",
+  copy: "©",
+  reg: "®",
+  trade: "™",
+  deg: "°",
+  plusmn: "±",
+  times: "×",
+  divide: "÷",
+  frac12: "½",
+  frac14: "¼",
+  frac34: "¾",
+  sup1: "¹",
+  sup2: "²",
+  sup3: "³",
+  euro: "€",
+  pound: "£",
+  yen: "¥",
+  cent: "¢",
+  sect: "§",
+  para: "¶",
+  middot: "·",
+  bull: "•",
+  micro: "µ",
+  ordm: "º",
+  ordf: "ª",
+  iexcl: "¡",
+  iquest: "¿",
+  Agrave: "À",
+  Aacute: "Á",
+  Acirc: "Â",
+  Atilde: "Ã",
+  Auml: "Ä",
+  Aring: "Å",
+  AElig: "Æ",
+  Ccedil: "Ç",
+  Egrave: "È",
+  Eacute: "É",
+  Ecirc: "Ê",
+  Euml: "Ë",
+  Igrave: "Ì",
+  Iacute: "Í",
+  Icirc: "Î",
+  Iuml: "Ï",
+  Ntilde: "Ñ",
+  Ograve: "Ò",
+  Oacute: "Ó",
+  Ocirc: "Ô",
+  Otilde: "Õ",
+  Ouml: "Ö",
+  Oslash: "Ø",
+  Ugrave: "Ù",
+  Uacute: "Ú",
+  Ucirc: "Û",
+  Uuml: "Ü",
+  szlig: "ß",
+  agrave: "à",
+  aacute: "á",
+  acirc: "â",
+  atilde: "ã",
+  auml: "ä",
+  aring: "å",
+  aelig: "æ",
+  ccedil: "ç",
+  egrave: "è",
+  eacute: "é",
+  ecirc: "ê",
+  euml: "ë",
+  igrave: "ì",
+  iacute: "í",
+  icirc: "î",
+  iuml: "ï",
+  ntilde: "ñ",
+  ograve: "ò",
+  oacute: "ó",
+  ocirc: "ô",
+  otilde: "õ",
+  ouml: "ö",
+  oslash: "ø",
+  ugrave: "ù",
+  uacute: "ú",
+  ucirc: "û",
+  uuml: "ü",
+  yuml: "ÿ",
+  oelig: "œ",
+  OElig: "Œ",
+  scaron: "š",
 };
 
 /** Those that texts have; a name that is not known stays as it is. */
 export function decodeEntities(text: string): string {
-  return text.replace(/&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-zA-Z]\w{1,15}));/g, (whole, decimal, hexadecimal, name) => {
-    if (name) return ENTITIES[name] ?? whole;
-    const code = decimal ? Number(decimal) : parseInt(hexadecimal, 16);
-    return code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff) ? String.fromCodePoint(code) : "\ufffd";
-  });
+  return text.replace(
+    /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-zA-Z]\w{1,15}));/g,
+    (whole, decimal, hexadecimal, name) => {
+      if (name) return ENTITIES[name] ?? whole;
+      const code = decimal ? Number(decimal) : parseInt(hexadecimal, 16);
+      return code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff)
+        ? String.fromCodePoint(code)
+        : "\ufffd";
+    },
+  );
 }
 
 function ascii(bytes: Uint8Array): string {

@@ -4,7 +4,14 @@
 //   waiting -> reading -> kept        (shown for a moment, then it is in the list)
 //           \-> stopped | failed      (nothing of it is here)
 
-import { announceChange, onChange, openDevice, type Chunk, type Device, type KnowledgeDocument } from "../device/database";
+import {
+  announceChange,
+  onChange,
+  openDevice,
+  type Chunk,
+  type Device,
+  type KnowledgeDocument,
+} from "../device/database";
 import type { Embedder } from "../embedding/embedder";
 import { bytes, plural } from "../lib/words";
 import { titleOf, withContext } from "./context";
@@ -87,29 +94,58 @@ class Library {
     const taken = files.slice(0, MOST_ITEMS);
     const held = sending.isAllowed ? [] : taken.filter((file) => officeKindOf(file.name));
     if (held.length) sending.ask(held);
-    for (const file of taken) if (!held.includes(file)) this.add(file.name, (item, signal) => this.readFile(item, file, signal));
+    for (const file of taken)
+      if (!held.includes(file)) this.add(file.name, (item, signal) => this.readFile(item, file, signal));
     if (files.length > MOST_ITEMS)
-      this.show({ id: ++this.last, label: `${files.length - MOST_ITEMS} more files`, state: "failed", words: `${MOST_ITEMS} are taken at a time. Add the others after these.` });
+      this.show({
+        id: ++this.last,
+        label: `${files.length - MOST_ITEMS} more files`,
+        state: "failed",
+        words: `${MOST_ITEMS} are taken at a time. Add the others after these.`,
+      });
   }
 
   /** The person does not want them to be sent. */
   leaveOut(files: readonly File[]): void {
-    for (const file of files) this.show({ id: ++this.last, label: file.name, state: "failed", words: "Not read: it was not sent to the server. Nothing of it was kept." });
+    for (const file of files)
+      this.show({
+        id: ++this.last,
+        label: file.name,
+        state: "failed",
+        words: "Not read: it was not sent to the server. Nothing of it was kept.",
+      });
   }
 
   addNote(title: string, text: string): void {
     const label = title.trim() || firstWords(text);
-    this.add(label, async (item, signal) => this.keep(item, { kind: "note", label, size: text.length }, await readWith({ kind: "text", text }, signal)));
+    this.add(label, async (item, signal) =>
+      this.keep(item, { kind: "note", label, size: text.length }, await readWith({ kind: "text", text }, signal)),
+    );
   }
 
   addAddress(given: string): void {
     const url = URL.parse(given.trim());
     this.add(given.trim().slice(0, 200), async (item) => {
-      if (!url || !/^https?:$/.test(url.protocol)) throw new Error("This is no address of a page. It begins with https:// or http://.");
+      if (!url || !/^https?:$/.test(url.protocol))
+        throw new Error("This is no address of a page. It begins with https:// or http://.");
       [url.hash, url.username, url.password] = ["", "", ""];
-      const label = url.href.replace(/^https?:\/\//, "").replace(/\/$/, "").slice(0, 200);
+      const label = url.href
+        .replace(/^https?:\/\//, "")
+        .replace(/\/$/, "")
+        .slice(0, 200);
       const passage = { start: 0, end: url.href.length, text: url.href };
-      await this.keep(item, { kind: "url", label, url: url.href, size: url.href.length }, { documentKind: "text", title: "", passages: [passage], characters: url.href.length, extent: "", hash: `url:${url.href}` });
+      await this.keep(
+        item,
+        { kind: "url", label, url: url.href, size: url.href.length },
+        {
+          documentKind: "text",
+          title: "",
+          passages: [passage],
+          characters: url.href.length,
+          extent: "",
+          hash: `url:${url.href}`,
+        },
+      );
     });
   }
 
@@ -128,7 +164,8 @@ class Library {
     const stop = new AbortController();
     this.stops.set(item.id, stop);
     // What came before and is kept is in the list of documents by now.
-    if (!this.items.some((each) => each.state === "waiting" || each.state === "reading")) this.items = this.items.filter((each) => each.state !== "kept");
+    if (!this.items.some((each) => each.state === "waiting" || each.state === "reading"))
+      this.items = this.items.filter((each) => each.state !== "kept");
     this.items = [...this.items, item];
     this.queue = this.queue.then(async () => {
       if (stop.signal.aborted) return;
@@ -136,7 +173,8 @@ class Library {
         this.show({ ...item, state: "reading", words: "Reading" });
         await work(item, stop.signal);
       } catch (error) {
-        if (!stop.signal.aborted) this.show({ ...item, state: "failed", words: error instanceof Error ? error.message : String(error) });
+        if (!stop.signal.aborted)
+          this.show({ ...item, state: "failed", words: error instanceof Error ? error.message : String(error) });
       } finally {
         this.stops.delete(item.id);
       }
@@ -149,21 +187,46 @@ class Library {
   }
 
   private async readFile(item: Item, file: File, signal: AbortSignal): Promise<void> {
-    if (file.size > MAX_FILE_BYTES) throw new Error(`This file has ${bytes(file.size)}; at most ${bytes(MAX_FILE_BYTES)} can be read here. Add the part of it that you need.`);
+    if (file.size > MAX_FILE_BYTES)
+      throw new Error(
+        `This file has ${bytes(file.size)}; at most ${bytes(MAX_FILE_BYTES)} can be read here. Add the part of it that you need.`,
+      );
     const kind = officeKindOf(file.name);
     const document = kind && (await readOnServer(file, signal));
-    const what: ToReader = document ? { kind: "document", documentKind: kind, ...document } : { kind: "file", name: file.name, blob: file };
-    const read = await readWith(what, signal, (done, of) => this.show({ ...item, state: "reading", words: `Page ${done} of ${of}`, done, of }));
+    const what: ToReader = document
+      ? { kind: "document", documentKind: kind, ...document }
+      : { kind: "file", name: file.name, blob: file };
+    const read = await readWith(what, signal, (done, of) =>
+      this.show({ ...item, state: "reading", words: `Page ${done} of ${of}`, done, of }),
+    );
     const note = document?.note ? { note: document.note } : {};
-    await this.keep(item, { kind: read.documentKind, label: file.name.slice(0, 200), size: file.size, ...note }, read, signal);
+    await this.keep(
+      item,
+      { kind: read.documentKind, label: file.name.slice(0, 200), size: file.size, ...note },
+      read,
+      signal,
+    );
   }
 
   /** The document with its passages, in one transaction. */
-  private async keep(item: Item, about: Pick<Kept, "kind" | "label" | "size" | "url" | "note">, read: Read, signal?: AbortSignal): Promise<void> {
+  private async keep(
+    item: Item,
+    about: Pick<Kept, "kind" | "label" | "size" | "url" | "note">,
+    read: Read,
+    signal?: AbortSignal,
+  ): Promise<void> {
     const device = await openDevice();
     signal?.throwIfAborted();
     const id = crypto.randomUUID();
-    const row: Kept = { ...about, id, hash: read.hash, added_at: new Date().toISOString(), state: "kept", passages: read.passages.length, ...describe(read) };
+    const row: Kept = {
+      ...about,
+      id,
+      hash: read.hash,
+      added_at: new Date().toISOString(),
+      state: "kept",
+      passages: read.passages.length,
+      ...describe(read),
+    };
     const same = await device.write(["documents", "chunks"], async (stores) => {
       const known = await stores.documents.by("hash", read.hash);
       if (known) return known;
@@ -171,8 +234,17 @@ class Library {
       await Promise.all(chunksOf(id, read).map((chunk) => stores.chunks.add(chunk)));
       return null;
     });
-    if (same) return this.show({ ...item, state: "merged", words: `The same text is here already, as “${same.label}”. It is kept once.` });
-    this.show({ ...item, state: "kept", words: [`Kept: ${plural(read.passages.length, "passage")}`, about.note].filter(Boolean).join(". ") });
+    if (same)
+      return this.show({
+        ...item,
+        state: "merged",
+        words: `The same text is here already, as “${same.label}”. It is kept once.`,
+      });
+    this.show({
+      ...item,
+      state: "kept",
+      words: [`Kept: ${plural(read.passages.length, "passage")}`, about.note].filter(Boolean).join(". "),
+    });
     announceChange("documents");
     void this.prepare();
   }
@@ -188,7 +260,13 @@ class Library {
     await device.write(["documents", "chunks", "vectors"], async (stores) => {
       if (!(await stores.documents.get(document.id))) return;
       await removeChunks(stores, document.id);
-      await stores.documents.put({ ...document, label, size: page.text.length, passages: read.passages.length, fetched_at: page.fetched_at });
+      await stores.documents.put({
+        ...document,
+        label,
+        size: page.text.length,
+        passages: read.passages.length,
+        fetched_at: page.fetched_at,
+      });
       await Promise.all(chunksOf(document.id, read).map((chunk) => stores.chunks.add(chunk)));
     });
     announceChange("documents");
@@ -212,7 +290,9 @@ class Library {
   /** A document's passages in their order; empty: this device does not have it. */
   async passagesOf(id: string): Promise<Chunk[]> {
     const device = await openDevice();
-    return device.read("chunks", (stores) => stores.chunks.allBy("document", IDBKeyRange.bound([id, 0], [id, Infinity])));
+    return device.read("chunks", (stores) =>
+      stores.chunks.allBy("document", IDBKeyRange.bound([id, 0], [id, Infinity])),
+    );
   }
 
   // Vectors ----------------------------------------------------------------------------------------------------------------------
@@ -223,9 +303,15 @@ class Library {
     const stop = (this.embedding = new AbortController());
     try {
       this.embedder = await (await import("../embedding/embedder")).embedder();
-      if (this.embedder) await navigator.locks.request(LOCK, { ifAvailable: true }, async (lock) => lock && this.embedMissing(this.embedder!, stop.signal));
+      if (this.embedder)
+        await navigator.locks.request(
+          LOCK,
+          { ifAvailable: true },
+          async (lock) => lock && this.embedMissing(this.embedder!, stop.signal),
+        );
     } catch (error) {
-      if (!stop.signal.aborted) console.warn("Passages are found by words: they could not be prepared for search by meaning.", error);
+      if (!stop.signal.aborted)
+        console.warn("Passages are found by words: they could not be prepared for search by meaning.", error);
     } finally {
       [this.embedding, this.preparing] = [null, null];
     }
@@ -251,7 +337,10 @@ class Library {
     for (let at = 0; at < missing.length; at += EMBEDDED_AT_ONCE) {
       this.preparing = { done: at, of: missing.length };
       const part = missing.slice(at, at + EMBEDDED_AT_ONCE);
-      const vectors = await made.embed(part.map((chunk) => withContext(chunk, titles.get(chunk.document_id))), signal);
+      const vectors = await made.embed(
+        part.map((chunk) => withContext(chunk, titles.get(chunk.document_id))),
+        signal,
+      );
       await keepVectors(device, made.id, part, vectors);
       if (performance.now() - told < TELL_EVERY_MS && at + EMBEDDED_AT_ONCE < missing.length) continue;
       announceChange("documents");
@@ -265,7 +354,10 @@ export const library = new Library();
 function readWith(what: ToReader, signal: AbortSignal, onProgress?: (done: number, of: number) => void): Promise<Read> {
   const worker = new Worker(new URL("./reading.worker.ts", import.meta.url), { type: "module", name: "reader" });
   return new Promise<Read>((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error("Reading this document took too long. Nothing of it was kept.")), READ_MS);
+    const late = setTimeout(
+      () => reject(new Error("Reading this document took too long. Nothing of it was kept.")),
+      READ_MS,
+    );
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
     worker.onerror = () => reject(new Error("This document could not be read. Nothing of it was kept."));
     worker.onmessage = ({ data }: MessageEvent<FromReader>) => {
@@ -289,10 +381,16 @@ async function removeChunks(stores: Pick<KnowledgeStores, "chunks" | "vectors">,
 }
 
 /** Of passages that are still what was embedded: meanwhile a page may have been fetched again, or a document removed. */
-export async function keepVectors(device: Device, embedder: string, embedded: readonly Chunk[], vectors: readonly Float32Array[]): Promise<void> {
+export async function keepVectors(
+  device: Device,
+  embedder: string,
+  embedded: readonly Chunk[],
+  vectors: readonly Float32Array[],
+): Promise<void> {
   await device.write(["chunks", "vectors"], async (stores) => {
     for (const [n, { id, document_id, text }] of embedded.entries()) {
-      if ((await stores.chunks.get(id))?.text === text) await stores.vectors.put({ chunk_id: id, document_id, embedder, vector: vectors[n]! });
+      if ((await stores.chunks.get(id))?.text === text)
+        await stores.vectors.put({ chunk_id: id, document_id, embedder, vector: vectors[n]! });
     }
   });
 }
@@ -301,10 +399,18 @@ function chunksOf(document_id: string, read: Read): Chunk[] {
   return read.passages.map((passage, n) => ({ id: `${document_id}:${n}`, document_id, n, ...passage }));
 }
 
-const describe = ({ title, extent }: Read): Pick<Kept, "title" | "extent"> => ({ ...(title ? { title } : {}), ...(extent ? { extent } : {}) });
+const describe = ({ title, extent }: Read): Pick<Kept, "title" | "extent"> => ({
+  ...(title ? { title } : {}),
+  ...(extent ? { extent } : {}),
+});
 
 /** Where something stands in its document: "page 12", "sheet Sales, A5:F5"; empty where that has no parts. */
-export function placeIn(document: Pick<Kept, "pages">, chunk: Pick<Chunk, "start" | "end" | "place" | "parts">, start = chunk.start, end = chunk.end): string {
+export function placeIn(
+  document: Pick<Kept, "pages">,
+  chunk: Pick<Chunk, "start" | "end" | "place" | "parts">,
+  start = chunk.start,
+  end = chunk.end,
+): string {
   if (chunk.parts) return placeOf(chunk.parts, start, end);
   if (chunk.place !== undefined) return chunk.place;
   const page = document.pages ? document.pages.findLastIndex((begins) => begins <= start) + 1 : 0;

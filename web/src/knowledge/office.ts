@@ -1,12 +1,11 @@
 // Files that the server reads for the browser: which they are, and how one is sent. The file leaves the device for that, and is listed as
 // such; the server returns its text and keeps nothing.
 
-import { ApiError, request } from "../api";
-import type { components } from "../api/schema";
-import { recordDeparture } from "../device/departures";
+import { ApiError, request, type Schemas } from "../api";
+import { recordSent } from "../device/sent-log";
 import type { OfficeKind } from "./extraction";
 
-export type DocumentText = components["schemas"]["DocumentText"];
+export type DocumentText = Schemas["DocumentText"];
 
 const TYPES: readonly (readonly [RegExp, OfficeKind, string])[] = [
   [/^doc[xm]$/, "word", "a Word file"],
@@ -28,7 +27,8 @@ export const officeKindOf = (name: string): OfficeKind | null => typeOf(name)?.[
 export const officeWordsOf = (name: string): string => typeOf(name)?.[2] ?? "this file";
 
 /** Whether the page comes from the machine that it is shown on: nothing leaves it then. */
-export const isOnThisMachine = (hostname = location.hostname): boolean => /^((.*\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i.test(hostname);
+export const isOnThisMachine = (hostname = location.hostname): boolean =>
+  /^((.*\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i.test(hostname);
 
 const READ_MS = 120_000;
 const BUSY = new Set([429, 503]);
@@ -37,11 +37,24 @@ const PAUSE_MS = 1_500;
 
 /** Only the ending of its name is sent: that says how to read it. */
 export async function readOnServer(file: File, signal: AbortSignal): Promise<DocumentText> {
-  await recordDeparture({ kind: "file", thread_id: "", to: "this server, to read it", label: file.name, text: "", bytes: file.size });
+  await recordSent({
+    kind: "file",
+    thread_id: "",
+    to: "this server, to read it",
+    label: file.name,
+    text: "",
+    bytes: file.size,
+  });
   const headers = { "Content-Type": "application/octet-stream", "X-Stepwell-File-Name": `file.${endingOf(file.name)}` };
   for (let tries = 1; ; tries++) {
     try {
-      return await request<DocumentText>("/api/documents/read", { method: "POST", body: file, headers, signal, timeoutMs: READ_MS });
+      return await request<DocumentText>("/api/documents/read", {
+        method: "POST",
+        body: file,
+        headers,
+        signal,
+        timeoutMs: READ_MS,
+      });
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ApiError) || !BUSY.has(error.status) || tries >= MOST_TRIES) throw error;

@@ -25,7 +25,9 @@ export function placeOf(parts: readonly Part[], start: number, end: number): str
   if (!first || !last) return "";
   if (first.name === last.name) return [first.name, span(first.cells, last.cells)].filter(Boolean).join(", ");
   const [one, other] = [NUMBERED.exec(first.name), NUMBERED.exec(last.name)];
-  return one && other && one[1] === other[1] ? `${one[1]}s ${one[2]} to ${other[3] ?? other[2]}` : `${first.name} to ${last.name}`;
+  return one && other && one[1] === other[1]
+    ? `${one[1]}s ${one[2]} to ${other[3] ?? other[2]}`
+    : `${first.name} to ${last.name}`;
 }
 
 /** Rows and lines are so short that several stand in one passage; other parts never share one. */
@@ -38,7 +40,9 @@ const LINES = /^(?:row|line)s? \d/;
 export function extentOf(parts: readonly Part[]): string {
   const kind = /^(page|slide|sheet|message|chapter) /.exec(parts[0]?.name ?? "")?.[1];
   const count = new Set(parts.map((part) => part.name)).size;
-  return kind && (count > 1 || kind === "page" || kind === "sheet") ? `${count.toLocaleString("en")} ${kind}${count === 1 ? "" : "s"}` : "";
+  return kind && (count > 1 || kind === "page" || kind === "sheet")
+    ? `${count.toLocaleString("en")} ${kind}${count === 1 ? "" : "s"}`
+    : "";
 }
 
 /** The same parts for offsets as JavaScript counts them: the server counts characters, and one beyond U+FFFF is two here. */
@@ -51,7 +55,11 @@ export function inUtf16(text: string, parts: readonly Part[]): Part[] {
 }
 
 /** Each part's text through a function, and where each begins in the result. */
-export function mapParts(text: string, parts: readonly Part[], change: (text: string) => string): { text: string; parts: Part[] } {
+export function mapParts(
+  text: string,
+  parts: readonly Part[],
+  change: (text: string) => string,
+): { text: string; parts: Part[] } {
   const changed: string[] = [change(text.slice(0, parts[0]?.start))];
   let length = changed[0]!.length;
   const moved = parts.map((part, n) => {
@@ -74,4 +82,5 @@ function lastAtOrBefore(parts: readonly Part[], place: number): number {
 }
 
 /** "A5:F5" and "A9:F9" are "A5:F9". */
-const span = (first: string, last: string): string => (first === last || !first || !last ? first : `${first.split(":")[0]}:${last.split(":").at(-1)}`);
+const span = (first: string, last: string): string =>
+  first === last || !first || !last ? first : `${first.split(":")[0]}:${last.split(":").at(-1)}`;

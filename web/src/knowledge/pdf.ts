@@ -17,7 +17,8 @@ export const MAX_PAGES = 2_000;
 /** Fewer letters than this on all pages: pictures of pages, with a stamp at most. */
 const LEAST_LETTERS = 20;
 
-const SCANNED = "This PDF has pictures of pages and no text: it was scanned. Run it through text recognition (OCR), and add the result.";
+const SCANNED =
+  "This PDF has pictures of pages and no text: it was scanned. Run it through text recognition (OCR), and add the result.";
 const LOCKED = "This PDF is locked with a password. Save a copy without the password, and add that.";
 const BROKEN = "This PDF is damaged and cannot be read. Open it elsewhere, save it again, and add that.";
 
@@ -25,7 +26,9 @@ export async function readPdf(bytes: Uint8Array, onPage: (done: number, of: numb
   const document = await open(bytes);
   try {
     if (document.numPages > MAX_PAGES)
-      throw new UnreadableError(`This PDF has ${document.numPages.toLocaleString("en")} pages; at most ${MAX_PAGES.toLocaleString("en")} can be kept. Split it, and add the parts that you need.`);
+      throw new UnreadableError(
+        `This PDF has ${document.numPages.toLocaleString("en")} pages; at most ${MAX_PAGES.toLocaleString("en")} can be kept. Split it, and add the parts that you need.`,
+      );
     const pages: number[] = [];
     let text = "";
     for (let number = 1; number <= document.numPages; number++) {
@@ -42,8 +45,19 @@ export async function readPdf(bytes: Uint8Array, onPage: (done: number, of: numb
 
 async function open(bytes: Uint8Array): Promise<PDFDocumentProxy> {
   GlobalWorkerOptions.workerPort ??= new Worker(new URL(parser, location.origin), { type: "module", name: "pdf" });
-  const quiet = { verbosity: 0, useWorkerFetch: false, isEvalSupported: false, disableFontFace: true, useSystemFonts: false };
-  const unused = { isOffscreenCanvasSupported: false, isImageDecoderSupported: false, enableXfa: false, useWasm: false };
+  const quiet = {
+    verbosity: 0,
+    useWorkerFetch: false,
+    isEvalSupported: false,
+    disableFontFace: true,
+    useSystemFonts: false,
+  };
+  const unused = {
+    isOffscreenCanvasSupported: false,
+    isImageDecoderSupported: false,
+    enableXfa: false,
+    useWasm: false,
+  };
   try {
     return await getDocument({ data: bytes, ...quiet, ...unused }).promise;
   } catch (error) {
@@ -79,8 +93,16 @@ function linesOf(items: TextContent["items"]): string {
 
 /** Lines as a page sets them become paragraphs: a word that was cut at a line's end is whole again. */
 export function joinLines(text: string): string {
-  const join = (lines: string) => lines.replace(/(\p{Ll})-\n(?=\p{Ll})/gu, "$1").replace(/\s+/g, " ").trim();
-  return text.split(/\n[^\S\n]*\n/).map(join).filter(Boolean).join("\n\n");
+  const join = (lines: string) =>
+    lines
+      .replace(/(\p{Ll})-\n(?=\p{Ll})/gu, "$1")
+      .replace(/\s+/g, " ")
+      .trim();
+  return text
+    .split(/\n[^\S\n]*\n/)
+    .map(join)
+    .filter(Boolean)
+    .join("\n\n");
 }
 
 async function titleOf(document: PDFDocumentProxy): Promise<string> {
@@ -91,5 +113,7 @@ async function titleOf(document: PDFDocumentProxy): Promise<string> {
 
 function explain(error: unknown): Error {
   if (error instanceof UnreadableError) return error;
-  return new UnreadableError((error as { name?: unknown } | null)?.name === "PasswordException" ? LOCKED : BROKEN, { cause: error });
+  return new UnreadableError((error as { name?: unknown } | null)?.name === "PasswordException" ? LOCKED : BROKEN, {
+    cause: error,
+  });
 }

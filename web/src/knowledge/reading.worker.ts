@@ -22,7 +22,10 @@ export interface Read {
   /** SHA-256 of the text: the same words are the same document, whatever file they come in. */
   readonly hash: string;
 }
-export type FromReader = { kind: "progress"; done: number; of: number } | { kind: "read"; read: Read } | { kind: "unreadable"; message: string };
+export type FromReader =
+  | { kind: "progress"; done: number; of: number }
+  | { kind: "read"; read: Read }
+  | { kind: "unreadable"; message: string };
 
 const scope = self as unknown as DedicatedWorkerGlobalScope;
 const say = (message: FromReader) => scope.postMessage(message);
@@ -32,7 +35,11 @@ scope.onmessage = ({ data }: MessageEvent<ToReader>) => {
     (found) => say({ kind: "read", read: found }),
     (error: unknown) => {
       if (!(error instanceof UnreadableError)) console.warn("A document could not be read:", error);
-      say({ kind: "unreadable", message: error instanceof UnreadableError ? error.message : "This document could not be read. Nothing of it was kept." });
+      say({
+        kind: "unreadable",
+        message:
+          error instanceof UnreadableError ? error.message : "This document could not be read. Nothing of it was kept.",
+      });
     },
   );
 };
@@ -52,12 +59,26 @@ async function read(given: ToReader): Promise<Read> {
   const whole = tidy(tidied.text);
   const passages = cutIntoPassages(whole, { parts: tidied.parts, headings });
   if (!passages.length) throw new UnreadableError("There is no text in this document.");
-  return { documentKind: kind, title, passages, characters: whole.length, extent: extentOf(tidied.parts), hash: await hashOf(whole) };
+  return {
+    documentKind: kind,
+    title,
+    passages,
+    characters: whole.length,
+    extent: extentOf(tidied.parts),
+    hash: await hashOf(whole),
+  };
 }
 
 async function extract(given: ToReader): Promise<Extracted> {
   if (given.kind === "text") return { kind: "text", title: "", text: given.text, headings: given.headings };
-  if (given.kind === "document") return { kind: given.documentKind, title: given.title, text: given.text, parts: inUtf16(given.text, given.parts), headings: true };
+  if (given.kind === "document")
+    return {
+      kind: given.documentKind,
+      title: given.title,
+      text: given.text,
+      parts: inUtf16(given.text, given.parts),
+      headings: true,
+    };
   const bytes = new Uint8Array(await given.blob.arrayBuffer());
   const kind = kindOf(given.name, bytes);
   if (kind === "pdf") {

@@ -58,7 +58,8 @@ export class VectorTable {
     const found = new Float64Array(rows);
     for (let row = 0; row < rows; row++) {
       let sum = 0;
-      for (let at = 0, place = row * this.size; at < this.size; at++, place++) sum += this.numbers[place]! * question[at]!;
+      for (let at = 0, place = row * this.size; at < this.size; at++, place++)
+        sum += this.numbers[place]! * question[at]!;
       found[row] = sum;
     }
     return found;
@@ -96,7 +97,9 @@ export class WordIndex {
   scores(question: string): Map<number, { score: number; share: number }> {
     const [rows, found] = [this.lengths.length, new Map<number, { score: number; share: number }>()];
     const mean = this.lengths.reduce((sum, length) => sum + length, 0) / (rows || 1);
-    const words = [...new Set(tokensOf(question).filter((word) => (word.length > 1 || isNumber(word)) && !COMMON.has(word)))].slice(0, 64);
+    const words = [
+      ...new Set(tokensOf(question).filter((word) => (word.length > 1 || isNumber(word)) && !COMMON.has(word))),
+    ].slice(0, 64);
     const counted = words.map((word) => this.countsOf(word));
     const weights = counted.map((counts) => Math.log(1 + (rows - counts.size + 0.5) / (counts.size + 0.5)));
     // A word that no text has says nothing about which of them fits best.
@@ -139,20 +142,49 @@ export interface Shelf {
 }
 
 /** Best first. `addressOf`: of a passage that is nothing but an address. */
-export function retrieve(shelf: Shelf, question: string, vector: Float32Array | null, addressOf: (chunk: Chunk) => string | undefined, breadth: Breadth = NARROW): Hit[] {
+export function retrieve(
+  shelf: Shelf,
+  question: string,
+  vector: Float32Array | null,
+  addressOf: (chunk: Chunk) => string | undefined,
+  breadth: Breadth = NARROW,
+): Hit[] {
   const scores = vector ? shelf.table.scores(vector) : [];
-  const meant = rank([...scores].map((score, row) => [shelf.rows[row]!, score] as const).filter(([, score]) => score >= breadth.leastAlike));
-  const said = rank([...shelf.words.scores(question)].filter(([, { share }]) => share >= breadth.leastShared).map(([chunk, { score }]) => [chunk, score] as const));
+  const meant = rank(
+    [...scores]
+      .map((score, row) => [shelf.rows[row]!, score] as const)
+      .filter(([, score]) => score >= breadth.leastAlike),
+  );
+  const said = rank(
+    [...shelf.words.scores(question)]
+      .filter(([, { share }]) => share >= breadth.leastShared)
+      .map(([chunk, { score }]) => [chunk, score] as const),
+  );
   const fused = new Map<number, Hit>();
-  for (const [by, ranked] of [["meaning", meant], ["words", said]] as const)
+  for (const [by, ranked] of [
+    ["meaning", meant],
+    ["words", said],
+  ] as const)
     ranked.forEach((chunk, place) => {
       const before = fused.get(chunk);
-      fused.set(chunk, { chunk: shelf.chunks[chunk]!, score: (before?.score ?? 0) + 1 / (RANK + place + 1), by: before ? "both" : by });
+      fused.set(chunk, {
+        chunk: shelf.chunks[chunk]!,
+        score: (before?.score ?? 0) + 1 / (RANK + place + 1),
+        by: before ? "both" : by,
+      });
     });
-  return choose([...fused.values()].sort((one, two) => two.score - one.score), addressOf, breadth);
+  return choose(
+    [...fused.values()].sort((one, two) => two.score - one.score),
+    addressOf,
+    breadth,
+  );
 }
 
-const rank = (scored: (readonly [number, number])[]): number[] => scored.sort((one, two) => two[1] - one[1]).slice(0, DEEPEST).map(([chunk]) => chunk);
+const rank = (scored: (readonly [number, number])[]): number[] =>
+  scored
+    .sort((one, two) => two[1] - one[1])
+    .slice(0, DEEPEST)
+    .map(([chunk]) => chunk);
 
 /** The same text and the same address once. One document fills at most half of the places, as long as others have something. */
 function choose(sorted: readonly Hit[], addressOf: (chunk: Chunk) => string | undefined, breadth: Breadth): Hit[] {
@@ -166,7 +198,8 @@ function choose(sorted: readonly Hit[], addressOf: (chunk: Chunk) => string | un
       if (chosen.size >= breadth.passages) return;
       if (chosen.has(hit) || of >= most || characters + hit.chunk.text.length > breadth.characters) continue;
       const words = new Set(tokensOf(hit.chunk.text));
-      if ((address && addresses.has(address)) || [...chosen.values()].some((other) => isNearlyTheSame(words, other))) continue;
+      if ((address && addresses.has(address)) || [...chosen.values()].some((other) => isNearlyTheSame(words, other)))
+        continue;
       chosen.set(hit, words);
       if (address) addresses.add(address);
       counts.set(hit.chunk.document_id, of + 1);
@@ -188,11 +221,16 @@ function isNearlyTheSame(one: ReadonlySet<string>, other: ReadonlySet<string>): 
 
 /** Without case and accents. */
 export function fold(text: string): string {
-  return text.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase();
+  return text
+    .normalize("NFKD")
+    .replace(/[\u0300-\u036f]/g, "")
+    .toLowerCase();
 }
 
 const COMMON = new Set(
-  "a an and are as at be but by can did do does for from had has have how if in into is it its of on or our not no so than that the their them then there they this those to was we were what when where which who why will with would you your der die das und ist ein eine von den dem mit le la les et de des un une".split(" "),
+  "a an and are as at be but by can did do does for from had has have how if in into is it its of on or our not no so than that the their them then there they this those to was we were what when where which who why will with would you your der die das und ist ein eine von den dem mit le la les et de des un une".split(
+    " ",
+  ),
 );
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 

@@ -15,7 +15,10 @@ let last = 0;
 const waiting = new Map<number, { resolve: (hits: Hit[]) => void; reject: (error: Error) => void }>();
 
 /** The passages that fit best: eight at most, forty if the documents are all there is to answer from (`wide`). */
-export async function searchKnowledge(text: string, { signal, wide = false }: { signal?: AbortSignal; wide?: boolean } = {}): Promise<Searched> {
+export async function searchKnowledge(
+  text: string,
+  { signal, wide = false }: { signal?: AbortSignal; wide?: boolean } = {},
+): Promise<Searched> {
   const device = await openDevice();
   const { embedder } = await import("../embedding/embedder");
   const made = await embedder().catch(() => null);
@@ -35,7 +38,8 @@ function ask(question: Question): Promise<Hit[]> {
       else asked?.reject(new Error(data.problem));
     };
     worker.onerror = () => {
-      for (const asked of waiting.values()) asked.reject(new Error("Your knowledge could not be searched. Load the page again."));
+      for (const asked of waiting.values())
+        asked.reject(new Error("Your knowledge could not be searched. Load the page again."));
       waiting.clear();
       worker?.terminate();
       worker = null;

@@ -32,7 +32,11 @@ onChange("documents", () => (shelf = null));
 scope.onmessage = ({ data }: MessageEvent<Question>) => {
   search(data).then(
     (hits) => scope.postMessage({ id: data.id, hits } satisfies Answer),
-    (error: unknown) => scope.postMessage({ id: data.id, problem: error instanceof Error ? error.message : String(error) } satisfies Answer),
+    (error: unknown) =>
+      scope.postMessage({
+        id: data.id,
+        problem: error instanceof Error ? error.message : String(error),
+      } satisfies Answer),
   );
 };
 
@@ -41,7 +45,13 @@ async function search(question: Question): Promise<Hit[]> {
   if (key !== shelfKey) shelf = null;
   shelfKey = key;
   const held = await (shelf ??= load(question));
-  return retrieve(held, question.text, question.vector, (chunk) => held.addresses.get(chunk.document_id), question.wide ? WIDE : NARROW);
+  return retrieve(
+    held,
+    question.text,
+    question.vector,
+    (chunk) => held.addresses.get(chunk.document_id),
+    question.wide ? WIDE : NARROW,
+  );
 }
 
 async function load({ database, embedder }: Question): Promise<Held> {
@@ -54,8 +64,15 @@ async function load({ database, embedder }: Question): Promise<Held> {
   const table = VectorTable.of(rows.map((n) => vectorOf.get(chunks[n]!.id)!));
   const titles = new Map(documents.map((row) => [row.id, titleOf(row)]));
   const of = documents.map((row) => `${row.id} ${row["fetched_at"]} ${row["passages"]}`).join();
-  const { words } = (indexed = indexed?.of === of ? indexed : { of, words: WordIndex.of(chunks.map((chunk) => withContext(chunk, titles.get(chunk.document_id)))) });
+  const { words } = (indexed =
+    indexed?.of === of
+      ? indexed
+      : { of, words: WordIndex.of(chunks.map((chunk) => withContext(chunk, titles.get(chunk.document_id)))) });
   // Only what is an address and nothing more is one with the others of its address.
-  const addresses = new Map(documents.flatMap((row) => (row.kind === "url" && row.url && !row["fetched_at"] ? [[row.id, row.url] as const] : [])));
+  const addresses = new Map(
+    documents.flatMap((row) =>
+      row.kind === "url" && row.url && !row["fetched_at"] ? [[row.id, row.url] as const] : [],
+    ),
+  );
   return { chunks, words, rows, table, addresses };
 }

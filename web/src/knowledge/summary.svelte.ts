@@ -1,7 +1,7 @@
 // What the rest of the page knows of the knowledge without loading it: how much there is, what the dialog is to show, what went along with
 // which question. Small, because a first visit loads it; everything else is fetched when it is needed.
 
-import { openBelonging } from "../shell/belongings";
+import { openDialog } from "../ui/open-dialogs.svelte";
 
 /** A place in a document of this device. */
 export interface Place {
@@ -20,10 +20,11 @@ export interface Excerpt extends Place {
 }
 
 /** "report.pdf, page 12". */
-export const nameWithPlace = ({ label, place }: Pick<Excerpt, "label" | "place">): string => (place ? `${label}, ${place}` : label);
+export const nameWithPlace = ({ label, place }: Pick<Excerpt, "label" | "place">): string =>
+  place ? `${label}, ${place}` : label;
 
 /** What left with a question. */
-export interface Went {
+export interface SentExcerpts {
   readonly question: string;
   readonly at: string;
   readonly excerpts: readonly Excerpt[];
@@ -45,33 +46,34 @@ class Summary {
   place = $state.raw<Place | null>(null);
   /** What waits to be added. */
   dropped = $state.raw<Dropped | null>(null);
-  went = $state.raw<Readonly<Record<string, readonly Went[]>>>({});
+  sent = $state.raw<Readonly<Record<string, readonly SentExcerpts[]>>>({});
   private readonly asked = new Set<string>();
 
   /** Loads, once, what went along in a thread. */
   lookUp(threadId: string): void {
     if (!this.documents || this.asked.has(threadId)) return;
     this.asked.add(threadId);
-    void import("./along.svelte").then(({ loadWent }) => loadWent(threadId));
+    void import("./attached-excerpts.svelte").then(({ loadSentExcerpts }) => loadSentExcerpts(threadId));
   }
 
-  wentWith(threadId: string, question: string): Went | undefined {
-    return this.went[threadId]?.findLast((each) => each.question === question.trim());
+  sentWith(threadId: string, question: string): SentExcerpts | undefined {
+    return this.sent[threadId]?.findLast((each) => each.question === question.trim());
   }
 }
 
 export const summary = new Summary();
 
 /** Graphs that take excerpts of a device as evidence. */
-export const takesExcerpts = (graphId: string | null | undefined): boolean => graphId === "research" || graphId === "research_demo";
+export const takesExcerpts = (graphId: string | null | undefined): boolean =>
+  graphId === "research" || graphId === "research_demo";
 
 export function openPlace(place: Place): void {
   summary.place = place;
-  openBelonging("knowledge");
+  openDialog("knowledge");
 }
 
 /** Counts what is kept, and lets excerpts go along with questions, from now on. */
 export async function startKnowledge(): Promise<void> {
-  const { start } = await import("./along.svelte");
+  const { start } = await import("./attached-excerpts.svelte");
   await start();
 }

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { readTable } from "./tables";
 
-const named = ({ text, parts }: ReturnType<typeof readTable>) => parts.map((part, n) => [part.name, text.slice(part.start, parts[n + 1]?.start).trim()]);
+const named = ({ text, parts }: ReturnType<typeof readTable>) =>
+  parts.map((part, n) => [part.name, text.slice(part.start, parts[n + 1]?.start).trim()]);
 
 test("each row of a table can be read alone, and knows its line", () => {
   const table = 'Town;Beams;"Remark; long"\nQuellmouth;41;"cracked ""badly"",\nsince May"\n;;\nBrook;;none\n';
@@ -15,7 +16,10 @@ test("each row of a table can be read alone, and knows its line", () => {
 });
 
 test("a table with columns that nobody named, and a quote that never ends, is read", () => {
-  expect(named(readTable('a,b\n1,2,3\n"never'))).toEqual([["line 2", "a: 1; b: 2; Column 3: 3"], ["line 3", "a: never"]]);
+  expect(named(readTable('a,b\n1,2,3\n"never'))).toEqual([
+    ["line 2", "a: 1; b: 2; Column 3: 3"],
+    ["line 3", "a: never"],
+  ]);
 });
 
 test("a large table is read in one pass", () => {

@@ -15,7 +15,12 @@ export function readTable(text: string, isTabs = false): Rows {
   if (!head) return { text: "", parts: [] };
   if (!body.length) return asRows([{ words: head.cells.filter(Boolean).join("; "), name: `line ${head.number}` }]);
   const names = head.cells.map((cell, n) => oneLine(cell) || `Column ${n + 1}`);
-  return asRows(body.map((row) => ({ words: pairsOf(row.cells.map((cell, n) => [names[n] ?? `Column ${n + 1}`, cell])), name: `line ${row.number}` })));
+  return asRows(
+    body.map((row) => ({
+      words: pairsOf(row.cells.map((cell, n) => [names[n] ?? `Column ${n + 1}`, cell])),
+      name: `line ${row.number}`,
+    })),
+  );
 }
 
 function asRows(rows: readonly { words: string; name: string }[]): Rows {
@@ -31,7 +36,11 @@ function asRows(rows: readonly { words: string; name: string }[]): Rows {
 
 const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
 const pairsOf = (pairs: readonly (readonly [string, string])[]): string =>
-  pairs.map(([name, value]) => [oneLine(name), oneLine(value)]).filter(([, value]) => value).map(([name, value]) => `${name}: ${value}`).join("; ");
+  pairs
+    .map(([name, value]) => [oneLine(name), oneLine(value)])
+    .filter(([, value]) => value)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join("; ");
 
 interface Row {
   readonly cells: string[];

@@ -21,7 +21,8 @@ describe("extentOf", () => {
 
 describe("unpile", () => {
   it("keeps the marks of every writing, and leaves out those that are piled up", () => {
-    for (const text of ["e\u0301", "ที่นี่", "שָׁלוֹם", "नि", "\u2764\ufe0f", "a\u0300\u0301\u0302\u0303"]) expect(unpile(text)).toBe(text);
+    for (const text of ["e\u0301", "ที่นี่", "שָׁלוֹם", "नि", "\u2764\ufe0f", "a\u0300\u0301\u0302\u0303"])
+      expect(unpile(text)).toBe(text);
     expect(unpile(`a${"\u0301".repeat(300_000)}b`)).toBe(`a${"\u0301".repeat(8)}b`);
   });
   it("leaves the beginning of a text that grows as it was", () => {

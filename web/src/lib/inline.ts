@@ -19,7 +19,14 @@ const MAX_DEPTH = 12;
 const PUNCTUATION = /[!-/:-@[-`{-~\u2010-\u2027\u2030-\u205e]/;
 const CITE = /^\[(\d{1,3}(?:, ?\d{1,3})*)\](?![([:])/;
 const ADDRESS = /^(?:https?:\/\/|mailto:)[^\s<>"`]+/i;
-const ENTITIES: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&nbsp;": "\u00a0" };
+const ENTITIES: Record<string, string> = {
+  "&amp;": "&",
+  "&lt;": "<",
+  "&gt;": ">",
+  "&quot;": '"',
+  "&#39;": "'",
+  "&nbsp;": "\u00a0",
+};
 
 interface Mark {
   /** Where its text node stands in `nodes`. */
@@ -73,21 +80,33 @@ class InlineParser {
   private step(): void {
     const char = this.source[this.at]!;
     switch (char) {
-      case "\\": return this.escape();
-      case "`": return this.code();
+      case "\\":
+        return this.escape();
+      case "`":
+        return this.code();
       case "*":
       case "_":
-      case "~": return this.mark(char);
-      case "!": return this.source[this.at + 1] === "[" ? this.openBracket(true) : this.plain(char);
-      case "[": if (!this.cite()) this.openBracket(false); return;
-      case "]": return this.closeBracket();
-      case "<": return this.angle();
-      case "\n": return this.newline();
-      case "&": return this.entity();
+      case "~":
+        return this.mark(char);
+      case "!":
+        return this.source[this.at + 1] === "[" ? this.openBracket(true) : this.plain(char);
+      case "[":
+        if (!this.cite()) this.openBracket(false);
+        return;
+      case "]":
+        return this.closeBracket();
+      case "<":
+        return this.angle();
+      case "\n":
+        return this.newline();
+      case "&":
+        return this.entity();
       case "h":
       case "H":
-      case "m": return this.address();
-      default: return this.plain(char);
+      case "m":
+        return this.address();
+      default:
+        return this.plain(char);
     }
   }
 
@@ -145,8 +164,10 @@ class InlineParser {
     if (char === "~" && count !== 2) return this.plain(char.repeat(count));
     const before = this.source[this.at - 1] ?? " ";
     const after = this.source[this.at + count] ?? " ";
-    const leftFlanking = !/\s/.test(after) && (!PUNCTUATION.test(after) || /\s/.test(before) || PUNCTUATION.test(before));
-    const rightFlanking = !/\s/.test(before) && (!PUNCTUATION.test(before) || /\s/.test(after) || PUNCTUATION.test(after));
+    const leftFlanking =
+      !/\s/.test(after) && (!PUNCTUATION.test(after) || /\s/.test(before) || PUNCTUATION.test(before));
+    const rightFlanking =
+      !/\s/.test(before) && (!PUNCTUATION.test(before) || /\s/.test(after) || PUNCTUATION.test(after));
     const inWord = char === "_";
     const opens = leftFlanking && (!inWord || !rightFlanking || PUNCTUATION.test(before));
     const closes = rightFlanking && (!inWord || !leftFlanking || PUNCTUATION.test(after));
@@ -243,7 +264,10 @@ class InlineParser {
     const end = this.source.indexOf(">", this.at);
     const inside = end === -1 || end - this.at > 2_000 ? "" : this.source.slice(this.at + 1, end);
     if (!ADDRESS.test(inside) || /\s/.test(inside)) return this.plain("<");
-    this.push({ t: "link", href: safeHref(inside), c: [{ t: "text", v: inside.replace(/^mailto:/i, "") }] }, end + 1 - this.at);
+    this.push(
+      { t: "link", href: safeHref(inside), c: [{ t: "text", v: inside.replace(/^mailto:/i, "") }] },
+      end + 1 - this.at,
+    );
   }
 
   private address(): void {

@@ -11,18 +11,21 @@ export function draftName(key: string, owner: string | null): string {
 }
 
 /** Choices about the device rather than about a person. */
-const OF_THE_DEVICE = ["theme"];
+const OF_THE_DEVICE = ["theme", "text", "width", "motion"];
 
 /**
  * The person signed out: what they began to write and chose goes, also from this tab's session, and this page keeps nothing more. The
- * theme stays, and so do the drafts of other accounts. Other tabs hear of it by `DEVICE_OF`, which goes last.
+ * page's appearance stays, and so do the drafts of other accounts. Other tabs hear of it by `DEVICE_OF`, which goes last.
  */
 export function forgetPerson(owner: string | null): void {
   isErased = true;
   try {
     sessionStorage.clear();
-    const staying = (name: string) => OF_THE_DEVICE.includes(name) || (/^draft\..*@/.test(name) && !name.endsWith(`@${owner}`));
-    for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX) && key !== DEVICE_OF && !staying(key.slice(PREFIX.length))) localStorage.removeItem(key);
+    const staying = (name: string) =>
+      OF_THE_DEVICE.includes(name) || (/^draft\..*@/.test(name) && !name.endsWith(`@${owner}`));
+    for (const key of Object.keys(localStorage))
+      if (key.startsWith(PREFIX) && key !== DEVICE_OF && !staying(key.slice(PREFIX.length)))
+        localStorage.removeItem(key);
     localStorage.removeItem(DEVICE_OF);
   } catch (error) {
     console.warn("The browser keeps nothing for this page:", error);

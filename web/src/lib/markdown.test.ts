@@ -26,9 +26,14 @@ describe("blocks", () => {
   });
 
   it("reads tables with alignment and escaped bars", () => {
-    const [table] = parseMarkdown("| a | b |\n|---|--:|\n| 1 \\| 2 | 3 |\n| only |\n") as [Extract<Block, { t: "table" }>];
+    const [table] = parseMarkdown("| a | b |\n|---|--:|\n| 1 \\| 2 | 3 |\n| only |\n") as [
+      Extract<Block, { t: "table" }>,
+    ];
     expect(table.align).toEqual([null, "right"]);
-    expect(table.rows.map((row) => row.map(plainText))).toEqual([["1 | 2", "3"], ["only", ""]]);
+    expect(table.rows.map((row) => row.map(plainText))).toEqual([
+      ["1 | 2", "3"],
+      ["only", ""],
+    ]);
   });
 
   it("shows a fence that is still open as code", () => {
@@ -66,7 +71,12 @@ describe("inline", () => {
   });
 
   it("reads citations, but not links that look like them", () => {
-    expect(inline("so [1] and [2, 3]")).toEqual([text("so "), { t: "cite", refs: [1] }, text(" and "), { t: "cite", refs: [2, 3] }]);
+    expect(inline("so [1] and [2, 3]")).toEqual([
+      text("so "),
+      { t: "cite", refs: [1] },
+      text(" and "),
+      { t: "cite", refs: [2, 3] },
+    ]);
     expect(inline("[1](https://x.example/)")[0]!.t).toBe("link");
   });
 
@@ -76,24 +86,36 @@ describe("inline", () => {
 });
 
 describe("safeHref", () => {
-  it.each(["javascript:alert(1)", "JaVaScRiPt:alert(1)", "java\nscript:alert(1)", "\u0001javascript:alert(1)", "data:text/html,x", "vbscript:x", "//evil.example", "/local", "file:///etc/passwd", "blob:https://x", "http:", "https:/\\evil"])(
-    "makes %j inert",
-    (address) => {
-      expect(safeHref(address)).toBeNull();
-    },
-  );
+  it.each([
+    "javascript:alert(1)",
+    "JaVaScRiPt:alert(1)",
+    "java\nscript:alert(1)",
+    "\u0001javascript:alert(1)",
+    "data:text/html,x",
+    "vbscript:x",
+    "//evil.example",
+    "/local",
+    "file:///etc/passwd",
+    "blob:https://x",
+    "http:",
+    "https:/\\evil",
+  ])("makes %j inert", (address) => {
+    expect(safeHref(address)).toBeNull();
+  });
   it("keeps http, https and mailto", () => {
     expect(safeHref("https://x.example/?a=b#c")).toBe("https://x.example/?a=b#c");
     expect(safeHref("mailto:a@x.example")).toBe("mailto:a@x.example");
   });
 });
 
-const LONG = "# T\n\npara **b**\n\n- a\n\n  more\n- b\n  1. c\n\n| x | y |\n|---|---|\n| 1 | 2 |\n\n```js\nlet a;\n\n```\n\n> q\n\nend *x";
+const LONG =
+  "# T\n\npara **b**\n\n- a\n\n  more\n- b\n  1. c\n\n| x | y |\n|---|---|\n| 1 | 2 |\n\n```js\nlet a;\n\n```\n\n> q\n\nend *x";
 
 describe("GrowingMarkdown", () => {
   it("gives the same at every length as parsing from nothing", () => {
     const growing = new GrowingMarkdown();
-    for (let end = 1; end <= LONG.length; end++) expect(growing.update(LONG.slice(0, end))).toEqual(parseMarkdown(LONG.slice(0, end)));
+    for (let end = 1; end <= LONG.length; end++)
+      expect(growing.update(LONG.slice(0, end))).toEqual(parseMarkdown(LONG.slice(0, end)));
   });
 
   it("keeps closed blocks as the same objects", () => {
@@ -123,7 +145,13 @@ function cpuOf(work: () => void): number {
 /** How the time grows when the text is eight times as long: 8 is in step with it, 64 is its square. The first go is for the compiler. */
 function growthOf(work: (times: number) => void, times: number): number {
   work(times);
-  return cpuOf(() => work(8 * times)) / Math.max(1, cpuOf(() => work(times)));
+  return (
+    cpuOf(() => work(8 * times)) /
+    Math.max(
+      1,
+      cpuOf(() => work(times)),
+    )
+  );
 }
 const IN_STEP = 24;
 
@@ -160,7 +188,8 @@ describe("a text that grows", { timeout: 120_000 }, () => {
 
   it("keeps finished parts of an open block as the same objects", () => {
     const growing = new GrowingMarkdown();
-    const items = (count: number) => (growing.update("- an item\n".repeat(count))[0] as Extract<Block, { t: "list" }>).items;
+    const items = (count: number) =>
+      (growing.update("- an item\n".repeat(count))[0] as Extract<Block, { t: "list" }>).items;
     const [first] = items(600);
     expect(items(601)[0]).toBe(first);
   });
@@ -168,7 +197,8 @@ describe("a text that grows", { timeout: 120_000 }, () => {
 
 describe("long runs of text", () => {
   it("nests no emphasis deeper than anybody means it", () => {
-    const depth = (nodes: readonly Inline[]): number => Math.max(0, ...nodes.map((node) => ("c" in node ? 1 + depth(node.c) : 0)));
+    const depth = (nodes: readonly Inline[]): number =>
+      Math.max(0, ...nodes.map((node) => ("c" in node ? 1 + depth(node.c) : 0)));
     const nested = "**a *b ".repeat(200) + "c* d** ".repeat(200);
     expect(depth(inline(nested))).toBeGreaterThan(3);
     expect(depth(inline(nested))).toBeLessThan(20);

@@ -63,7 +63,8 @@ export class GrowingMarkdown {
 
   update(text: string): Block[] {
     const whole = unixLines(text);
-    if (whole.slice(0, this.doneText.length) !== this.doneText) [this.done, this.doneText, this.resume] = [[], "", null];
+    if (whole.slice(0, this.doneText.length) !== this.doneText)
+      [this.done, this.doneText, this.resume] = [[], "", null];
     const rest = whole.slice(this.doneText.length);
     const placed = parseLines(rest.split("\n"), 0, this.resume);
     const last = placed.pop();
@@ -121,12 +122,21 @@ function parseLines(lines: string[], depth: number, resume: Resume | null = null
 function parseOne(lines: string[], at: number, depth: number): Placed {
   const line = lines[at]!;
   const heading = HEADING.exec(line);
-  if (heading) return { block: { t: "heading", level: heading[1]!.length, c: parseInline((heading[2] ?? "").replace(/[ \t]+#+[ \t]*$/, "")) }, end: at + 1 };
+  if (heading)
+    return {
+      block: {
+        t: "heading",
+        level: heading[1]!.length,
+        c: parseInline((heading[2] ?? "").replace(/[ \t]+#+[ \t]*$/, "")),
+      },
+      end: at + 1,
+    };
   if (FENCE.test(line)) return parseFence(lines, at);
   if (RULE.test(line)) return { block: { t: "hr" }, end: at + 1 };
   if (depth < MAX_DEPTH && QUOTE.test(line)) return parseQuote(lines, at, depth);
   if (depth < MAX_DEPTH && ITEM.test(line)) return parseList(lines, at, depth);
-  if (line.includes("|") && DIVIDER.test(lines[at + 1] ?? "") && lines[at + 1]!.includes("-")) return parseTable(lines, at);
+  if (line.includes("|") && DIVIDER.test(lines[at + 1] ?? "") && lines[at + 1]!.includes("-"))
+    return parseTable(lines, at);
   return parseParagraph(lines, at, depth);
 }
 
@@ -135,10 +145,16 @@ function parseFence(lines: string[], at: number): Placed {
   return parseCode({ fence: fence!, lang: lang ?? "", indent: lines[at]!.search(/\S/) }, lines, at + 1);
 }
 
-function parseCode(open: { fence: string; lang: string; indent: number }, lines: string[], at: number, before?: string): Placed {
+function parseCode(
+  open: { fence: string; lang: string; indent: number },
+  lines: string[],
+  at: number,
+  before?: string,
+): Placed {
   const { fence, lang, indent } = open;
   const body: string[] = [];
-  const textOf = (own: string[]) => (before === undefined ? own.join("\n") : own.length ? `${before}\n${own.join("\n")}` : before);
+  const textOf = (own: string[]) =>
+    before === undefined ? own.join("\n") : own.length ? `${before}\n${own.join("\n")}` : before;
   const code = (isOpen: boolean): Block => ({ t: "code", lang, text: textOf(body), open: isOpen });
   let next = at;
   for (; next < lines.length; next++) {
@@ -150,7 +166,9 @@ function parseCode(open: { fence: string; lang: string; indent: number }, lines:
   }
   const split = () => {
     const text = textOf(body.slice(0, -1));
-    return next - at < 2 ? null : { line: next - 1, column: 0, resume: (more: string[]) => parseCode(open, more, 0, text) };
+    return next - at < 2
+      ? null
+      : { line: next - 1, column: 0, resume: (more: string[]) => parseCode(open, more, 0, text) };
   };
   return { block: code(true), end: next, split };
 }
@@ -159,14 +177,23 @@ function parseQuote(lines: string[], at: number, depth: number, before: Block[] 
   const inside: string[] = [];
   let next = at;
   // A line without its mark still belongs to the quote's last paragraph.
-  while (next < lines.length && (QUOTE.test(lines[next]!) || (lines[next]!.trim() !== "" && inside.at(-1)?.trim() && !startsBlock(lines[next]!)))) {
+  while (
+    next < lines.length &&
+    (QUOTE.test(lines[next]!) || (lines[next]!.trim() !== "" && inside.at(-1)?.trim() && !startsBlock(lines[next]!)))
+  ) {
     inside.push(lines[next]!.replace(QUOTE, ""));
     next++;
   }
   const placed = parseLines(inside, depth + 1);
   const c = [...before, ...placed.map((each) => each.block)];
   const split = () =>
-    placed.length < 2 ? null : { line: at + placed.at(-2)!.end, column: 0, resume: (more: string[]) => parseQuote(more, 0, depth, c.slice(0, -1)) };
+    placed.length < 2
+      ? null
+      : {
+          line: at + placed.at(-2)!.end,
+          column: 0,
+          resume: (more: string[]) => parseQuote(more, 0, depth, c.slice(0, -1)),
+        };
   return { block: { t: "quote", c }, end: next, split };
 }
 
@@ -176,7 +203,13 @@ function parseList(lines: string[], at: number, depth: number): Placed {
   return parseItems({ ordered, start: ordered ? Number(first[3]) : 1 }, lines, at, depth);
 }
 
-function parseItems(list: { ordered: boolean; start: number }, lines: string[], at: number, depth: number, before: ListItem[] = []): Placed {
+function parseItems(
+  list: { ordered: boolean; start: number },
+  lines: string[],
+  at: number,
+  depth: number,
+  before: ListItem[] = [],
+): Placed {
   const items = [...before];
   let [next, last] = [at, at];
   while (next < lines.length) {
@@ -188,11 +221,18 @@ function parseItems(list: { ordered: boolean; start: number }, lines: string[], 
   }
   // A marker that has nothing behind it yet may turn out to be none, as in "-5".
   const split = () =>
-    last === at || !ITEM.exec(lines[last]!)![5] ? null : { line: last, column: 0, resume: (more: string[]) => parseItems(list, more, 0, depth, items.slice(0, -1)) };
+    last === at || !ITEM.exec(lines[last]!)![5]
+      ? null
+      : { line: last, column: 0, resume: (more: string[]) => parseItems(list, more, 0, depth, items.slice(0, -1)) };
   return { block: { t: "list", ...list, items }, end: next, split };
 }
 
-function parseItem(lines: string[], at: number, marker: RegExpExecArray, depth: number): { item: ListItem; end: number } {
+function parseItem(
+  lines: string[],
+  at: number,
+  marker: RegExpExecArray,
+  depth: number,
+): { item: ListItem; end: number } {
   const mark = marker[1]!.length + (marker[2] ?? `${marker[3]!}.`).length;
   const spaces = marker[4]?.length ?? 1;
   const content = mark + (spaces > 4 ? 1 : spaces);
@@ -229,7 +269,12 @@ function parseTable(lines: string[], at: number): Placed {
   return parseRows({ align, head: cells(lines[at]!).map(parseInline) }, lines, at + 2);
 }
 
-function parseRows(table: Pick<Extract<Block, { t: "table" }>, "align" | "head">, lines: string[], at: number, before: Inline[][][] = []): Placed {
+function parseRows(
+  table: Pick<Extract<Block, { t: "table" }>, "align" | "head">,
+  lines: string[],
+  at: number,
+  before: Inline[][][] = [],
+): Placed {
   const rows = [...before];
   let next = at;
   for (; next < lines.length && lines[next]!.includes("|") && lines[next]!.trim() !== ""; next++) {
@@ -237,7 +282,9 @@ function parseRows(table: Pick<Extract<Block, { t: "table" }>, "align" | "head">
     rows.push(table.head.map((_, column) => row[column] ?? []));
   }
   const split = () =>
-    next - at < 2 ? null : { line: next - 1, column: 0, resume: (more: string[]) => parseRows(table, more, 0, rows.slice(0, -1)) };
+    next - at < 2
+      ? null
+      : { line: next - 1, column: 0, resume: (more: string[]) => parseRows(table, more, 0, rows.slice(0, -1)) };
   return { block: { t: "table", ...table, rows }, end: next, split };
 }
 
@@ -270,7 +317,9 @@ function parseParagraph(lines: string[], at: number, depth: number, before: Inli
     if (line.trim() === "" || (depth < MAX_DEPTH && startsBlock(line))) break;
   }
   const pieces = piecesOf(lines.slice(at, next).join("\n"), LONG);
-  const parts = pieces.map((piece, place) => parseInline(trimLines(piece) + (place < pieces.length - 1 && / $/.test(piece) ? " " : "")));
+  const parts = pieces.map((piece, place) =>
+    parseInline(trimLines(piece) + (place < pieces.length - 1 && / $/.test(piece) ? " " : "")),
+  );
   const split = () => {
     if (pieces.length < 2) return null;
     const done = pieces.slice(0, -1).join("");

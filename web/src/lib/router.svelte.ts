@@ -2,6 +2,7 @@
 //   /                new conversation            /t/<thread>          a thread
 //   /new/<graph>     with that assistant         /t/<thread>/report   its report
 //   /inbox  /operator  /sign-in
+// and over any of them, after "#": #settings/<section>.
 
 export type Route =
   | { name: "new"; graphId: string | null }
@@ -27,15 +28,22 @@ function decode(part: string): string {
 
 class Router {
   route = $state.raw<Route>(readRoute(location.pathname));
+  /** What lies over the page: "#settings/models", or "". */
+  hash = $state(location.hash);
 
   constructor() {
-    window.addEventListener("popstate", () => (this.route = readRoute(location.pathname)));
+    window.addEventListener("popstate", () => this.read());
   }
 
   go(path: string, options: { replace?: boolean } = {}): void {
-    if (path === location.pathname) return;
+    if (path === location.pathname + location.hash) return;
     history[options.replace ? "replaceState" : "pushState"](null, "", path);
-    this.route = readRoute(path);
+    this.read();
+  }
+
+  private read(): void {
+    this.route = readRoute(location.pathname);
+    this.hash = location.hash;
   }
 }
 

@@ -4,7 +4,9 @@ export function seconds(ms: number): string {
   if (ms < 100) return "under 0.1 s";
   if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
   const minutes = Math.floor(ms / 60_000);
-  return minutes < 60 ? `${minutes} min ${Math.round((ms % 60_000) / 1000)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return minutes < 60
+    ? `${minutes} min ${Math.round((ms % 60_000) / 1000)} s`
+    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 export function bytes(count: number): string {
@@ -22,7 +24,8 @@ export function plural(count: number, one: string, many = `${one}s`): string {
 export function shortDate(iso: string, now = new Date()): string {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return "";
-  if (date.toDateString() === now.toDateString()) return date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  if (date.toDateString() === now.toDateString())
+    return date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
   if (now.getTime() - date.getTime() < 6 * 86_400_000) return date.toLocaleDateString("en-GB", { weekday: "short" });
   const sameYear = date.getFullYear() === now.getFullYear();
   return date.toLocaleDateString("en-GB", { day: "numeric", month: "short", ...(sameYear ? {} : { year: "numeric" }) });
@@ -46,5 +49,17 @@ export function dayHeading(iso: string, now = new Date()): string {
 /** A thread's title from its first message. */
 export function titleFrom(text: string): string {
   const line = text.trim().split("\n", 1)[0]!.replace(/\s+/g, " ");
+  if (!line) return "Picture";
   return line.length <= 80 ? line : `${line.slice(0, 77).replace(/\s\S*$/, "")}…`;
+}
+
+/** Cents, and finer only where a cent would hide it. */
+export function money(usd: number): string {
+  return `${usd.toFixed(usd > 0 && usd < 0.01 ? 4 : 2)} USD`;
+}
+
+/** What happened and what to do, and, to be folded, what was tried. */
+export function foldFailure(message: string): { sentence: string; details: string } {
+  const [sentence = "", details = ""] = message.split(/ (?=Tried: )/, 2);
+  return { sentence, details };
 }

@@ -22,7 +22,10 @@ interface Scope {
   readonly location: Location;
   readonly clients: { matchAll(options: object): Promise<unknown[]>; claim(): Promise<void> };
   skipWaiting(): Promise<void>;
-  addEventListener(type: "install" | "activate" | "message", listener: (event: WorkerEvent & { data?: unknown }) => void): void;
+  addEventListener(
+    type: "install" | "activate" | "message",
+    listener: (event: WorkerEvent & { data?: unknown }) => void,
+  ): void;
   addEventListener(type: "fetch", listener: (event: RequestEvent) => void): void;
 }
 
@@ -59,7 +62,9 @@ async function fill(): Promise<void> {
 
 async function dropOlder(): Promise<void> {
   const names = await caches.keys();
-  await Promise.all(names.filter((name) => name.startsWith(PREFIX) && name !== CACHE).map((name) => caches.delete(name)));
+  await Promise.all(
+    names.filter((name) => name.startsWith(PREFIX) && name !== CACHE).map((name) => caches.delete(name)),
+  );
 }
 
 /** Only for a page that is alone: others may still need the parts of their own build. */
@@ -73,7 +78,10 @@ async function openPage(request: Request): Promise<Response> {
   if (!kept) return fetch(request);
   const late = new Promise<Response>((resolve) => setTimeout(() => resolve(kept), NETWORK_MS));
   // A 5xx may come from a proxy whose server is gone.
-  const network = fetch(request).then((response) => (response.status < 500 ? response : kept), () => kept);
+  const network = fetch(request).then(
+    (response) => (response.status < 500 ? response : kept),
+    () => kept,
+  );
   return Promise.race([network, late]);
 }
 

@@ -1,20 +1,9 @@
 /** Usage rows from the server, gathered for a chart by day and a table by thread. */
 
-import { request } from "../api";
-import { plural } from "../lib/words";
-import { money } from "../panels/activity";
+import { request, type Schemas } from "../api";
+import { money, plural } from "../lib/words";
 
-export interface UsageRow {
-  key: string;
-  runs: number;
-  model: string;
-  calls: number;
-  input_tokens: number;
-  output_tokens: number;
-  /** Null where no price is known. */
-  cost_usd: number | null;
-  unpriced_runs: number;
-}
+export type UsageRow = Schemas["UsageResponse"];
 
 export interface Sum {
   key: string;

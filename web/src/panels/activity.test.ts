@@ -46,25 +46,29 @@ describe("linesOf", () => {
   });
 
   it("does not join what failed with what went well", () => {
-    expect(told(step("read_file", { file_path: "/a" }), step("read_file", { file_path: "/b" }, { status: "failed" }))).toHaveLength(
-      2,
-    );
+    expect(
+      told(step("read_file", { file_path: "/a" }), step("read_file", { file_path: "/b" }, { status: "failed" })),
+    ).toHaveLength(2);
   });
 
   it("says nothing of model calls and of nodes that mean nothing to a person", () => {
     expect(
-      told(step("model", {}, { kind: "node" }), step("gpt", {}, { kind: "model" }), step("auditor", {}, { kind: "node" })),
-    ).toEqual(["Audited the plan against the policy · 1.2 s"]);
+      told(
+        step("model", {}, { kind: "node" }),
+        step("gpt", {}, { kind: "model" }),
+        step("auditor", {}, { kind: "node" }),
+      ),
+    ).toEqual(["Checked the plan against the policy · 1.2 s"]);
   });
 
   it("names a tool that it does not know, with its first text", () => {
-    expect(told(step("send_mail", { count: 2, to: "ann", body: "x\n\ny" }))).toEqual(["Used send_mail ann · 1.2 s"]);
+    expect(told(step("send_mail", { count: 2, to: "ann", body: "x\n\ny" }))).toEqual(["Ran send mail ann · 1.2 s"]);
   });
 
   it("tells which subagent works and on what", () => {
-    expect(told(step("researcher", { description: "What is a stepwell?" }, { kind: "subagent", status: "running" }))).toEqual([
-      "researcher is at work What is a stepwell?",
-    ]);
+    expect(
+      told(step("researcher", { description: "What is a stepwell?" }, { kind: "subagent", status: "running" })),
+    ).toEqual(["researcher is working What is a stepwell?"]);
   });
 
   it("takes no time from steps that have none", () => {
@@ -79,11 +83,22 @@ describe("linesOf", () => {
       step("source_review", {}, { kind: "node", startedAt: 40_000, endedAt: 40_001 }),
     ];
     const said = [
-      { node: "hitl_gate", summary: "Edited.", at: 8_990 },
-      { node: "hitl_gate", summary: "Approved.", at: 28_990 },
-      { node: "hitl_gate", summary: "Of another question.", at: 90_000 },
+      { node: "hitl_gate", summary: "You edited the plan; it is checked again.", thought: "", at: 8_990 },
+      { node: "hitl_gate", summary: "You approved the plan.", thought: "why", at: 28_990 },
+      { node: "hitl_gate", summary: "Of another question.", thought: "", at: 90_000 },
     ];
-    expect(linesOf(steps, said).map(sentenceOf)).toEqual(["You decided Edited.", "You decided Approved."]);
+    const lines = linesOf(steps, said);
+    expect(lines.map(sentenceOf)).toEqual(["You edited the plan", "You approved the plan"]);
+    expect(lines.map((line) => line.more)).toEqual(["it is checked again.", "why"]);
     expect(linesOf(steps, said.slice(2))).toEqual([]);
+  });
+
+  it("shows a node that reports an error as failed, whatever its step says", () => {
+    const run = step("tool_executor", {}, { kind: "node", startedAt: 1_000, endedAt: 2_000 });
+    const said = [
+      { node: "tool_executor", summary: "Error: No engine answered. Retry later.", thought: "", at: 1_990 },
+    ];
+    const [line] = linesOf([run], said);
+    expect(line).toMatchObject({ status: "failed", lead: "No engine answered", more: "Retry later." });
   });
 });

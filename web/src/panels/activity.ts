@@ -13,6 +13,8 @@ export interface Line {
   lead: string;
   /** Of what, from where. */
   rest: string;
+  /** What else was said of it, to be opened. */
+  more: string;
   /** How long; null where nobody knows. */
   ms: number | null;
   steps: Step[];
@@ -38,8 +40,13 @@ const TOOLS: Record<string, Words> = {
     joins: true,
   },
   write_file: { past: nth("Wrote", "Wrote # files"), present: () => "Writing", about: list("file_path"), joins: true },
-  edit_file: { past: nth("Edited", "Made # edits in"), present: () => "Editing", about: list("file_path"), joins: true },
-  glob: { past: () => "Looked for files", present: () => "Looking for files", about: list("pattern") },
+  edit_file: {
+    past: nth("Edited", "Made # edits in"),
+    present: () => "Editing",
+    about: list("file_path"),
+    joins: true,
+  },
+  glob: { past: () => "Found files named", present: () => "Finding files named", about: list("pattern") },
   grep: { past: () => "Searched the files for", present: () => "Searching the files for", about: quoted("pattern") },
   execute: { past: nth("Ran", "Ran # commands"), present: () => "Running", about: list("command"), joins: true },
   write_todos: { past: () => "Updated the to-do list", present: () => "Updating the to-do list", joins: true },
@@ -68,38 +75,45 @@ const TOOLS: Record<string, Words> = {
 
 /** Nodes of research say more than "model" and "tools" do; other graphs' nodes are no news to a person. */
 const NODES: Record<string, [past: string, present: string]> = {
-  thinker: ["Made a plan", "Making a plan"],
-  auditor: ["Audited the plan against the policy", "Auditing the plan against the policy"],
+  thinker: ["Planned the research", "Planning the research"],
+  auditor: ["Checked the plan against the policy", "Checking the plan against the policy"],
   tool_executor: ["Searched and read", "Searching and reading"],
-  follow_up: ["Followed up on what was found", "Following up on what was found"],
-  source_review: ["Had the sources reviewed", "Waiting for your review of the sources"],
+  search_retry: ["Retried the search", "Waiting for your decision"],
+  follow_up: ["Looked for further names", "Looking for further names"],
+  source_review: ["You reviewed the sources", "Waiting for your review of the sources"],
   hitl_gate: ["You decided", "Waiting for your decision"],
   synthesizer: ["Wrote the report and checked every sentence", "Writing the report and checking every sentence"],
 };
+/** How a node says that it failed. */
+const FAILED = /^Error: /;
 
 /** What a node said of its own work, and when (epoch milliseconds). */
 export interface Saying {
   node: string;
   summary: string;
+  thought: string;
   at: number;
 }
 
-/** `said` may be of the whole thread: a node's step takes what was said in its time, each saying once. */
-export function linesOf(steps: readonly Step[], said: readonly Saying[] = []): Line[] {
+/**
+ * `said` may be of the whole thread: a node's step takes what was said in its time, each saying once. `failure` is said below the lines: the
+ * step that failed with it does not repeat it.
+ */
+export function linesOf(steps: readonly Step[], said: readonly Saying[] = [], failure = ""): Line[] {
   const lines: Line[] = [];
   const words = wordsInTime(steps, said);
   for (const step of steps) {
     if (!isNews(step, words)) continue;
     const last = lines.at(-1);
     if (last && joins(last, step)) last.steps.push(step);
-    else lines.push({ id: step.id, status: step.status, lead: "", rest: "", ms: null, steps: [step] });
+    else lines.push({ id: step.id, status: step.status, lead: "", rest: "", more: "", ms: null, steps: [step] });
   }
-  return lines.map((line) => word(line, words));
+  return lines.map((line) => word(line, words, failure));
 }
 
-/** Step id -> the summary nearest to its time, if one is near enough. The clocks of page and server may differ a little. */
-function wordsInTime(steps: readonly Step[], said: readonly Saying[]): Record<string, string> {
-  const words: Record<string, string> = {};
+/** Step id -> what was said nearest to its time, if one is near enough. The clocks of page and server may differ a little. */
+function wordsInTime(steps: readonly Step[], said: readonly Saying[]): Record<string, Saying> {
+  const words: Record<string, Saying> = {};
   const left = [...said];
   for (const step of steps) {
     if (step.kind !== "node" || step.status !== "done" || step.startedAt === null) continue;
@@ -109,7 +123,7 @@ function wordsInTime(steps: readonly Step[], said: readonly Saying[]): Record<st
       .filter((each) => each.node === step.name && away(each) <= NEAR_MS)
       .sort((one, two) => away(one) - away(two))[0];
     if (!near) continue;
-    words[step.id] = near.summary;
+    words[step.id] = near;
     left.splice(left.indexOf(near), 1);
   }
   return words;
@@ -129,11 +143,6 @@ export function durationWords(ms: number | null): string {
   return ms === null || ms < SHORTEST_MS ? "" : seconds(ms);
 }
 
-/** Cents, and finer only where a cent would hide it. */
-export function money(usd: number): string {
-  return `${usd.toFixed(usd > 0 && usd < 0.01 ? 4 : 2)} USD`;
-}
-
 /** The time that a group took: from its first start to its last end. */
 export function spanOf(steps: readonly Step[]): number | null {
   const starts = steps.map((step) => step.startedAt).filter((at) => at !== null);
@@ -143,9 +152,9 @@ export function spanOf(steps: readonly Step[]): number | null {
 }
 
 /** A node that only asks is news when somebody was asked: then it has said something, or is at it. */
-const ASKING = new Set(["source_review", "hitl_gate"]);
+const ASKING = new Set(["source_review", "hitl_gate", "search_retry"]);
 
-function isNews(step: Step, said: Record<string, string>): boolean {
+function isNews(step: Step, said: Record<string, Saying>): boolean {
   if (step.kind === "model") return false;
   if (step.kind !== "node") return true;
   return step.name in NODES && (!ASKING.has(step.name) || step.id in said);
@@ -162,27 +171,54 @@ function joins(line: Line, step: Step): boolean {
   );
 }
 
-function word(line: Line, said: Record<string, string>): Line {
-  const [first] = line.steps;
-  const { status } = first!;
+function word(line: Line, said: Record<string, Saying>, failure: string): Line {
+  const first = line.steps[0]!;
+  const summary = said[first.id]?.summary ?? "";
+  const repeated = failure !== "" && summary.replace(FAILED, "") === failure;
+  const status = FAILED.test(summary) || repeated ? "failed" : first.status;
   const ongoing = status === "running" || status === "waiting";
-  return { ...line, status, ms: ongoing ? null : spanOf(line.steps), ...phrase(line.steps, ongoing, said) };
+  const words =
+    repeated && first.kind === "node"
+      ? { lead: `${NODES[first.name]![1]} failed`, rest: "" }
+      : phrase(line.steps, ongoing, said);
+  return { ...line, status, ms: ongoing ? null : spanOf(line.steps), ...words };
 }
 
-function phrase(steps: Step[], ongoing: boolean, said: Record<string, string>): { lead: string; rest: string } {
+type Phrase = { lead: string; rest: string; more?: string };
+
+/** A node's own first sentence is its line; the rest and its thought open below. */
+function nodePhrase(step: Step, ongoing: boolean, said: Saying | undefined): Phrase {
+  const [past, present] = NODES[step.name]!;
+  if (ongoing || !said?.summary) return { lead: ongoing ? present : past, rest: "", more: said?.thought };
+  const summary = said.summary.replace(FAILED, "");
+  const end = summary.search(/[.;](\s|$)/);
+  const first = end < 0 ? summary : summary.slice(0, end);
+  const others = end < 0 ? "" : summary.slice(end + 1).trim();
+  return { lead: first, rest: "", more: [others, said.thought].filter(Boolean).join("\n\n") };
+}
+
+function phrase(steps: Step[], ongoing: boolean, said: Record<string, Saying>): Phrase {
   const step = steps[0]!;
-  if (step.kind === "node") return { lead: NODES[step.name]![ongoing ? 1 : 0], rest: ongoing ? "" : (said[step.id] ?? "") };
+  if (step.kind === "node") return nodePhrase(step, ongoing, said[step.id]);
   const args = steps.map((each) => each.args ?? {});
   if (step.kind === "subagent") {
     const asked = text(args[0]?.description);
     return {
       lead:
-        step.status === "waiting" ? `${step.name} waits for you` : ongoing ? `${step.name} is at work` : `${step.name} finished`,
+        step.status === "waiting"
+          ? `${step.name} waits for you`
+          : ongoing
+            ? `${step.name} is working`
+            : `${step.name} finished`,
       rest: shorten(asked),
     };
   }
   const words = TOOLS[step.name];
-  if (!words) return { lead: `${ongoing ? "Using" : "Used"} ${step.name}`, rest: shorten(firstText(args[0]!)) };
+  if (!words)
+    return {
+      lead: `${ongoing ? "Running" : "Ran"} ${step.name.replaceAll("_", " ")}`,
+      rest: shorten(firstText(args[0]!)),
+    };
   if (step.status === "waiting")
     return { lead: `Waits for you: ${words.present(steps.length).toLowerCase()}`, rest: words.about?.(args) ?? "" };
   return { lead: (ongoing ? words.present : words.past)(steps.length), rest: words.about?.(args) ?? "" };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { layOut, type StepRecord } from "./timeline";
+import type { StepRecord } from "../api";
+import { layOut } from "./timeline";
 
 let number = 0;
 const at = (seconds: number, duration_ms: number, more: Partial<StepRecord> = {}): StepRecord => ({
@@ -7,6 +8,7 @@ const at = (seconds: number, duration_ms: number, more: Partial<StepRecord> = {}
   run_id: "r",
   kind: "tool",
   name: "ls",
+  node: null,
   agent: null,
   namespace: [],
   call_id: null,
@@ -53,10 +55,11 @@ describe("layOut", () => {
 
   it("shows nodes only where nothing was recorded inside them", () => {
     const model = at(0, 900, { kind: "model", name: "m" });
-    const names = (records: StepRecord[]) => layOut(records)!.lanes.flatMap((lane) => lane.bars.map((bar) => bar.record.name));
-    expect(names([model, at(0, 1000, { kind: "node", name: "model" }), at(1, 500, { kind: "node", name: "synthesizer" })])).toEqual(
-      ["m", "synthesizer"],
-    );
+    const names = (records: StepRecord[]) =>
+      layOut(records)!.lanes.flatMap((lane) => lane.bars.map((bar) => bar.record.name));
+    expect(
+      names([model, at(0, 1000, { kind: "node", name: "model" }), at(1, 500, { kind: "node", name: "synthesizer" })]),
+    ).toEqual(["m", "synthesizer"]);
   });
 
   it("adds up tokens and money, and says what has no price", () => {

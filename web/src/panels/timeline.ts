@@ -5,9 +5,7 @@
  * the work stays readable.
  */
 
-import type { StepRecord } from "../state/steps";
-
-export type { StepRecord };
+import type { StepRecord } from "../api";
 
 export interface Bar {
   record: StepRecord;
@@ -105,7 +103,9 @@ function workedIn(records: readonly StepRecord[]): number {
 function lanesOf(records: readonly StepRecord[], place: (moment: number) => number): Lane[] {
   const lanes = new Map<string, Lane>();
   const ends = new Map<string, number[]>();
-  for (const record of [...records].sort((one, two) => startOf(one) - startOf(two) || two.duration_ms - one.duration_ms)) {
+  for (const record of [...records].sort(
+    (one, two) => startOf(one) - startOf(two) || two.duration_ms - one.duration_ms,
+  )) {
     const name = record.agent ?? "";
     const lane = lanes.get(name) ?? { name, rows: 0, bars: [] };
     const taken = ends.get(name) ?? [];

@@ -27,8 +27,17 @@ async function tamper(zip: Blob, at: number, ...values: number[]): Promise<Blob>
 describe("an archive", () => {
   test("gives its files, packed or stored, with any name", async () => {
     const long = "line of text\n".repeat(100_000);
-    const files = { "notes/ä.md": strToU8("hello"), folder: { "b.txt": [strToU8(long), { level: 0 }], "c.txt": strToU8(long) }, empty: new Uint8Array() } satisfies Zippable;
-    expect(await readAll(pack(files))).toEqual({ "notes/ä.md": "hello", "folder/b.txt": long, "folder/c.txt": long, empty: "" });
+    const files = {
+      "notes/ä.md": strToU8("hello"),
+      folder: { "b.txt": [strToU8(long), { level: 0 }], "c.txt": strToU8(long) },
+      empty: new Uint8Array(),
+    } satisfies Zippable;
+    expect(await readAll(pack(files))).toEqual({
+      "notes/ä.md": "hello",
+      "folder/b.txt": long,
+      "folder/c.txt": long,
+      empty: "",
+    });
   });
 
   test("that is none, or is cut off, is refused with a sentence", async () => {
@@ -58,7 +67,8 @@ describe("an archive", () => {
     expect(zip.size).toBeLessThan(100_000);
     let unpacked = 0;
     const reading = async () => {
-      for (const entry of await readArchive(zip)) for await (const piece of unpack(zip, entry)) unpacked += piece.length;
+      for (const entry of await readArchive(zip))
+        for await (const piece of unpack(zip, entry)) unpacked += piece.length;
     };
     await expect(reading()).rejects.toThrow("zip bomb");
     expect(unpacked).toBeLessThan(9_000_000);
@@ -70,12 +80,16 @@ describe("an archive", () => {
   });
 
   test("that says it is huge is refused before it is unpacked", async () => {
-    await expect(readArchive(await tamper(pack({ a: strToU8("a") }), 24, 0, 0, 0, 0x70))).rejects.toThrow("unpacks to more than");
+    await expect(readArchive(await tamper(pack({ a: strToU8("a") }), 24, 0, 0, 0, 0x70))).rejects.toThrow(
+      "unpacks to more than",
+    );
   });
 
   test("whose entries share their bytes is refused", async () => {
     const zip = new Uint8Array(await pack({ a: strToU8("first"), b: strToU8("other") }).arrayBuffer());
-    const starts = [...zip.keys()].filter((n) => zip[n] === 0x50 && zip[n + 1] === 0x4b && zip[n + 2] === 1 && zip[n + 3] === 2);
+    const starts = [...zip.keys()].filter(
+      (n) => zip[n] === 0x50 && zip[n + 1] === 0x4b && zip[n + 2] === 1 && zip[n + 3] === 2,
+    );
     zip.set([0, 0, 0, 0], starts[1]! + 42); // the second entry is said to lie where the first does
     await expect(readArchive(new Blob([zip]))).rejects.toThrow("overlap");
   });

@@ -85,8 +85,14 @@ export async function readArchive(zip: Stretches): Promise<ArchiveEntry[]> {
   return entries;
 }
 
-const tooMany = (count: number) => new ArchiveError(`This archive has ${plural(count, "file")}. At most ${LIMITS.files.toLocaleString("en")} can be imported at once.`);
-const tooMuch = () => new ArchiveError(`This archive unpacks to more than ${bytes(LIMITS.total)}, which is the most for one import. Nothing was imported.`);
+const tooMany = (count: number) =>
+  new ArchiveError(
+    `This archive has ${plural(count, "file")}. At most ${LIMITS.files.toLocaleString("en")} can be imported at once.`,
+  );
+const tooMuch = () =>
+  new ArchiveError(
+    `This archive unpacks to more than ${bytes(LIMITS.total)}, which is the most for one import. Nothing was imported.`,
+  );
 const broken = (what: string) => new ArchiveError(`This is no complete zip file (${what}). Nothing was imported.`);
 
 async function viewOf(zip: Stretches, at: number, size: number): Promise<DataView> {
@@ -100,12 +106,20 @@ async function findTable(zip: Stretches): Promise<{ at: number; size: number; co
   let end = tail.byteLength - END_SIZE;
   while (end >= 0 && tail.getUint32(end, true) !== END) end--;
   if (end < 0) throw broken("its table of contents is missing");
-  const table = { count: tail.getUint16(end + 10, true), size: tail.getUint32(end + 12, true), at: tail.getUint32(end + 16, true) };
+  const table = {
+    count: tail.getUint16(end + 10, true),
+    size: tail.getUint32(end + 12, true),
+    at: tail.getUint32(end + 16, true),
+  };
   const is64 = table.count === 0xffff || table.size === 0xffffffff || table.at === 0xffffffff;
   if (!is64 || end < 20 || tail.getUint32(end - 20, true) !== END_64_PLACE) return table;
   const large = await viewOf(zip, Number(tail.getBigUint64(end - 12, true)), 56);
   if (large.getUint32(0, true) !== END_64) throw broken("its table of contents is missing");
-  return { count: Number(large.getBigUint64(32, true)), size: Number(large.getBigUint64(40, true)), at: Number(large.getBigUint64(48, true)) };
+  return {
+    count: Number(large.getBigUint64(32, true)),
+    size: Number(large.getBigUint64(40, true)),
+    at: Number(large.getBigUint64(48, true)),
+  };
 }
 
 function readEntry(view: DataView, at: number): { entry: ArchiveEntry | null; next: number } {
@@ -118,26 +132,49 @@ function readEntry(view: DataView, at: number): { entry: ArchiveEntry | null; ne
   const name = readName(new Uint8Array(view.buffer, view.byteOffset + at + 46, nameLength), flags);
   const sizes = readSizes(view, at, at + 46 + nameLength, extraLength);
   if (name.endsWith("/") || name.endsWith("\\")) return { entry: null, next };
-  if (flags & 0x1) throw new ArchiveError(`“${name}” is encrypted. Unpack the archive with its password and import the folder.`);
+  if (flags & 0x1)
+    throw new ArchiveError(`“${name}” is encrypted. Unpack the archive with its password and import the folder.`);
   // The upper half holds the Unix mode where Unix made the entry; 0o120000 is a symbolic link.
-  if (view.getUint8(at + 5) === 3 && (view.getUint32(at + 38, true) >>> 16 & 0o170000) === 0o120000)
+  if (view.getUint8(at + 5) === 3 && ((view.getUint32(at + 38, true) >>> 16) & 0o170000) === 0o120000)
     throw new ArchiveError(`“${name}” is a link to another place. An archive with links is not imported.`);
   const method = view.getUint16(at + 10, true);
-  if (method !== STORED && method !== DEFLATED) throw new ArchiveError(`“${name}” is packed in a way that this page cannot read (method ${method}). Pack the folder again as an ordinary zip.`);
-  return { entry: { name, ...sizes, method, crc: view.getUint32(at + 16, true), modifiedAt: readTime(view.getUint32(at + 12, true)) }, next };
+  if (method !== STORED && method !== DEFLATED)
+    throw new ArchiveError(
+      `“${name}” is packed in a way that this page cannot read (method ${method}). Pack the folder again as an ordinary zip.`,
+    );
+  return {
+    entry: {
+      name,
+      ...sizes,
+      method,
+      crc: view.getUint32(at + 16, true),
+      modifiedAt: readTime(view.getUint32(at + 12, true)),
+    },
+    next,
+  };
 }
 
 function readName(raw: Uint8Array, flags: number): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(raw);
   } catch (error) {
-    if (flags & 0x800) throw new ArchiveError("A name in this archive is not valid text. Pack the folder again.", { cause: error });
+    if (flags & 0x800)
+      throw new ArchiveError("A name in this archive is not valid text. Pack the folder again.", { cause: error });
     return new TextDecoder("windows-1252").decode(raw);
   }
 }
 
-function readSizes(view: DataView, at: number, extra: number, extraLength: number): { packed: number; size: number; at: number } {
-  const read = { packed: view.getUint32(at + 20, true), size: view.getUint32(at + 24, true), at: view.getUint32(at + 42, true) };
+function readSizes(
+  view: DataView,
+  at: number,
+  extra: number,
+  extraLength: number,
+): { packed: number; size: number; at: number } {
+  const read = {
+    packed: view.getUint32(at + 20, true),
+    size: view.getUint32(at + 24, true),
+    at: view.getUint32(at + 42, true),
+  };
   for (let place = extra; place + 4 <= extra + extraLength; place += 4 + view.getUint16(place + 2, true)) {
     if (view.getUint16(place, true) !== 1) continue;
     let field = place + 4;
@@ -154,7 +191,14 @@ function readSizes(view: DataView, at: number, extra: number, extraLength: numbe
 /** MS-DOS: local time, two seconds exact, from 1980. */
 function readTime(dos: number): Date {
   const [date, time] = [dos >>> 16, dos & 0xffff];
-  return new Date(1980 + (date >>> 9), ((date >>> 5) & 15) - 1, date & 31, time >>> 11, (time >>> 5) & 63, (time & 31) * 2);
+  return new Date(
+    1980 + (date >>> 9),
+    ((date >>> 5) & 15) - 1,
+    date & 31,
+    time >>> 11,
+    (time >>> 5) & 63,
+    (time & 31) * 2,
+  );
 }
 
 /** Many entries over the same bytes are how a small archive becomes an endless one. */
@@ -162,7 +206,8 @@ function refuseSharedBytes(entries: readonly ArchiveEntry[], tableAt: number): v
   const inOrder = [...entries].sort((one, two) => one.at - two.at);
   inOrder.forEach((entry, n) => {
     const next = inOrder[n + 1]?.at ?? tableAt;
-    if (entry.at + 30 + entry.packed > next) throw new ArchiveError("Parts of this archive overlap, as in a zip bomb. Nothing was imported.");
+    if (entry.at + 30 + entry.packed > next)
+      throw new ArchiveError("Parts of this archive overlap, as in a zip bomb. Nothing was imported.");
   });
 }
 
@@ -210,7 +255,9 @@ class Counter {
     this.total += length;
     if (this.total > this.entry.size) throw broken(`“${this.entry.name}” is longer than the table says`);
     if (this.total > RATIO_COUNTS_FROM && this.total > this.entry.packed * MOST_RATIO)
-      throw new ArchiveError(`“${this.entry.name}” unpacks to more than ${MOST_RATIO} times its size, as in a zip bomb. Nothing was imported.`);
+      throw new ArchiveError(
+        `“${this.entry.name}” unpacks to more than ${MOST_RATIO} times its size, as in a zip bomb. Nothing was imported.`,
+      );
   }
 }
 

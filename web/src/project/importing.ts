@@ -8,7 +8,15 @@
 // a lock with its id, so one that goes on in another tab is left alone.
 
 import { packBytes } from "../device/content";
-import { QuotaError, type Device, type FileContent, type FileRow, type FileVersion, type Project, type Stores } from "../device/database";
+import {
+  QuotaError,
+  type Device,
+  type FileContent,
+  type FileRow,
+  type FileVersion,
+  type Project,
+  type Stores,
+} from "../device/database";
 import { keyOf, nameOf, typeOf } from "../device/paths";
 import { plural } from "../lib/words";
 import { readArchive, Stretches, unpack, type ArchiveEntry } from "./archive";
@@ -63,7 +71,12 @@ const HANDFUL_FILES = 20;
 const STAGING = "staging:";
 const lockOf = (id: string) => `stepwell.import.${id}`;
 
-export async function importFiles(device: Device, order: ImportOrder, tell: (progress: ImportProgress) => void, signal: AbortSignal): Promise<ImportResult> {
+export async function importFiles(
+  device: Device,
+  order: ImportOrder,
+  tell: (progress: ImportProgress) => void,
+  signal: AbortSignal,
+): Promise<ImportResult> {
   return navigator.locks.request(lockOf(order.id), async () => {
     const plan = await planImport(device, order);
     try {
@@ -78,8 +91,15 @@ export async function importFiles(device: Device, order: ImportOrder, tell: (pro
 }
 
 function explain(error: unknown): unknown {
-  if (error instanceof QuotaError) return new Error("There is not enough room on your device for all of these files, so none was imported. Free some space under “This device”, or import fewer.", { cause: error });
-  if (error instanceof Error && error.name === "ConstraintError") return new Error("The project was changed by somebody else while this was imported, so nothing was. Try again.", { cause: error });
+  if (error instanceof QuotaError)
+    return new Error(
+      "There is not enough room on your device for all of these files, so none was imported. Free some space under “This device”, or import fewer.",
+      { cause: error },
+    );
+  if (error instanceof Error && error.name === "ConstraintError")
+    return new Error("The project was changed by somebody else while this was imported, so nothing was. Try again.", {
+      cause: error,
+    });
   return error;
 }
 
@@ -112,11 +132,29 @@ async function planImport(device: Device, order: ImportOrder): Promise<Plan> {
   const projectId = isNew ? crypto.randomUUID() : order.projectId!;
   const listing = isNew ? [] : await device.read("files", (stores) => stores.files.allBy("project", projectId));
   const places = new Places(listing.map((row) => row.path));
-  const readings = wanted.map((file): Reading => ({ ...file, placed: places.place(file.path), modifiedAt: manifest?.files[file.path]?.modified_at ?? file.modifiedAt.toISOString() }));
+  const readings = wanted.map((file): Reading => ({
+    ...file,
+    placed: places.place(file.path),
+    modifiedAt: manifest?.files[file.path]?.modified_at ?? file.modifiedAt.toISOString(),
+  }));
   const project: Project | null = isNew
-    ? { id: projectId, name: manifest?.name ?? order.projectName, created_at: new Date().toISOString(), write_approval: true, kind: "kept" }
+    ? {
+        id: projectId,
+        name: manifest?.name ?? order.projectName,
+        created_at: new Date().toISOString(),
+        write_approval: true,
+        kind: "kept",
+      }
     : null;
-  return { projectId, project, readings, manifest, told: places.told, leftOut: paths.length - wanted.length, existing: new Map(listing.map((row) => [row.path, row])) };
+  return {
+    projectId,
+    project,
+    readings,
+    manifest,
+    told: places.told,
+    leftOut: paths.length - wanted.length,
+    existing: new Map(listing.map((row) => [row.path, row])),
+  };
 }
 
 async function gather(sources: readonly Source[]): Promise<{ found: Found[]; manifest: Manifest | null }> {
@@ -126,16 +164,29 @@ async function gather(sources: readonly Source[]): Promise<{ found: Found[]; man
     refuseSource(source);
     for (const { name, file } of source.files) {
       if (source.kind === "files") {
-        found.push({ name, size: file.size, modifiedAt: new Date(file.lastModified), source: n, read: () => file.arrayBuffer() });
+        found.push({
+          name,
+          size: file.size,
+          modifiedAt: new Date(file.lastModified),
+          source: n,
+          read: () => file.arrayBuffer(),
+        });
         continue;
       }
       const zip = new Stretches(file);
       const entries = await readArchive(zip);
       // Only a whole import of one exported project brings its settings along.
-      if (sources.length === 1 && entries[0]?.name === MANIFEST) manifest = readManifest(new TextDecoder().decode(await unpackWhole(zip, entries[0])));
+      if (sources.length === 1 && entries[0]?.name === MANIFEST)
+        manifest = readManifest(new TextDecoder().decode(await unpackWhole(zip, entries[0])));
       for (const entry of manifest ? entries.slice(1) : entries) {
         refuseTooLarge(entry.name, entry.size);
-        found.push({ name: entry.name, size: entry.size, modifiedAt: entry.modifiedAt, source: n, read: () => unpackWhole(zip, entry) });
+        found.push({
+          name: entry.name,
+          size: entry.size,
+          modifiedAt: entry.modifiedAt,
+          source: n,
+          read: () => unpackWhole(zip, entry),
+        });
       }
     }
   }
@@ -155,14 +206,27 @@ async function unpackWhole(zip: Stretches, entry: ArchiveEntry): Promise<ArrayBu
 
 function refuseTooMuch(found: readonly Found[]): void {
   if (!found.length) throw new TooLargeError("There is no file to import here.");
-  if (found.length > LIMITS.files) throw new TooLargeError(`These are ${plural(found.length, "file")}. At most ${LIMITS.files.toLocaleString("en")} can be imported at once. Nothing was imported.`);
-  refuseTooLarge("All of it together", found.reduce((sum, file) => sum + file.size, 0), LIMITS.total);
+  if (found.length > LIMITS.files)
+    throw new TooLargeError(
+      `These are ${plural(found.length, "file")}. At most ${LIMITS.files.toLocaleString("en")} can be imported at once. Nothing was imported.`,
+    );
+  refuseTooLarge(
+    "All of it together",
+    found.reduce((sum, file) => sum + file.size, 0),
+    LIMITS.total,
+  );
 }
 
 // Staging ----------------------------------------------------------------------------------------------------------------------------
 
 /** Writes everything aside. Gives the number of files that are there already, byte for byte. */
-async function stage(device: Device, order: ImportOrder, plan: Plan, tell: (progress: ImportProgress) => void, signal: AbortSignal): Promise<number> {
+async function stage(
+  device: Device,
+  order: ImportOrder,
+  plan: Plan,
+  tell: (progress: ImportProgress) => void,
+  signal: AbortSignal,
+): Promise<number> {
   const total = order.sources.map((_, n) => plan.readings.filter((reading) => reading.source === n).length);
   const done = total.map(() => 0);
   let batch: { row: FileRow; content: FileContent }[] = [];
@@ -182,7 +246,8 @@ async function stage(device: Device, order: ImportOrder, plan: Plan, tell: (prog
     handful.forEach((reading, n) => {
       done[reading.source]!++;
       bytes += reading.size;
-      if (reading.placed.replaces && plan.existing.get(reading.placed.path)?.hash === described[n]!.row.hash) unchanged++;
+      if (reading.placed.replaces && plan.existing.get(reading.placed.path)?.hash === described[n]!.row.hash)
+        unchanged++;
       else batch.push(described[n]!);
     });
     if (bytes >= BATCH_BYTES || batch.length >= BATCH_FILES) await write();
@@ -205,7 +270,11 @@ function* handfuls(readings: readonly Reading[]): Generator<Reading[]> {
   if (handful.length) yield handful;
 }
 
-async function describe(reading: Reading, importId: string, plan: Plan): Promise<{ row: FileRow; content: FileContent }> {
+async function describe(
+  reading: Reading,
+  importId: string,
+  plan: Plan,
+): Promise<{ row: FileRow; content: FileContent }> {
   const { path } = reading.placed;
   const { content, hash, size } = await packBytes(await reading.read());
   const { binary, ...stored } = content;
@@ -233,9 +302,12 @@ async function publish(device: Device, order: ImportOrder, plan: Plan, unchanged
   let added = 0;
   await device.write(["projects", "files", "contents", "versions"], async (stores) => {
     if (plan.project) await stores.projects.add(plan.project);
-    else if (!(await stores.projects.get(plan.projectId))) throw new Error("The project was deleted while this was imported, so nothing was.");
+    else if (!(await stores.projects.get(plan.projectId)))
+      throw new Error("The project was deleted while this was imported, so nothing was.");
     const staged = await stores.files.allBy("project", STAGING + order.id);
-    const replacing = new Set(plan.readings.filter((reading) => reading.placed.replaces).map((reading) => reading.placed.path));
+    const replacing = new Set(
+      plan.readings.filter((reading) => reading.placed.replaces).map((reading) => reading.placed.path),
+    );
     for (const row of staged.filter((each) => replacing.has(each.path))) {
       await replace(stores, row, plan.projectId, order.sources[0]?.label ?? "");
       replaced++;
@@ -248,7 +320,12 @@ async function publish(device: Device, order: ImportOrder, plan: Plan, unchanged
 }
 
 /** The file keeps its id; what it was becomes a version. */
-async function replace(stores: Stores<"files" | "contents" | "versions">, staged: FileRow, projectId: string, from: string): Promise<void> {
+async function replace(
+  stores: Stores<"files" | "contents" | "versions">,
+  staged: FileRow,
+  projectId: string,
+  from: string,
+): Promise<void> {
   const row = await stores.files.by("path", [projectId, staged.path_key]);
   const content = await stores.contents.get(staged.id);
   await stores.files.delete(staged.id);
@@ -256,8 +333,20 @@ async function replace(stores: Stores<"files" | "contents" | "versions">, staged
   const id = row?.id ?? staged.id;
   if (row) {
     const before = await stores.contents.get(row.id);
-    const version: FileVersion = { id: crypto.randomUUID(), file_id: row.id, project_id: projectId, path: row.path, hash: row.hash, at: new Date().toISOString(), by: "import", reason: `Imported again from ${from}` };
-    await stores.versions.add({ ...version, ...(before?.text === undefined ? { blob: before?.blob } : { text: before.text }) });
+    const version: FileVersion = {
+      id: crypto.randomUUID(),
+      file_id: row.id,
+      project_id: projectId,
+      path: row.path,
+      hash: row.hash,
+      at: new Date().toISOString(),
+      by: "import",
+      reason: `Imported again from ${from}`,
+    };
+    await stores.versions.add({
+      ...version,
+      ...(before?.text === undefined ? { blob: before?.blob } : { text: before.text }),
+    });
   }
   await stores.files.put({ ...staged, id, project_id: projectId });
   await stores.contents.put({ ...content!, file_id: id });

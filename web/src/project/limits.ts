@@ -18,10 +18,19 @@ export class TooLargeError extends Error {
 }
 
 export function refuseTooLarge(name: string, size: number, most: number = LIMITS.file): void {
-  if (size > most) throw new TooLargeError(`“${name}” has ${bytes(size)}. At most ${bytes(most)} can be kept on this device as one file. Nothing was imported.`);
+  if (size > most)
+    throw new TooLargeError(
+      `“${name}” has ${bytes(size)}. At most ${bytes(most)} can be kept on this device as one file. Nothing was imported.`,
+    );
 }
 
 /** A thing that the person chose, by its size alone. */
-export function refuseSource({ kind, files }: { kind: "files" | "zip"; files: readonly { name: string; file: Blob }[] }): void {
+export function refuseSource({
+  kind,
+  files,
+}: {
+  kind: "files" | "zip";
+  files: readonly { name: string; file: Blob }[];
+}): void {
   for (const { name, file } of files) refuseTooLarge(name, file.size, kind === "zip" ? LIMITS.archive : LIMITS.file);
 }

@@ -26,7 +26,9 @@ export function readManifest(text: string): Manifest | null {
   const told = isRecord(raw["files"]) ? raw["files"] : {};
   return {
     name: raw["name"].trim().slice(0, 120) || "Project",
-    files: Object.fromEntries(Object.entries(told).map(([path, each]) => [path, isRecord(each) ? readFacts(each) : {}])),
+    files: Object.fromEntries(
+      Object.entries(told).map(([path, each]) => [path, isRecord(each) ? readFacts(each) : {}]),
+    ),
   };
 }
 
@@ -39,4 +41,5 @@ function readFacts(raw: Record<string, unknown>): Manifest["files"][string] {
   };
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -16,7 +16,8 @@ export class NameError extends Error {
 /** The path that a name means in a project. Throws `NameError` with a sentence for one that leads outside of it, or is no name. */
 export function readPath(name: string): string {
   const path = name.replaceAll("\\", "/").normalize("NFC");
-  if (path.startsWith("/")) throw new NameError(`“${name}” is an absolute name. Files may only go into the project. Nothing was imported.`);
+  if (path.startsWith("/"))
+    throw new NameError(`“${name}” is an absolute name. Files may only go into the project. Nothing was imported.`);
   try {
     return resolveFile(path);
   } catch (error) {
@@ -27,7 +28,9 @@ export function readPath(name: string): string {
 
 export function isLeftOut(path: string): boolean {
   const parts = path.split("/").filter(Boolean);
-  return parts.slice(0, -1).some((part) => LEFT_OUT_FOLDERS.includes(part)) || LEFT_OUT_FILES.includes(parts.at(-1) ?? "");
+  return (
+    parts.slice(0, -1).some((part) => LEFT_OUT_FOLDERS.includes(part)) || LEFT_OUT_FILES.includes(parts.at(-1) ?? "")
+  );
 }
 
 /** "/notes/a.md", 2 -> "/notes/a (2).md" */
@@ -77,7 +80,12 @@ export class Places {
     let number = 2;
     while (this.isTaken(numberedPath(path, number))) number++;
     const free = numberedPath(path, number);
-    const why = other === undefined ? "is a folder's name here" : other === path ? "comes twice" : `differs from “${other}” only in case or accents' form`;
+    const why =
+      other === undefined
+        ? "is a folder's name here"
+        : other === path
+          ? "comes twice"
+          : `differs from “${other}” only in case or accents' form`;
     this.told.push(`“${path}” ${why}: it is kept as “${free}”.`);
     return this.take(free);
   }
@@ -95,7 +103,10 @@ export class Places {
     for (const part of parts.slice(0, -1)) {
       const asked = `${folder}/${part}`;
       folder = this.folders.get(keyOf(asked)) ?? this.openFolder(asked);
-      if (folder !== asked && keyOf(folder) === keyOf(asked)) this.tellOnce(`The folder “${asked}” differs from “${folder}” only in case or accents' form: its files are in “${folder}”.`);
+      if (folder !== asked && keyOf(folder) === keyOf(asked))
+        this.tellOnce(
+          `The folder “${asked}” differs from “${folder}” only in case or accents' form: its files are in “${folder}”.`,
+        );
     }
     return `${folder}/${parts.at(-1)}`;
   }

@@ -17,11 +17,18 @@ export interface Exported {
   readonly files: number;
 }
 
-export async function exportProject(device: Device, projectId: string, tell: (done: number, total: number) => void, signal: AbortSignal): Promise<Exported> {
+export async function exportProject(
+  device: Device,
+  projectId: string,
+  tell: (done: number, total: number) => void,
+  signal: AbortSignal,
+): Promise<Exported> {
   const project = await device.read("projects", (stores) => stores.projects.get(projectId));
   if (!project) throw new Error("This project is no longer on this device.");
   const rows = await device.read("files", (stores) => stores.files.allBy("project", projectId));
-  const facts = rows.map((row) => [row.path, { title: row.title, type: row.type, modified_at: row.modified_at }] as const);
+  const facts = rows.map(
+    (row) => [row.path, { title: row.title, type: row.type, modified_at: row.modified_at }] as const,
+  );
   const writer = new ZipWriter();
   writer.addText(MANIFEST, writeManifest({ name: project.name, files: Object.fromEntries(facts) }));
   let done = 0;

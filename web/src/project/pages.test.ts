@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { pathOfPage, textOfPage } from "./pages";
 
-const PAGE = { title: "How long is a bridge?", final_url: "https://bridges.example/long", fetched_at: "2026-01-02T03:04:05Z", text: "It is long.\n" };
+const PAGE = {
+  title: "How long is a bridge?",
+  final_url: "https://bridges.example/long",
+  fetched_at: "2026-01-02T03:04:05Z",
+  text: "It is long.\n",
+};
 
 describe("a page of the web in a project", () => {
   test("is a file named by its title, or by its address", () => {
@@ -13,10 +18,14 @@ describe("a page of the web in a project", () => {
   });
 
   test("never takes the place of a file that is there", () => {
-    expect(pathOfPage(PAGE, ["/articles/how long is a BRIDGE.md", "/articles/How long is a bridge (2).md"])).toBe("/articles/How long is a bridge (3).md");
+    expect(pathOfPage(PAGE, ["/articles/how long is a BRIDGE.md", "/articles/How long is a bridge (2).md"])).toBe(
+      "/articles/How long is a bridge (3).md",
+    );
   });
 
   test("says where and when it was read", () => {
-    expect(textOfPage(PAGE)).toBe("# How long is a bridge?\n\nSource: https://bridges.example/long\nRead: 2026-01-02\n\nIt is long.\n");
+    expect(textOfPage(PAGE)).toBe(
+      "# How long is a bridge?\n\nSource: https://bridges.example/long\nRead: 2026-01-02\n\nIt is long.\n",
+    );
   });
 });

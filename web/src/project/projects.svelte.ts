@@ -3,15 +3,23 @@
 
 import { DeviceUnavailableError, onChange } from "../device/database";
 import { openFiles, type FileRow, type FileVersion, type ProjectFiles } from "../device/files";
-import { changeProject, chooseProject, createProject, currentProject, listProjects, removeProject, type Project } from "../device/projects";
-import { askToKeep } from "../keeping/persistence";
+import {
+  changeProject,
+  chooseProject,
+  createProject,
+  currentProject,
+  listProjects,
+  removeProject,
+  type Project,
+} from "../device/projects";
+import { askToKeep } from "../device/persistence";
 import { plural } from "../lib/words";
-import { saveBlob } from "../panels/download";
+import { saveBlob } from "../lib/download";
 import { projectNameOf } from "./gathering";
 import type { ImportProgress, ImportResult, Source } from "./importing";
 import { refuseSource } from "./limits";
 import { savePage } from "./pages";
-import { CancelledError, order } from "./workshop";
+import { CancelledError, order } from "./worker-client";
 
 export interface Notice {
   readonly text: string;
@@ -68,7 +76,8 @@ class Projects {
       const [all, current] = await Promise.all([listProjects(), currentProject()]);
       this.all = all;
       this.currentId = current?.id ?? null;
-      if (!this.open) this.openId = this.shown.find((project) => project.id === this.currentId)?.id ?? this.shown[0]?.id ?? null;
+      if (!this.open)
+        this.openId = this.shown.find((project) => project.id === this.currentId)?.id ?? this.shown[0]?.id ?? null;
       this.watch();
       await this.loadFiles();
       this.status = "ready";
@@ -127,6 +136,9 @@ class Projects {
   askBeforeChanges(ask: boolean): Promise<void> {
     return this.attempt(() => changeProject(this.openId!, { write_approval: ask }));
   }
+  keepNotes(keep: boolean): Promise<void> {
+    return this.attempt(() => changeProject(this.openId!, { keeps_notes: keep }));
+  }
   useHere(use: boolean): Promise<void> {
     return this.attempt(() => chooseProject(use ? this.openId : null));
   }
@@ -156,10 +168,19 @@ class Projects {
       const rows = this.files.filter((row) => row.path === key || (key.endsWith("/") && row.path.startsWith(key)));
       await files.removeAll(rows.map((row) => row.path));
       const ids = new Set(rows.map((row) => row.id));
-      const undo = () => void this.attempt(async () => {
-        for (const version of (await files.removed()).filter((each) => ids.has(each.file_id))) await files.restore(version, "Undone");
-      });
-      this.tell({ text: rows.length === 1 ? `“${rows[0]!.title}” is deleted.` : `${plural(rows.length, "file")} are deleted.`, kind: "plain", undo }, UNDO_MS);
+      const undo = () =>
+        void this.attempt(async () => {
+          for (const version of (await files.removed()).filter((each) => ids.has(each.file_id)))
+            await files.restore(version, "Undone");
+        });
+      this.tell(
+        {
+          text: rows.length === 1 ? `“${rows[0]!.title}” is deleted.` : `${plural(rows.length, "file")} are deleted.`,
+          kind: "plain",
+          undo,
+        },
+        UNDO_MS,
+      );
     });
   }
 
@@ -214,7 +235,12 @@ class Projects {
     show({ done: labels.map(() => 0), total: sources.map((source) => source.files.length) });
     this.notice = null;
     try {
-      const what = { id: crypto.randomUUID(), projectId: this.open?.id ?? null, projectName: projectNameOf(sources), sources };
+      const what = {
+        id: crypto.randomUUID(),
+        projectId: this.open?.id ?? null,
+        projectName: projectNameOf(sources),
+        sources,
+      };
       const result = await order("import", { order: what }, { signal: control.signal, tell: show });
       void askToKeep();
       if (!this.currentId) await chooseProject(result.projectId);
@@ -233,10 +259,15 @@ class Projects {
     const project = this.open;
     if (!project || this.job) return;
     const control = new AbortController();
-    const show = (done: number, total: number) => (this.job = { title: "Exporting", labels: [project.name], progress: { done: [done], total: [total] }, control });
+    const show = (done: number, total: number) =>
+      (this.job = { title: "Exporting", labels: [project.name], progress: { done: [done], total: [total] }, control });
     show(0, this.files.length);
     try {
-      const { blob, files } = await order("export", { projectId: project.id }, { signal: control.signal, tell: ({ done, total }) => show(done, total) });
+      const { blob, files } = await order(
+        "export",
+        { projectId: project.id },
+        { signal: control.signal, tell: ({ done, total }) => show(done, total) },
+      );
       saveBlob(`${project.name.replace(/[/\\:*?"<>|]/g, "-")}.zip`, blob);
       this.tell({ text: `“${project.name}” is exported with ${plural(files, "file")}.`, kind: "plain" }, UNDO_MS);
     } catch (error) {
@@ -260,7 +291,8 @@ class Projects {
     undo?.();
   }
   fail(error: unknown): void {
-    const sentence = (error as { sentence?: string }).sentence ?? (error instanceof Error ? error.message : String(error));
+    const sentence =
+      (error as { sentence?: string }).sentence ?? (error instanceof Error ? error.message : String(error));
     this.tell({ text: sentence, kind: "bad" });
   }
   private async attempt(work: () => Promise<unknown>): Promise<void> {

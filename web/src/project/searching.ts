@@ -24,7 +24,12 @@ const MOST_PER_FILE = 20;
 const LIMIT_MS = 3_000;
 const AROUND = 60;
 
-export async function searchTexts(device: Device, projectId: string, words: string, signal: AbortSignal): Promise<Hits> {
+export async function searchTexts(
+  device: Device,
+  projectId: string,
+  words: string,
+  signal: AbortSignal,
+): Promise<Hits> {
   const wanted = words.trim().toLowerCase();
   if (!wanted) return { hits: [], more: false };
   const until = performance.now() + LIMIT_MS;
@@ -45,7 +50,10 @@ export async function searchTexts(device: Device, projectId: string, words: stri
     if (isDone()) break;
     hits.push(...findIn(paths.get(content.file_id)!, (await content.blob?.text()) ?? "", wanted));
   }
-  return { hits: hits.slice(0, MOST_HITS).sort((one, two) => one.path.localeCompare(two.path) || one.line - two.line), more: isDone() };
+  return {
+    hits: hits.slice(0, MOST_HITS).sort((one, two) => one.path.localeCompare(two.path) || one.line - two.line),
+    more: isDone(),
+  };
 }
 
 export function findIn(path: string, text: string, wanted: string): Hit[] {
@@ -54,8 +62,9 @@ export function findIn(path: string, text: string, wanted: string): Hit[] {
   // A character whose small form is longer would shift every place after it; then lines are taken from the small form.
   const shown = lower.length === text.length ? text : lower;
   let [line, counted] = [1, 0];
-  for (let at = lower.indexOf(wanted); at >= 0 && found.length < MOST_PER_FILE; ) {
-    for (let next = shown.indexOf("\n", counted); next >= 0 && next < at; next = shown.indexOf("\n", counted)) [line, counted] = [line + 1, next + 1];
+  for (let at = lower.indexOf(wanted); at >= 0 && found.length < MOST_PER_FILE;) {
+    for (let next = shown.indexOf("\n", counted); next >= 0 && next < at; next = shown.indexOf("\n", counted))
+      [line, counted] = [line + 1, next + 1];
     const end = shown.indexOf("\n", at) < 0 ? shown.length : shown.indexOf("\n", at);
     const from = Math.max(counted, at - AROUND);
     const piece = shown.slice(from, Math.min(end, at + wanted.length + AROUND));

@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import { growTree, moveInTree, rowsOf, windowOf } from "./tree";
 
-const files = ["/b.md", "/a10.md", "/a9.md", "/docs/one.md", "/docs/deep/two.md", "/Zoo/z.md"].map((path) => ({ id: path, path, size: 1 }));
+const files = ["/b.md", "/a10.md", "/a9.md", "/docs/one.md", "/docs/deep/two.md", "/Zoo/z.md"].map((path) => ({
+  id: path,
+  path,
+  size: 1,
+}));
 const rows = (...open: string[]) => rowsOf(growTree(files), (key) => open.includes(key));
 
 test("folders come first, numbers count as numbers", () => {
@@ -10,7 +14,11 @@ test("folders come first, numbers count as numbers", () => {
 });
 
 test("an open folder shows what is in it", () => {
-  expect(rows("/docs/", "/docs/deep/").map((row) => `${row.level} ${row.name}`).slice(0, 4)).toEqual(["1 docs", "2 deep", "3 two.md", "2 one.md"]);
+  expect(
+    rows("/docs/", "/docs/deep/")
+      .map((row) => `${row.level} ${row.name}`)
+      .slice(0, 4),
+  ).toEqual(["1 docs", "2 deep", "3 two.md", "2 one.md"]);
 });
 
 test("arrows open, enter, leave and close a folder", () => {

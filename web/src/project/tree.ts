@@ -70,14 +70,31 @@ export function rowsOf<File extends Listed>(root: Folder<File>, isOpen: (folder:
       rows.push({ key, name, level, file: null, open, files: inner.count, place: n + 1, siblings });
       if (open) visit(inner, key, level + 1);
     });
-    folder.files.forEach((file, n) => rows.push({ key: file.path, name: nameOf(file.path), level, file, open: false, files: 0, place: names.length + n + 1, siblings }));
+    folder.files.forEach((file, n) =>
+      rows.push({
+        key: file.path,
+        name: nameOf(file.path),
+        level,
+        file,
+        open: false,
+        files: 0,
+        place: names.length + n + 1,
+        siblings,
+      }),
+    );
   };
   visit(root, "/", 1);
   return rows;
 }
 
 /** Which rows are drawn: those in view, and some around them. */
-export function windowOf(count: number, rowHeight: number, scrollTop: number, height: number, around = 8): { from: number; to: number } {
+export function windowOf(
+  count: number,
+  rowHeight: number,
+  scrollTop: number,
+  height: number,
+  around = 8,
+): { from: number; to: number } {
   const from = Math.max(0, Math.floor(scrollTop / rowHeight) - around);
   return { from: Math.min(from, count), to: Math.min(count, Math.ceil((scrollTop + height) / rowHeight) + around) };
 }
@@ -94,7 +111,8 @@ export function moveInTree(rows: readonly TreeRow[], at: number, key: string): M
   if (key === "End") return { to: rows.length - 1 };
   if (key === "PageDown") return { to: Math.min(at + 12, rows.length - 1) };
   if (key === "PageUp") return { to: Math.max(at - 12, 0) };
-  if (key === "ArrowRight" && !row.file) return row.open ? { to: Math.min(at + 1, rows.length - 1) } : { toggle: row.key };
+  if (key === "ArrowRight" && !row.file)
+    return row.open ? { to: Math.min(at + 1, rows.length - 1) } : { toggle: row.key };
   if (key === "ArrowLeft") return row.open ? { toggle: row.key } : { to: parentOf(rows, at) };
   return key.length === 1 && key !== " " ? { to: nextBeginning(rows, at, key) } : null;
 }

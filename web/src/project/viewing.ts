@@ -17,7 +17,15 @@ export interface Shown {
   readonly image: string;
 }
 
-const IMAGES: Record<string, string> = { png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg", gif: "image/gif", webp: "image/webp", avif: "image/avif", svg: "image/svg+xml" };
+const IMAGES: Record<string, string> = {
+  png: "image/png",
+  jpg: "image/jpeg",
+  jpeg: "image/jpeg",
+  gif: "image/gif",
+  webp: "image/webp",
+  avif: "image/avif",
+  svg: "image/svg+xml",
+};
 /** A text field above this is slow in every browser. */
 export const MOST_EDITED = 200_000;
 const MOST_IMAGE = 20_000_000;
@@ -26,7 +34,10 @@ export const suffixOf = (path: string): string => path.slice(path.lastIndexOf(".
 
 export function mediaTypeOf(row: FileRow): string {
   const suffix = suffixOf(row.path);
-  return IMAGES[suffix] ?? (suffix === "pdf" ? "application/pdf" : row.binary ? "application/octet-stream" : "text/plain;charset=utf-8");
+  return (
+    IMAGES[suffix] ??
+    (suffix === "pdf" ? "application/pdf" : row.binary ? "application/octet-stream" : "text/plain;charset=utf-8")
+  );
 }
 
 function lookOf(row: FileRow): Look {
@@ -46,7 +57,14 @@ export async function readShown(device: Device, row: FileRow, most: number): Pro
   const isText = look === "text" || look === "markdown" || suffixOf(row.path) === "svg";
   const all = kept.text ?? (isText ? await content.slice(0, most * 4).text() : "");
   const whole = kept.text !== undefined ? kept.text.length <= MOST_EDITED : false;
-  return { look, hash: row.hash, text: isText ? all.slice(0, whole ? undefined : most) : "", whole, content, image: look === "image" ? await dataAddress(content) : "" };
+  return {
+    look,
+    hash: row.hash,
+    text: isText ? all.slice(0, whole ? undefined : most) : "",
+    whole,
+    content,
+    image: look === "image" ? await dataAddress(content) : "",
+  };
 }
 
 function dataAddress(content: Blob): Promise<string> {

@@ -2,7 +2,7 @@
 // and a result, or an error's name and sentence. Cancelling an order is a message with its number.
 
 import { announceChange, openDevice } from "../device/database";
-import { exportDevice, measureDevice } from "../keeping/stores";
+import { exportDevice, measureDevice } from "./stores";
 import { importFiles, sweepStaging, type ImportOrder } from "./importing";
 import { exportProject } from "./packing";
 import { searchTexts } from "./searching";
@@ -57,7 +57,13 @@ self.onmessage = async ({ data }: MessageEvent<Message>) => {
   try {
     reply({ number, result: await carryOut(data, (progress) => reply({ number, progress }), control.signal) });
   } catch (error) {
-    reply({ number, error: error instanceof Error ? { name: error.name, message: error.message } : { name: "Error", message: String(error) } });
+    reply({
+      number,
+      error:
+        error instanceof Error
+          ? { name: error.name, message: error.message }
+          : { name: "Error", message: String(error) },
+    });
   } finally {
     running.delete(number);
   }

@@ -1,9 +1,6 @@
 /** A research's report and what it rests on, as the server gives it. */
 
-import { request, send } from "../api";
-import type { components } from "../api/schema";
-
-type Schemas = components["schemas"];
+import { request, send, type Schemas } from "../api";
 
 export type Verdict = Schemas["ClaimResponse"]["verdict"];
 export type Claim = Schemas["ClaimResponse"];
@@ -11,42 +8,8 @@ export type Claim = Schemas["ClaimResponse"];
 export type Quote = Schemas["QuoteResponse"];
 export type Source = Schemas["SourceResponse"];
 
-export interface Receipt {
-  requests?: { at?: string; method?: string; url?: string; model?: string; host?: string; bytes?: number; why?: string }[];
-  refused?: { at?: string; url?: string; rule?: string; reason?: string }[];
-  totals?: { requests?: number; bytes?: number };
-}
-
-export interface Report {
-  question: string;
-  mode: string;
-  asked_at: string | null;
-  report: string;
-  /** Source ids in the order of the report's numbers: [1] is the first. */
-  references: string[];
-  head: string;
-  approvals: { at: string; data: Record<string, unknown> }[];
-  elsewhere: number;
-  claims: Claim[];
-  quotes: Quote[];
-  sources: Source[];
-  egress: Receipt;
-}
-
-export interface VerifiedPart {
-  part: string;
-  title: string;
-  ok: boolean;
-  checked: number | null;
-  problems: { where: string; fact: string }[];
-}
-
-export interface Verified {
-  ok: boolean;
-  head: string;
-  parts: VerifiedPart[];
-  counts: { sources: number; quotes: number; claims: number; elsewhere: number };
-}
+export type Report = Schemas["ReportResponse"];
+export type Verified = Schemas["VerificationResponse"];
 
 export const FORMATS = [
   ["html", "Web page"],
@@ -68,7 +31,8 @@ export function fetchReport(threadId: string): Promise<Report> {
 }
 
 export async function fetchText(threadId: string, sourceId: string): Promise<string> {
-  return (await request<{ text: string }>(`${of(threadId)}/sources/${encodeURIComponent(sourceId)}/text`)).text;
+  return (await request<Schemas["SourceTextResponse"]>(`${of(threadId)}/sources/${encodeURIComponent(sourceId)}/text`))
+    .text;
 }
 
 export function verifyThread(threadId: string): Promise<Verified> {
@@ -78,7 +42,9 @@ export function verifyThread(threadId: string): Promise<Verified> {
 /** Check a bundle that somebody gave us. */
 export function verifyBundle(file: Blob): Promise<Verified> {
   if (file.size > MOST_BYTES)
-    throw new Error(`A bundle may have ${MOST_BYTES / 1024 / 1024} MB; this file is larger. Check it with: stepwell verify FILE`);
+    throw new Error(
+      `A bundle may have ${MOST_BYTES / 1024 / 1024} MB; this file is larger. Check it with: stepwell verify FILE`,
+    );
   return request<Verified>("/api/research/verify", {
     method: "POST",
     body: file,

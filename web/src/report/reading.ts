@@ -2,8 +2,9 @@
  * From the report's Markdown to blocks in which every sentence that is a claim is known as one.
  *
  * The server writes a claim's sentence as its words, its references, its mark and a note on its verdict; here the same pieces are
- * found again, in order. What is not found stays plain text: nothing of a report is ever hidden by a mismatch. The sections that code
- * appends (sources, what was skipped) are left out, because the page shows them itself.
+ * found again, in order. What is not found stays plain text: nothing of a report is ever hidden by a mismatch. What code appends (notes
+ * on verdicts, sources, what was skipped and left out) is cut, because the page shows it itself. Sentences that were left out of the
+ * report are put back where the writer had them, marked as such.
  */
 
 import type { Claim, Quote, Report, Source } from "./evidence";
@@ -12,6 +13,8 @@ export interface Sentence {
   claim: Claim | null;
   /** Markdown of the line, references included. */
   text: string;
+  /** Whether the check left it out of the report. */
+  out?: boolean;
 }
 
 export interface Block {
@@ -29,16 +32,68 @@ const NOTES: Record<Claim["verdict"], string> = {
 };
 /** How far a sentence holds and, in reports that say it, what is missing. */
 const NOTE = /^ \*\(([a-z ]+)(?:: [^()*\n]+)?\)\*/;
-const REFERENCES = /^ ?\[(\d{1,4}(?:, ?\d{1,4})*)\]/;
+const REFERENCES = /^(?: ?\[\d{1,4}(?:, ?\d{1,4})*\])+/;
+const LEFT_OUT =
+  /^\*(?:One sentence was|\d+ sentences were) left out because the evidence does not support what was said\.\*$/;
+/** How deep research cites: "[s1](address)". */
+const LINKED = /\[(s\d{1,6})\](?:\([^()\s]*\))?/g;
 
-export function readReport(report: Pick<Report, "report" | "claims">): Block[] {
+export type Readable = Pick<Report, "report" | "claims" | "quotes" | "references">;
+
+export function readReport(report: Readable): Block[] {
   const open = [...report.claims.filter((claim) => claim.in_report)];
-  return blocksOf(report.report).map((block) => ({
+  const blocks = blocksOf(numbered(report)).map((block) => ({
     kind: block.kind,
     level: block.level,
     sentences:
-      block.kind === "code" || block.kind === "heading" ? [{ claim: null, text: block.text }] : sentencesOf(block.text, open),
+      block.kind === "code" || block.kind === "heading"
+        ? [{ claim: null, text: block.text }]
+        : sentencesOf(block.text, open),
   }));
+  const put = putBack(blocks, report);
+  return put ? blocks.filter((block) => !LEFT_OUT.test(block.sentences[0]?.text ?? "")) : blocks;
+}
+
+/** The report with every citation as a number. */
+function numbered(report: Readable): string {
+  return report.report.replace(LINKED, (all, id: string) => {
+    const number = report.references.indexOf(id) + 1;
+    return number ? `[${number}]` : all;
+  });
+}
+
+/** Puts each sentence that was left out behind the one that came before it in the draft. Returns whether there was a place for them. */
+function putBack(blocks: Block[], report: Readable): boolean {
+  const places = new Map<Claim, Sentence[]>();
+  for (const block of blocks)
+    for (const each of block.sentences) if (each.claim) places.set(each.claim, block.sentences);
+  if (!places.size) return false;
+  const numberOf = new Map(
+    report.quotes.map((quote) => [quote.quote_id, report.references.indexOf(quote.source_id) + 1]),
+  );
+  let before: Claim | null = null;
+  const waiting: Claim[] = [];
+  const sentence = (claim: Claim): Sentence => {
+    const numbers = [...new Set(claim.evidence.map((id) => numberOf.get(id) ?? 0))].filter(Boolean);
+    const words = claim.text.replace(/[.!?…]+$/, "");
+    const text = numbers.length ? `${words} [${numbers.join(", ")}]${claim.text.slice(words.length)}` : claim.text;
+    return { claim, text, out: true };
+  };
+  for (const claim of report.claims) {
+    if (places.has(claim)) {
+      if (waiting.length) places.get(claim)!.unshift(...waiting.splice(0).map(sentence));
+      before = claim;
+    } else if (!claim.in_report) {
+      const list = before && places.get(before);
+      if (!list) waiting.push(claim);
+      else {
+        list.splice(list.findIndex((each) => each.claim === before) + 1, 0, sentence(claim));
+        places.set(claim, list);
+        before = claim;
+      }
+    }
+  }
+  return true;
 }
 
 /** What a ceiling or a refusal left out: the report says it in a section that code wrote. */
@@ -48,12 +103,21 @@ export function skippedIn(markdown: string): string[] {
 }
 
 /** The quotes a claim rests on, with their sources and the numbers these have in the report. */
-export function evidenceOf(report: Report, claim: Claim): { quote: Quote; source: Source | null; number: number | null }[] {
+export function evidenceOf(
+  report: Report,
+  claim: Claim,
+): { quote: Quote; source: Source | null; number: number | null }[] {
   return claim.evidence.flatMap((id) => {
     const quote = report.quotes.find((each) => each.quote_id === id);
     if (!quote) return [];
     const number = report.references.indexOf(quote.source_id) + 1;
-    return [{ quote, source: report.sources.find((each) => each.source_id === quote.source_id) ?? null, number: number || null }];
+    return [
+      {
+        quote,
+        source: report.sources.find((each) => each.source_id === quote.source_id) ?? null,
+        number: number || null,
+      },
+    ];
   });
 }
 
@@ -63,8 +127,10 @@ export function sourceAt(report: Report, number: number): Source | null {
 }
 
 export function claimsOf(report: Report, source: Source): Claim[] {
-  const own = new Set(report.quotes.filter((quote) => quote.source_id === source.source_id).map((quote) => quote.quote_id));
-  return report.claims.filter((claim) => claim.in_report && claim.evidence.some((id) => own.has(id)));
+  const own = new Set(
+    report.quotes.filter((quote) => quote.source_id === source.source_id).map((quote) => quote.quote_id),
+  );
+  return report.claims.filter((claim) => claim.evidence.some((id) => own.has(id)));
 }
 
 /** Offsets of a stored text count code points; a string counts code units. */
@@ -87,7 +153,7 @@ export function excerpt(
   const [from, to] = codeUnits(text, quote.start, quote.end);
   const [start, end] = [
     around < 0 ? 0 : wordStart(text, Math.max(0, from - around)),
-    around < 0 ? text.length : Math.min(text.length, to + around),
+    around < 0 ? text.length : wordEnd(text, Math.min(text.length, to + around)),
   ];
   return {
     before: text.slice(start, from),
@@ -101,6 +167,11 @@ export function excerpt(
 function wordStart(text: string, at: number): number {
   const space = at === 0 ? 0 : text.indexOf(" ", at) + 1;
   return space > 0 && space - at < 40 ? space : at;
+}
+
+function wordEnd(text: string, at: number): number {
+  const space = at === text.length ? at : text.lastIndexOf(" ", at);
+  return space > 0 && at - space < 40 ? space : at;
 }
 
 interface Raw {
@@ -132,7 +203,10 @@ function blocksOf(markdown: string): Raw[] {
     if (raw.kind === "heading" && raw.level === 2 && APPENDED.has(raw.text.toLowerCase())) break;
     const last = blocks.at(-1);
     const goesOn =
-      open && last && (raw.kind === "paragraph" || (raw.kind === "note" && last.kind === "note")) && last.kind !== "heading";
+      open &&
+      last &&
+      (raw.kind === "paragraph" || (raw.kind === "note" && last.kind === "note")) &&
+      last.kind !== "heading";
     if (goesOn) last.text += ` ${raw.text}`;
     else blocks.push(raw);
     open = raw.kind !== "heading";
@@ -165,7 +239,7 @@ function sentencesOf(text: string, open: Claim[]): Sentence[] {
     pushPlain(found.start);
     sentences.push({ claim: found.claim, text: text.slice(found.start, found.end) });
     open.splice(open.indexOf(found.claim), 1);
-    at = found.end;
+    at = found.next;
   }
   pushPlain(text.length);
   return sentences;
@@ -173,23 +247,33 @@ function sentencesOf(text: string, open: Claim[]): Sentence[] {
 
 /** The next claims only: a sentence that is said twice belongs to the claim whose turn it is. */
 const LOOKAHEAD = 12;
+const LONGEST_TAIL = 400;
 
-function findNext(text: string, at: number, open: readonly Claim[]): { claim: Claim; start: number; end: number } | null {
-  let best: { claim: Claim; start: number; end: number } | null = null;
+interface Found {
+  claim: Claim;
+  start: number;
+  end: number;
+  /** Where the text goes on, behind the note on the verdict. */
+  next: number;
+}
+
+function findNext(text: string, at: number, open: readonly Claim[]): Found | null {
+  let best: Found | null = null;
   for (const claim of open.slice(0, LOOKAHEAD)) {
     const words = claim.text.replace(/[.!?…]+$/, "");
     const start = words ? text.indexOf(words, at) : -1;
     if (start < 0 || (best && start >= best.start)) continue;
-    best = { claim, start, end: start + words.length + tailOf(text.slice(start + words.length), claim) };
+    const after = start + words.length;
+    const [end, next] = tailOf(text.slice(after, after + LONGEST_TAIL), claim);
+    best = { claim, start, end: after + end, next: after + next };
   }
   return best;
 }
 
-/** References, the mark and the note behind a claim's words. */
-function tailOf(rest: string, claim: Claim): number {
+/** Where the references and the mark behind a claim's words end, and where the note on its verdict does. */
+function tailOf(rest: string, claim: Claim): [number, number] {
   let length = REFERENCES.exec(rest)?.[0].length ?? 0;
   length += /^[.!?…]*/.exec(rest.slice(length))![0].length;
   const note = NOTE.exec(rest.slice(length));
-  if (note?.[1] === NOTES[claim.verdict]) length += note[0].length;
-  return length;
+  return [length, note?.[1] === NOTES[claim.verdict] ? length + note[0].length : length];
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Claim, Quote, Report } from "./evidence";
-import { codeUnits, evidenceOf, excerpt, readReport, skippedIn, type Block } from "./reading";
-import { shortHash, signatureOf, summaryOf } from "./wording";
+import type { Claim, Quote, Report, Verified } from "./evidence";
+import { codeUnits, evidenceOf, excerpt, readReport as read, skippedIn, type Block, type Readable } from "./reading";
+import { problemOf, shortHash, signatureOf, standingOf, summaryOf } from "./wording";
 
 const claim = (id: string, text: string, more: Partial<Claim> = {}): Claim => ({
   claim_id: id,
@@ -12,8 +12,11 @@ const claim = (id: string, text: string, more: Partial<Claim> = {}): Claim => ({
   in_report: true,
   ...more,
 });
+const readReport = (report: Partial<Readable>) =>
+  read({ report: "", claims: [], quotes: [], references: [], ...report });
 const textOf = (block: Block) => block.sentences.map((each) => each.text).join("|");
-const claims = (blocks: Block[]) => blocks.flatMap((block) => block.sentences.map((each) => each.claim?.claim_id ?? null));
+const claims = (blocks: Block[]) =>
+  blocks.flatMap((block) => block.sentences.map((each) => each.claim?.claim_id ?? null));
 
 const MARKDOWN = `# Quotes from the sources
 
@@ -38,43 +41,69 @@ describe("readReport", () => {
     claims: [
       claim("c1", "The bridge is 1,025 metres long."),
       claim("c2", "It carries a tramway.", { verdict: "partial" }),
-      claim("c3", "It is the longest.", { verdict: "unsupported", in_report: false }),
+      claim("c3", "It is the longest.", { verdict: "unsupported", in_report: false, evidence: ["e1"] }),
       claim("c4", "It was opened in 1981."),
     ],
   };
   const blocks = readReport(report);
 
-  it("knows each sentence with its references and its note", () => {
+  it("knows each sentence with its references, and puts back those that were left out", () => {
     const item = blocks.find((block) => block.kind === "item")!;
-    expect(item.sentences.map((each) => [each.claim?.claim_id, each.text])).toEqual([
-      ["c1", "The bridge is 1,025 metres long [1]."],
-      ["c2", "It carries a tramway [1, 2]. *(partly supported)*"],
+    expect(item.sentences.map((each) => [each.claim?.claim_id, each.text, each.out ?? false])).toEqual([
+      ["c1", "The bridge is 1,025 metres long [1].", false],
+      ["c2", "It carries a tramway [1, 2].", false],
+      ["c3", "It is the longest.", true],
+    ]);
+    expect(claims(blocks).filter(Boolean)).toEqual(["c1", "c2", "c3", "c4"]);
+  });
+
+  it("names the sources of a sentence that was left out", () => {
+    const quote = { quote_id: "e1", source_id: "s2" } as Quote;
+    const cited = readReport({ ...report, quotes: [quote], references: ["s1", "s2"] });
+    expect(cited.flatMap((block) => block.sentences).find((each) => each.out)?.text).toBe("It is the longest [2].");
+  });
+
+  it("cuts a note that says what is missing", () => {
+    const told = MARKDOWN.replace("(partly supported)", "(partly supported: the source does not say 'tramway')");
+    const item = readReport({ ...report, report: told }).find((block) => block.kind === "item")!;
+    expect(item.sentences[1]).toMatchObject({ claim: { claim_id: "c2" }, text: "It carries a tramway [1, 2]." });
+  });
+
+  it("puts a first sentence that was left out before the next one", () => {
+    const out = claim("c1", "It is old.", { verdict: "unsupported", in_report: false });
+    expect(claims(readReport({ report: "It is long [1].", claims: [out, claim("c2", "It is long.")] }))).toEqual([
+      "c1",
+      "c2",
     ]);
   });
 
-  it("knows a note that says what is missing", () => {
-    const told = MARKDOWN.replace("(partly supported)", "(partly supported: the source does not say 'tramway')");
-    const item = readReport({ ...report, report: told }).find((block) => block.kind === "item")!;
-    expect(item.sentences[1]).toMatchObject({
-      claim: { claim_id: "c2" },
-      text: "It carries a tramway [1, 2]. *(partly supported: the source does not say 'tramway')*",
+  it("reads citations of pages as numbers", () => {
+    const linked = readReport({
+      report: "It is long [s7](https://a.example/) [s9].",
+      claims: [claim("c1", "It is long.")],
+      references: ["s7", "s9"],
     });
+    expect(linked[0]!.sentences).toMatchObject([{ claim: { claim_id: "c1" }, text: "It is long [1] [2]." }]);
   });
 
-  it("finds every claim that stands in the report, and no other", () => {
-    expect(claims(blocks).filter(Boolean)).toEqual(["c1", "c2", "c4"]);
+  it("reads each of 2,000 sentences once", () => {
+    const many = Array.from({ length: 2000 }, (_, at) => claim(`c${at}`, `Sentence number ${at} says a thing.`));
+    const text = many.map((each) => `${each.text.slice(0, -1)} [1].`);
+    const paragraphs = Array.from({ length: 200 }, (_, at) => text.slice(at * 10, at * 10 + 10).join(" "));
+    expect(claims(readReport({ report: paragraphs.join("\n\n"), claims: many }))).toEqual(
+      many.map((each) => each.claim_id),
+    );
   });
 
-  it("leaves out the sections that the page shows itself", () => {
-    expect(blocks.map((block) => block.kind)).toEqual(["heading", "note", "heading", "item", "item", "paragraph"]);
+  it("leaves out what the page shows itself", () => {
+    expect(blocks.map((block) => block.kind)).toEqual(["heading", "note", "heading", "item", "item"]);
     expect(textOf(blocks[1]!)).toBe("**These are quotes.** No model wrote this. Really.");
   });
 
   it("reads what was skipped from its section", () => {
-    expect(skippedIn("Text.\n\n## What was skipped\n\n- Step 2: a ceiling.\n- A page.\n\n## Sources\n\n- no\n")).toEqual([
-      "Step 2: a ceiling.",
-      "A page.",
-    ]);
+    expect(
+      skippedIn("Text.\n\n## What was skipped\n\n- Step 2: a ceiling.\n- A page.\n\n## Sources\n\n- no\n"),
+    ).toEqual(["Step 2: a ceiling.", "A page."]);
     expect(skippedIn(MARKDOWN)).toEqual([]);
   });
 
@@ -86,7 +115,9 @@ describe("readReport", () => {
 
   it("gives a sentence that is said twice to two claims", () => {
     expect(
-      claims(readReport({ report: "Yes [1]. Yes [2].", claims: [claim("c1", "Yes."), claim("c2", "Yes.")] })).filter(Boolean),
+      claims(readReport({ report: "Yes [1]. Yes [2].", claims: [claim("c1", "Yes."), claim("c2", "Yes.")] })).filter(
+        Boolean,
+      ),
     ).toEqual(["c1", "c2"]);
   });
 
@@ -99,7 +130,15 @@ describe("readReport", () => {
 
 describe("quotes", () => {
   const text = "👍 The bridge, 1,025 metres long, stands.";
-  const quote: Quote = { quote_id: "e1", source_id: "s1", start: 2, end: 12, text: "The bridge", place: null, passage: null };
+  const quote: Quote = {
+    quote_id: "e1",
+    source_id: "s1",
+    start: 2,
+    end: 12,
+    text: "The bridge",
+    place: null,
+    passage: null,
+  };
 
   it("are counted in code points", () => {
     expect(text.slice(...codeUnits(text, 2, 12))).toBe("The bridge");
@@ -117,7 +156,12 @@ describe("quotes", () => {
   });
 
   it("lead to their sources and numbers", () => {
-    const report = { quotes: [quote], references: ["s0", "s1"], sources: [{ source_id: "s1" }], claims: [] } as unknown as Report;
+    const report = {
+      quotes: [quote],
+      references: ["s0", "s1"],
+      sources: [{ source_id: "s1" }],
+      claims: [],
+    } as unknown as Report;
     expect(
       evidenceOf(report, claim("c", "x", { evidence: ["e1", "e9"] })).map((each) => [each.quote.quote_id, each.number]),
     ).toEqual([["e1", 2]]);
@@ -125,17 +169,69 @@ describe("quotes", () => {
 });
 
 describe("words", () => {
-  it("sum up what holds", () => {
-    const report = {
-      claims: [claim("a", "a"), claim("b", "b", { verdict: "partial" }), claim("c", "c", { in_report: false })],
-    } as Report;
-    expect(summaryOf(report)).toBe("1 of 2 sentences hold, 1 partly; one was left out.");
+  const [differs, missing] = [
+    claim("d", "d", {
+      verdict: "contradicted",
+      in_report: false,
+      evidence: ["e1"],
+      reasons: ["the claim says '38 metres', the source '28 metres'"],
+    }),
+    claim("m", "m", { verdict: "unsupported", in_report: false, evidence: ["e1"], reasons: ["it shares no word"] }),
+  ];
+
+  it("say what was checked", () => {
+    const partly = claim("b", "b", { verdict: "partial" });
+    expect(summaryOf({ claims: [claim("a", "a"), claim("b", "b")] })).toBe(
+      "Every sentence was found in its source: 2 of 2.",
+    );
+    expect(summaryOf({ claims: [claim("a", "a"), claim("b", "b"), partly, differs, missing] })).toBe(
+      "2 of 5 sentences were found in their sources, 1 only in part. Left out: 1 that differs from its source, 1 that was not found.",
+    );
+    expect(summaryOf({ claims: [claim("a", "a"), { ...missing, in_report: true }] })).toBe(
+      "1 of 2 sentences was found in its source. Marked: 1 that was not found.",
+    );
+    expect(summaryOf({ claims: [] })).toBe("");
     expect(shortHash("9f2c71aa04d8ffff")).toBe("9f2c 71aa 04d8…");
+  });
+
+  it("say what is wrong with a sentence", () => {
+    const because = (verdict: Claim["verdict"], ...reasons: string[]) =>
+      problemOf(claim("x", "x", { verdict, reasons, evidence: ["e1"] }));
+    expect(problemOf(differs)).toBe("Differs: the source says “28 metres”.");
+    expect(because("contradicted", "the source says 'red', not 'green'")).toBe(
+      "Differs: the source says “red”, not “green”.",
+    );
+    expect(because("partial", "the source does not say 'Ada's mill'")).toBe("The source does not say “Ada's mill”.");
+    expect(problemOf(missing)).toBe("Not found in its source.");
+    expect(problemOf({ ...missing, evidence: [] })).toBe("It names no source.");
+    expect(problemOf(claim("a", "a"))).toBe("");
+  });
+
+  it("say what a source supports", () => {
+    const source = { source_id: "s1" };
+    const standing = (...all: Claim[]) =>
+      standingOf({ claims: all, quotes: [{ quote_id: "e1", source_id: "s1" }] } as unknown as Report, source as never);
+    const supported = claim("a", "a", { evidence: ["e1"] });
+    expect(standing(supported)).toEqual({ words: "Supports 1 sentence", tone: "good" });
+    expect(standing(supported, supported, differs)).toEqual({
+      words: "Supports 2 sentences, differs from 1",
+      tone: "warn",
+    });
+    expect(standing(differs)).toEqual({ words: "Differs from 1 sentence", tone: "warn" });
   });
 });
 
 describe("signatureOf", () => {
-  const checked = { ok: true, head: "", parts: [], counts: { sources: 0, quotes: 0, claims: 0, elsewhere: 0 } };
+  const checked: Verified = {
+    ok: true,
+    head: "",
+    parts: [],
+    counts: { sources: 0, quotes: 0, claims: 0, elsewhere: 0 },
+    format: "4",
+    lacks: [],
+    notes: [],
+    marked_today: [],
+  };
   it("says who vouches, and that a key alone says little", () => {
     expect(signatureOf(checked)).toBe("");
     expect(signatureOf({ ...checked, signed_by: "ed25519:x", vouched: null })).toContain("Anybody can make one");

@@ -72,6 +72,8 @@ export interface Entry {
 
 export interface Phase {
   readonly name: string;
+  /** What people call it. */
+  readonly title: string;
   readonly about: string;
   readonly missing: readonly string[];
   readonly place: "done" | "open again" | "now" | "later";
@@ -79,25 +81,37 @@ export interface Phase {
 
 export interface Progress {
   readonly complete: boolean;
+  /** The clause or phase that the next question is about. */
+  readonly subject: string;
   readonly phases: readonly Phase[];
   readonly findings: readonly { severity: string; sentence: string }[];
 }
 
 const KINDS: Record<Kind, string> = {
-  thesis: "Thesis",
-  definition: "Definition",
-  citation: "Ground with a source",
-  narrative: "Ground",
-  refutation: "Objection",
-  reply: "Reply",
-  conclusion: "Conclusion",
+  thesis: "claim",
+  definition: "definition",
+  citation: "reason",
+  narrative: "reason",
+  refutation: "objection",
+  reply: "reply",
+  conclusion: "conclusion",
 };
-const STATUSES: Record<Status, string> = { held: "held", challenged: "challenged", revised: "revised", withdrawn: "withdrawn" };
+const STATUSES: Record<Status, string> = {
+  held: "",
+  challenged: "an objection stands against it",
+  revised: "changed",
+  withdrawn: "given up",
+};
 const RELATIONS = new Set<string>(["supports", "attacks", "answers", "uses"]);
 /** In which order clauses stand below another. */
 const ORDER: Kind[] = ["thesis", "definition", "citation", "narrative", "refutation", "reply", "conclusion"];
 /** Hints rise to the third level; the fourth are the words themselves, which one is told. */
-export const HINT_LEVELS = ["where to look", "an example from elsewhere", "the beginning of a sentence", "the words themselves"] as const;
+export const HINT_LEVELS = [
+  "where to look",
+  "an example from elsewhere",
+  "the beginning of a sentence",
+  "the words themselves",
+] as const;
 
 /** Null where the thread has none yet. */
 export function readArgument(value: Json | undefined): Argument | null {
@@ -114,7 +128,11 @@ export function readArgument(value: Json | undefined): Argument | null {
     phase: text(data.phase),
     clauses,
     links,
-    versions: objectsOf(data.versions).map((each) => ({ text: text(each.text), confidence: number(each.confidence), phase: text(each.phase) })),
+    versions: objectsOf(data.versions).map((each) => ({
+      text: text(each.text),
+      confidence: number(each.confidence),
+      phase: text(each.phase),
+    })),
     hints: objectsOf(data.moves)
       .filter((move) => move.move === "hint")
       .map((move) => ({ about: text(move.about), text: text(move.text), level: number(move.level) ?? 0 })),
@@ -128,12 +146,23 @@ export function readProgress(value: Json | undefined): Progress | null {
   const now = phases.findIndex((phase) => phase.name === data.phase);
   return {
     complete: data.complete === true,
+    subject: text(data.subject),
     phases: phases.map((phase, at) => {
       const missing = Array.isArray(phase.missing) ? phase.missing.map(text).filter(Boolean) : [];
-      const place = data.complete === true || at < now ? (missing.length ? "open again" : "done") : at === now ? "now" : "later";
-      return { name: text(phase.name), about: text(phase.about), missing, place };
+      const place =
+        data.complete === true || at < now ? (missing.length ? "open again" : "done") : at === now ? "now" : "later";
+      return {
+        name: text(phase.name),
+        title: text(phase.title) || text(phase.name),
+        about: text(phase.about),
+        missing,
+        place,
+      };
     }),
-    findings: objectsOf(data.findings).map((each) => ({ severity: text(each.severity), sentence: text(each.sentence) })),
+    findings: objectsOf(data.findings).map((each) => ({
+      severity: text(each.severity),
+      sentence: text(each.sentence),
+    })),
   };
 }
 
@@ -144,34 +173,61 @@ export function outlineOf(argument: Argument): { entries: Entry[]; unplaced: Ent
   const enter = (clause: Clause, link: Link | null): Entry => {
     seen.add(clause.id);
     const arrivals = argument.links.filter((each) => each.target === clause.id && each.relation !== "uses");
-    const found = arrivals.map((each) => ({ link: each, clause: byId.get(each.source)! })).sort((one, two) => byKind(one.clause, two.clause));
+    const found = arrivals
+      .map((each) => ({ link: each, clause: byId.get(each.source)! }))
+      .sort((one, two) => byKind(one.clause, two.clause));
     const below = found.flatMap((each) => (seen.has(each.clause.id) ? [] : [enter(each.clause, each.link)]));
     const others = argument.links.filter((each) => each.source === clause.id && each !== link);
     return { clause, link, others, below };
   };
-  const rest = (kinds: Kind[]) => argument.clauses.filter((clause) => kinds.includes(clause.kind) && !seen.has(clause.id)).map((clause) => enter(clause, null));
+  const rest = (kinds: Kind[]) =>
+    argument.clauses
+      .filter((clause) => kinds.includes(clause.kind) && !seen.has(clause.id))
+      .map((clause) => enter(clause, null));
   const theses = rest(["thesis"]);
   const definitions = rest(["definition"]);
   const conclusions = rest(["conclusion"]);
   return { entries: [...theses, ...definitions, ...conclusions], unplaced: rest(ORDER) };
 }
 
-export function kindWords(clause: Clause): string {
-  const name = clause.kind === "definition" && clause.term ? `Definition of “${clause.term}”` : KINDS[clause.kind];
-  // An objection is the other side's by its nature.
-  return clause.opposing && clause.kind !== "refutation" ? `${name}, opposing side` : name;
+/** What a clause is called in a sentence: "your claim", "reason 2". The server's `argument/naming.py` gives the same names. */
+export function nameOf(argument: Argument, id: string): string {
+  const clause = argument.clauses.find((each) => each.id === id);
+  if (!clause) return "your argument";
+  const word = KINDS[clause.kind];
+  if (word === "claim") return clause.opposing ? "the opposing claim" : "your claim";
+  if (word === "definition") return `your definition of “${clause.term}”`;
+  const alike = argument.clauses.filter((each) => KINDS[each.kind] === word && each.opposing === clause.opposing);
+  if (word === "conclusion" && alike.length === 1) return "your conclusion";
+  const side = word === "reason" && clause.opposing ? "opposing " : "";
+  return `${side}${word} ${alike.indexOf(clause) + 1}`;
 }
 
-/** The status, how sure somebody is, whose words they are. */
+/** The same at the beginning of a line. */
+export function titleOf(argument: Argument, id: string): string {
+  const name = nameOf(argument, id);
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
+/** How it stands, how sure somebody is, whose words they are; empty where there is nothing to say. */
 export function statusWords(clause: Clause): string {
   const parts = [STATUSES[clause.status]];
-  if (clause.kind === "thesis" && clause.confidence !== null) parts.push(`${clause.confidence} % sure`);
+  if (clause.kind === "thesis" && clause.confidence !== null)
+    parts.unshift(`${clause.opposing ? "" : "you are "}${clause.confidence} % sure`);
   if (clause.byTutor) parts.push("in the tutor’s words");
-  return parts.join(", ");
+  return parts.filter(Boolean).join(", ");
 }
 
-export function linkWords(link: Link): string {
-  return link.relation === "uses" ? `rests on ${link.target}` : `${link.relation} ${link.target}`;
+const BEARS: Record<Relation, string> = {
+  supports: "supports",
+  attacks: "speaks against",
+  answers: "replies to",
+  uses: "rests on",
+};
+
+/** How a clause bears on another, as the end of a sentence: "supports your claim". */
+export function linkWords(argument: Argument, link: Link): string {
+  return `${BEARS[link.relation]} ${nameOf(argument, link.target)}`;
 }
 
 export interface Asked {
@@ -185,16 +241,19 @@ export function openQuestion(waiting: readonly Waiting[]): Asked | null {
   const interrupt = waiting[0];
   const payload = objectOf(interrupt?.payload);
   if (!interrupt || payload?.type !== "clarification_request") return null;
-  return { interrupt, question: text(payload.question), hasOptions: Array.isArray(payload.options) && payload.options.length > 0 };
+  return {
+    interrupt,
+    question: text(payload.question),
+    hasOptions: Array.isArray(payload.options) && payload.options.length > 0,
+  };
 }
 
-/** How far hints about the open question have come: they are counted by question, and by clause where a model put it in its own words. */
-export function hintLevel(argument: Argument, asked: Asked | null): number {
+/** How far hints about the open question have come: they are counted by question, and by subject where a model put it in its own words. */
+export function hintLevel(argument: Argument, asked: Asked | null, subject: string): number {
   if (!asked) return 0;
-  const node = text(objectOf(asked.interrupt.payload)?.node);
-  const named = node || /^About (\w+)/.exec(asked.question)?.[1];
+  const ofMethod = text(objectOf(asked.interrupt.payload)?.node) !== "";
   const forIt = argument.hints.filter((hint) => hint.text === asked.question);
-  const found = forIt.length || node ? forIt : argument.hints.filter((hint) => hint.about === named);
+  const found = forIt.length || ofMethod ? forIt : argument.hints.filter((hint) => hint.about === subject);
   return Math.max(0, ...found.map((hint) => hint.level));
 }
 

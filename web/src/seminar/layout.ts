@@ -63,7 +63,12 @@ function draw(link: Link, from: Box, to: Box): Line {
   const y2 = up ? to.y + BOX.height : to.y;
   const bend = (y1 + y2) / 2;
   // Nearer to where it begins: lines that end at one clause come together there.
-  return { link, path: `M${x1} ${y1} C${x1} ${bend} ${x2} ${bend} ${x2} ${y2}`, x: x1 + (x2 - x1) * 0.25, y: y1 + (y2 - y1) * 0.33 };
+  return {
+    link,
+    path: `M${x1} ${y1} C${x1} ${bend} ${x2} ${bend} ${x2} ${y2}`,
+    x: x1 + (x2 - x1) * 0.25,
+    y: y1 + (y2 - y1) * 0.33,
+  };
 }
 
 function labelOf(clause: Clause): string {
@@ -74,7 +79,10 @@ function labelOf(clause: Clause): string {
 export function wrap(text: string, most = MOST_LINES, width = LINE_CHARS): string[] {
   const lines: string[] = [];
   let line = "";
-  for (const word of text.split(/\s+/).filter(Boolean).flatMap((each) => cut(each, width))) {
+  for (const word of text
+    .split(/\s+/)
+    .filter(Boolean)
+    .flatMap((each) => cut(each, width))) {
     if (line && line.length + 1 + word.length > width) {
       lines.push(line);
       line = word;
@@ -88,5 +96,7 @@ export function wrap(text: string, most = MOST_LINES, width = LINE_CHARS): strin
 
 function cut(word: string, width: number): string[] {
   const letters = [...word];
-  return Array.from({ length: Math.ceil(letters.length / width) }, (_, at) => letters.slice(at * width, (at + 1) * width).join(""));
+  return Array.from({ length: Math.ceil(letters.length / width) }, (_, at) =>
+    letters.slice(at * width, (at + 1) * width).join(""),
+  );
 }

@@ -35,9 +35,11 @@ function longestCommon(one: string[], two: string[]): [number, number][] {
   for (let i = one.length - 1; i >= 0; i--)
     for (let j = two.length - 1; j >= 0; j--)
       lengths[i * width + j] =
-        one[i] === two[j] ? lengths[(i + 1) * width + j + 1]! + 1 : Math.max(lengths[(i + 1) * width + j]!, lengths[i * width + j + 1]!);
+        one[i] === two[j]
+          ? lengths[(i + 1) * width + j + 1]! + 1
+          : Math.max(lengths[(i + 1) * width + j]!, lengths[i * width + j + 1]!);
   const pairs: [number, number][] = [];
-  for (let i = 0, j = 0; i < one.length && j < two.length; )
+  for (let i = 0, j = 0; i < one.length && j < two.length;)
     if (one[i] === two[j]) pairs.push([i++, j++]);
     else if (lengths[(i + 1) * width + j]! >= lengths[i * width + j + 1]!) i++;
     else j++;

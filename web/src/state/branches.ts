@@ -1,14 +1,16 @@
 // Versions of a message. Turns form a tree: those with the same `previous` are versions of one message, and each may have turns after it.
 
-import type { Turn } from "../api";
-import type { WireMessage } from "./messages";
+import { contentOf } from "./messages";
+import type { Turn, WireMessage } from "../api";
 import type { Message } from "./types";
 
 /** All versions of the message, oldest first; empty where the server does not know it. */
 export function siblingsOf(turns: readonly Turn[], messageId: string): readonly Turn[] {
   const own = turns.find((turn) => turn.message_ids.includes(messageId));
   if (!own) return [];
-  return turns.filter((turn) => turn.previous === own.previous).toSorted((one, other) => one.created_at.localeCompare(other.created_at));
+  return turns
+    .filter((turn) => turn.previous === own.previous)
+    .toSorted((one, other) => one.created_at.localeCompare(other.created_at));
 }
 
 /** The last turn of the branch that goes through `turn`: of several that follow it, the newest. */
@@ -31,7 +33,7 @@ export function messagesBefore(messages: readonly Message[], messageId: string):
   return messages.slice(0, at === -1 ? messages.length : at).map((message) => ({
     type: TYPES[message.role],
     id: message.id,
-    content: message.text,
+    content: contentOf(message.text, message.pictures),
     name: message.name,
     tool_calls: message.toolCalls.map(({ id, name, args }) => ({ id, name, args })),
     tool_call_id: message.toolCallId,

@@ -27,7 +27,8 @@ export function changeFiles(files: Files, update: unknown): Files {
     if (change === null) delete changed[path];
     else {
       const old = changed[path];
-      const text = isObject(change) && change["change"] === "edit" ? applyEdits(old?.text, change["edits"]) : readText(change);
+      const text =
+        isObject(change) && change["change"] === "edit" ? applyEdits(old?.text, change["edits"]) : readText(change);
       if (text === null || (old && old.text === text)) continue;
       changed[path] = { path, text, before: old?.text ?? null, modifiedAt: modifiedAt(change) };
     }
@@ -54,9 +55,17 @@ function applyEdits(text: string | undefined, edits: unknown): string | null {
   if (text === undefined || !Array.isArray(edits)) return null;
   let edited = text;
   for (const edit of edits as unknown[]) {
-    if (!isObject(edit) || typeof edit["old"] !== "string" || typeof edit["new"] !== "string" || !edited.includes(edit["old"])) return null;
+    if (
+      !isObject(edit) ||
+      typeof edit["old"] !== "string" ||
+      typeof edit["new"] !== "string" ||
+      !edited.includes(edit["old"])
+    )
+      return null;
     const replacement = edit["new"];
-    edited = edit["all"] ? edited.replaceAll(edit["old"], () => replacement) : edited.replace(edit["old"], () => replacement);
+    edited = edit["all"]
+      ? edited.replaceAll(edit["old"], () => replacement)
+      : edited.replace(edit["old"], () => replacement);
   }
   return edited;
 }

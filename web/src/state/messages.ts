@@ -1,23 +1,15 @@
 // Messages on the wire -> messages of the page. A message comes whole, or in chunks that are joined by id.
 
-import type { Json, JsonObject, Message, Namespace, Role, ToolCall } from "./types";
+import type { WireMessage } from "../api";
+import type { Json, JsonObject, Message, Namespace, Picture, Role, ToolCall } from "./types";
 
-export interface WireMessage {
-  type?: string;
-  id?: string | null;
-  content?: unknown;
-  name?: string | null;
-  tool_calls?: { id?: string | null; name?: string; args?: unknown }[];
-  tool_call_chunks?: { id?: string | null; name?: string | null; args?: string | null; index?: number | string | null }[];
-  tool_call_id?: string | null;
-  status?: string;
-  usage_metadata?: { input_tokens?: number; output_tokens?: number } | null;
-  additional_kwargs?: { reasoning_content?: unknown } | null;
-  /** `finish_reason: "cancelled"`: the server kept what was said until the run was stopped. */
-  response_metadata?: { finish_reason?: unknown } | null;
-}
-
-const ROLES: Record<string, Role> = { human: "user", ai: "agent", tool: "tool", system: "system", AIMessageChunk: "agent" };
+const ROLES: Record<string, Role> = {
+  human: "user",
+  ai: "agent",
+  tool: "tool",
+  system: "system",
+  AIMessageChunk: "agent",
+};
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -30,10 +22,12 @@ export function isChunk(message: WireMessage): boolean {
 export function readMessage(wire: WireMessage, namespace: Namespace, runId: string | null): Message | null {
   const role = ROLES[wire.type ?? ""];
   if (!role || !wire.id) return null;
+  const pictures = readPictures(wire.content);
   return {
     id: wire.id,
     role,
     ...readContent(wire),
+    ...(pictures.length ? { pictures } : {}),
     toolCalls: (wire.tool_calls ?? []).map(readToolCall),
     toolCallId: wire.tool_call_id ?? null,
     name: wire.name ?? null,
@@ -44,14 +38,30 @@ export function readMessage(wire: WireMessage, namespace: Namespace, runId: stri
     createdAt: null,
     inputTokens: wire.usage_metadata?.input_tokens ?? null,
     outputTokens: wire.usage_metadata?.output_tokens ?? null,
+    model: readModel(wire),
   };
 }
 
+/** `response_metadata.stepwell_model`: what the run's model was. */
+function readModel(wire: WireMessage): Message["model"] {
+  const said = wire.response_metadata?.stepwell_model;
+  if (!isObject(said) || typeof said["model"] !== "string" || !said["model"]) return null;
+  return { name: said["model"], label: typeof said["label"] === "string" ? said["label"] : "" };
+}
+
 /** What a chunk adds to the message so far. */
-export function addChunk(before: Message | null, wire: WireMessage, namespace: Namespace, runId: string | null): Message | null {
+export function addChunk(
+  before: Message | null,
+  wire: WireMessage,
+  namespace: Namespace,
+  runId: string | null,
+): Message | null {
   if (!wire.id) return before;
   const { text, reasoning } = readContent(wire);
-  const start: Message = before ?? { ...readMessage({ type: "ai", id: wire.id, name: wire.name }, namespace, runId)!, status: "streaming" };
+  const start: Message = before ?? {
+    ...readMessage({ type: "ai", id: wire.id, name: wire.name }, namespace, runId)!,
+    status: "streaming",
+  };
   return {
     ...start,
     text: start.text + text,
@@ -59,6 +69,7 @@ export function addChunk(before: Message | null, wire: WireMessage, namespace: N
     toolCalls: wire.tool_call_chunks?.length ? addCallChunks(start.toolCalls, wire.tool_call_chunks) : start.toolCalls,
     inputTokens: wire.usage_metadata?.input_tokens ?? start.inputTokens,
     outputTokens: wire.usage_metadata?.output_tokens ?? start.outputTokens,
+    model: readModel(wire) ?? start.model,
   };
 }
 
@@ -67,7 +78,8 @@ export function readContent(wire: WireMessage): { text: string; reasoning: strin
   const aside = wire.additional_kwargs?.reasoning_content;
   let reasoning = typeof aside === "string" ? aside : "";
   if (typeof wire.content === "string") return { text: wire.content, reasoning };
-  if (!Array.isArray(wire.content)) return { text: wire.content == null ? "" : JSON.stringify(wire.content), reasoning };
+  if (!Array.isArray(wire.content))
+    return { text: wire.content == null ? "" : JSON.stringify(wire.content), reasoning };
   let text = "";
   for (const block of wire.content as unknown[]) {
     if (typeof block === "string") text += block;
@@ -80,15 +92,47 @@ export function readContent(wire: WireMessage): { text: string; reasoning: strin
   return { text, reasoning };
 }
 
+/** A message's content: text alone, or blocks as LangChain's models of every provider take them. */
+export function contentOf(text: string, pictures: readonly Picture[] = []): unknown {
+  if (!pictures.length) return text;
+  const images = pictures.map(({ mimeType, base64 }) => ({ type: "image", base64, mime_type: mimeType }));
+  return text ? [{ type: "text", text }, ...images] : images;
+}
+
+const DATA_URL = /^data:(image\/(?:png|jpeg|webp|gif));base64,(.+)$/s;
+const SHOWN = /^image\/(png|jpeg|webp|gif)$/;
+
+/** Images that a message holds itself, in the forms that clients send. Those at an address are not fetched. */
+export function readPictures(content: unknown): readonly Picture[] {
+  if (!Array.isArray(content)) return [];
+  return (content as unknown[]).flatMap((block): Picture[] => {
+    if (!isObject(block)) return [];
+    const data = block["base64"] ?? block["data"];
+    const mimeType = block["mime_type"];
+    if (block["type"] === "image" && typeof data === "string" && typeof mimeType === "string")
+      return SHOWN.test(mimeType) ? [{ mimeType, base64: data }] : [];
+    const given = block["type"] === "image_url" ? block["image_url"] : null;
+    const url = isObject(given) ? given["url"] : given;
+    const [, type, base64] = (typeof url === "string" && DATA_URL.exec(url)) || [];
+    return type && base64 ? [{ mimeType: type, base64 }] : [];
+  });
+}
+
 function readToolCall(wire: { id?: string | null; name?: string; args?: unknown }): ToolCall {
-  return { id: wire.id ?? "", name: wire.name ?? "", args: isObject(wire.args) ? (wire.args as JsonObject) : null, argsText: "" };
+  return {
+    id: wire.id ?? "",
+    name: wire.name ?? "",
+    args: isObject(wire.args) ? (wire.args as JsonObject) : null,
+    argsText: "",
+  };
 }
 
 function addCallChunks(calls: readonly ToolCall[], chunks: NonNullable<WireMessage["tool_call_chunks"]>): ToolCall[] {
   const joined = [...calls];
   for (const chunk of chunks) {
     const opens = Boolean(chunk.id) && !joined.some((call) => call.id === chunk.id);
-    if (opens || !joined.length) joined.push({ id: chunk.id ?? "", name: chunk.name ?? "", args: null, argsText: chunk.args ?? "" });
+    if (opens || !joined.length)
+      joined.push({ id: chunk.id ?? "", name: chunk.name ?? "", args: null, argsText: chunk.args ?? "" });
     else {
       const at = typeof chunk.index === "number" && chunk.index < joined.length ? chunk.index : joined.length - 1;
       const call = joined[at]!;

@@ -2,8 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { WireMessage } from "./messages";
-import { emptyView, reduce, type Snapshot, type WireInterrupt } from "./reduce";
+import type { WireInterrupt, WireMessage } from "../api";
+import { emptyView, reduce, type Snapshot } from "./reduce";
 import type { RunStatus, StreamEvent, ThreadView } from "./types";
 
 interface Recording {
@@ -14,7 +14,9 @@ interface Recording {
 }
 
 function load(name: string): Recording {
-  const recording = JSON.parse(readFileSync(new URL(`../../../tests/fixtures/page/${name}.json`, import.meta.url), "utf8")) as Recording;
+  const recording = JSON.parse(
+    readFileSync(new URL(`../../../tests/fixtures/page/${name}.json`, import.meta.url), "utf8"),
+  ) as Recording;
   return { ...recording, events: recording.events.map((event) => ({ ...event, at: event.seq * 10 })) };
 }
 
@@ -34,7 +36,14 @@ function begin(recording: Recording): ThreadView {
 function shown(view: ThreadView) {
   const strip = <T extends { runId: unknown }>({ runId: _, ...rest }: T) => rest;
   const steps = view.steps.map(({ startedAt: _, endedAt: __, ...step }) => strip(step));
-  return { ...view, messages: view.messages.map(strip), steps, runs: view.runs.at(-1)?.status, lastSeq: 0, checkpointId: null };
+  return {
+    ...view,
+    messages: view.messages.map(strip),
+    steps,
+    runs: view.runs.at(-1)?.status,
+    lastSeq: 0,
+    checkpointId: null,
+  };
 }
 
 /** What the server would say if it were asked after `count` events (what steps have written until then), and the turn's events so far. */
@@ -49,16 +58,29 @@ function serverAfter(recording: Recording, count: number): { snapshot: Snapshot;
       interrupts = [];
       lastRun = { runId: (event.data as { run_id: string }).run_id, status: "running" };
     }
-    if (event.event === "end") lastRun = { runId: lastRun!.runId, status: (event.data as { status: RunStatus }).status };
+    if (event.event === "end")
+      lastRun = { runId: lastRun!.runId, status: (event.data as { status: RunStatus }).status };
     if (event.event !== "updates") return;
-    for (const [node, update] of Object.entries(event.data as Record<string, { messages?: WireMessage[] } | WireInterrupt[] | null>)) {
+    for (const [node, update] of Object.entries(
+      event.data as Record<string, { messages?: WireMessage[] } | WireInterrupt[] | null>,
+    )) {
       if (node === "__interrupt__") interrupts = update as WireInterrupt[];
-      else if (update && !Array.isArray(update)) for (const message of update.messages ?? []) messages.set(message.id!, message);
+      else if (update && !Array.isArray(update))
+        for (const message of update.messages ?? []) messages.set(message.id!, message);
       if (update && "todos" in update) values["todos"] = update.todos;
     }
   });
   const order = recording.state.values.messages.filter((message) => messages.has(message.id!));
-  return { snapshot: { graphId: recording.graph_id, messages: order.map((message) => messages.get(message.id!)!), values, interrupts, lastRun }, replay: past };
+  return {
+    snapshot: {
+      graphId: recording.graph_id,
+      messages: order.map((message) => messages.get(message.id!)!),
+      values,
+      interrupts,
+      lastRun,
+    },
+    replay: past,
+  };
 }
 
 describe.each(["writer", "worker", "team", "fails"])("the recording of %s", (name) => {
@@ -102,7 +124,11 @@ describe.each(["writer", "worker", "team", "fails"])("the recording of %s", (nam
       expect(shown(reloaded).steps, `steps at ${count}`).toEqual(shown(never).steps);
       expect(shown(reloaded).waiting, `waiting at ${count}`).toEqual(shown(never).waiting);
       expect(shown(reloaded).agents, `agents at ${count}`).toEqual(shown(never).agents);
-      expect([reloaded.phase, reloaded.todos, reloaded.files], `state at ${count}`).toEqual([never.phase, never.todos, never.files]);
+      expect([reloaded.phase, reloaded.todos, reloaded.files], `state at ${count}`).toEqual([
+        never.phase,
+        never.todos,
+        never.files,
+      ]);
     }
   });
 });
@@ -122,12 +148,20 @@ describe("reduce", () => {
     const view = play(recording, recording.events.slice(0, asked + 1));
     expect(view.phase).toBe("waiting");
     expect(view.waiting.map((each) => each.asker)).toEqual(["researcher"]);
-    expect(Object.values(view.agents).map((agent) => [agent.name, agent.status])).toEqual([["researcher", "waiting"], ["checker", "done"]]);
+    expect(Object.values(view.agents).map((agent) => [agent.name, agent.status])).toEqual([
+      ["researcher", "waiting"],
+      ["checker", "done"],
+    ]);
   });
 
   it("keeps the text of a run that was stopped, marked as such", () => {
     const recording = load("writer");
-    const end = { seq: 900, event: "end", data: { run_id: (recording.events[0]!.data as { run_id: string }).run_id, status: "interrupted" }, at: 0 };
+    const end = {
+      seq: 900,
+      event: "end",
+      data: { run_id: (recording.events[0]!.data as { run_id: string }).run_id, status: "interrupted" },
+      at: 0,
+    };
     const view = play(recording, [...recording.events.slice(0, 30), end]);
     expect([view.phase, view.messages.at(-1)!.status]).toEqual(["cancelled", "stopped"]);
   });
@@ -149,19 +183,45 @@ describe("reduce", () => {
     expect(view.messages).toHaveLength(2);
   });
 
-  it.each([null, 5, "x", [], {}, { run_id: 3 }, [null], [{ id: 1 }], { __interrupt__: 3 }, { toolCallId: {} }, { namespace: 4 }])(
-    "survives %j as the data of any event",
-    (data) => {
-      const names = ["metadata", "messages", "updates", "values", "tools", "tasks", "lifecycle", "error", "end", "custom", "messages/partial"];
-      let view = emptyView("t");
-      names.forEach((event, at) => (view = reduce(view, { type: "events", events: [{ seq: at + 1, event, data, at: 0 }] })));
-      expect(view.lastSeq).toBe(names.length);
-    },
-  );
+  it.each([
+    null,
+    5,
+    "x",
+    [],
+    {},
+    { run_id: 3 },
+    [null],
+    [{ id: 1 }],
+    { __interrupt__: 3 },
+    { toolCallId: {} },
+    { namespace: 4 },
+  ])("survives %j as the data of any event", (data) => {
+    const names = [
+      "metadata",
+      "messages",
+      "updates",
+      "values",
+      "tools",
+      "tasks",
+      "lifecycle",
+      "error",
+      "end",
+      "custom",
+      "messages/partial",
+    ];
+    let view = emptyView("t");
+    names.forEach(
+      (event, at) => (view = reduce(view, { type: "events", events: [{ seq: at + 1, event, data, at: 0 }] })),
+    );
+    expect(view.lastSeq).toBe(names.length);
+  });
 
   it("puts an earlier page in front, once", () => {
     const message = (id: string): WireMessage => ({ type: "human", id, content: id });
-    let view = reduce(emptyView("t"), { type: "snapshot", snapshot: { messages: [message("c"), message("d")], before: "p1" } });
+    let view = reduce(emptyView("t"), {
+      type: "snapshot",
+      snapshot: { messages: [message("c"), message("d")], before: "p1" },
+    });
     view = reduce(view, { type: "earlier", messages: [message("a"), message("b"), message("c")], before: null });
     expect([view.messages.map((each) => each.id), view.before]).toEqual([["a", "b", "c", "d"], null]);
   });
@@ -176,43 +236,80 @@ describe("reduce", () => {
 });
 
 it("knows from the server's own mark that a message was stopped", () => {
-  const message: WireMessage = { type: "ai", id: "a", content: "half", response_metadata: { finish_reason: "cancelled" } };
-  expect(reduce(emptyView("t"), { type: "snapshot", snapshot: { messages: [message] } }).messages[0]!.status).toBe("stopped");
+  const message: WireMessage = {
+    type: "ai",
+    id: "a",
+    content: "half",
+    response_metadata: { finish_reason: "cancelled" },
+  };
+  expect(reduce(emptyView("t"), { type: "snapshot", snapshot: { messages: [message] } }).messages[0]!.status).toBe(
+    "stopped",
+  );
 });
 
 it("a message stands once, also where the server took a later one before it", () => {
   const message = (id: string, type = "human"): WireMessage => ({ type, id, content: id });
   let view = emptyView("t");
   for (const id of ["first", "second"]) view = reduce(view, { type: "sent", message: message(id) });
-  view = reduce(view, { type: "snapshot", snapshot: { messages: [message("second"), message("b", "ai"), message("first"), message("a", "ai")] } });
+  view = reduce(view, {
+    type: "snapshot",
+    snapshot: { messages: [message("second"), message("b", "ai"), message("first"), message("a", "ai")] },
+  });
   expect(view.messages.map(({ id }) => id)).toEqual(["second", "b", "first", "a"]);
 });
 
 it("forgets another branch, but not the text that streams now", () => {
   const message = (type: string, id: string): WireMessage => ({ type, id, content: id });
-  let view = reduce(emptyView("t"), { type: "snapshot", snapshot: { messages: ["a", "b", "c"].map((id) => message("human", id)) } });
-  view = reduce(view, { type: "events", events: [{ seq: 1, event: "messages", data: [message("AIMessageChunk", "d"), {}], at: 0 }] });
+  let view = reduce(emptyView("t"), {
+    type: "snapshot",
+    snapshot: { messages: ["a", "b", "c"].map((id) => message("human", id)) },
+  });
+  view = reduce(view, {
+    type: "events",
+    events: [{ seq: 1, event: "messages", data: [message("AIMessageChunk", "d"), {}], at: 0 }],
+  });
   view = reduce(view, { type: "snapshot", snapshot: { messages: [message("human", "a")], replaceMessages: true } });
   expect(view.messages.map((each) => each.id)).toEqual(["a", "d"]);
 });
 
 describe("step records", () => {
   const record = (number: number, name: string, status: "success" | "interrupted" = "success", run_id = "r") => ({
-    number, run_id, kind: "node" as const, name, agent: null, namespace: [], call_id: null, started_at: "2026-11-15T12:00:00Z", duration_ms: 1500, status,
-    error: null, input_tokens: null, output_tokens: null, cost_usd: null,
+    number,
+    run_id,
+    kind: "node" as const,
+    name,
+    node: name,
+    agent: null,
+    namespace: [],
+    call_id: null,
+    started_at: "2026-11-15T12:00:00Z",
+    duration_ms: 1500,
+    status,
+    error: null,
+    input_tokens: null,
+    output_tokens: null,
+    cost_usd: null,
   });
   const tasks = [
     { seq: 1, event: "metadata", data: { run_id: "r" }, at: 0 },
     { seq: 2, event: "tasks", data: { id: "n1", name: "thinker", input: {} }, at: 1 },
     { seq: 3, event: "tasks", data: { id: "n1", name: "thinker", result: {}, error: null, interrupts: [] }, at: 2 },
     { seq: 4, event: "tasks", data: { id: "n2", name: "gate", input: {} }, at: 3 },
-    { seq: 5, event: "tasks", data: { id: "n2", name: "gate", result: {}, error: null, interrupts: [{ id: "i" }] }, at: 4 },
+    {
+      seq: 5,
+      event: "tasks",
+      data: { id: "n2", name: "gate", result: {}, error: null, interrupts: [{ id: "i" }] },
+      at: 4,
+    },
   ];
   const names = (view: ThreadView) => view.steps.map((step) => [step.id, step.name, step.status]);
   const records = [record(1, "thinker"), record(2, "gate", "interrupted")];
 
   it("meet the nodes that events told of, whichever came first", () => {
-    const expected = [["n1", "thinker", "done"], ["n2", "gate", "waiting"]];
+    const expected = [
+      ["n1", "thinker", "done"],
+      ["n2", "gate", "waiting"],
+    ];
     const events = { type: "events", events: tasks } as const;
     const told = { type: "records", records } as const;
     expect(names(reduce(reduce(emptyView("t"), events), told))).toEqual(expected);
@@ -221,13 +318,19 @@ describe("step records", () => {
   });
 
   it("keep their times when events are told again", () => {
-    const told = reduce(reduce(emptyView("t"), { type: "records", records: [record(1, "thinker")] }), { type: "events", events: tasks });
+    const told = reduce(reduce(emptyView("t"), { type: "records", records: [record(1, "thinker")] }), {
+      type: "events",
+      events: tasks,
+    });
     expect(told.steps[0]!.endedAt).toBe(Date.parse("2026-11-15T12:00:01.500Z"));
   });
 
   it("join a try that was interrupted with the one that finished", () => {
     const view = reduce(emptyView("t"), { type: "records", records: [...records, record(3, "gate", "success", "r2")] });
-    expect(view.steps.map((step) => [step.name, step.status])).toEqual([["thinker", "done"], ["gate", "done"]]);
+    expect(view.steps.map((step) => [step.name, step.status])).toEqual([
+      ["thinker", "done"],
+      ["gate", "done"],
+    ]);
     expect(reduce(view, { type: "records", records }).steps).toEqual(view.steps);
     const resumed = [
       { seq: 6, event: "end", data: { run_id: "r", status: "success", paused: true }, at: 5 },
@@ -236,7 +339,13 @@ describe("step records", () => {
       { seq: 9, event: "tasks", data: { id: "n2", name: "gate", result: {}, error: null, interrupts: [] }, at: 8 },
     ];
     const live = reduce(reduce(emptyView("t"), { type: "events", events: tasks }), { type: "records", records });
-    const ended = reduce(reduce(live, { type: "events", events: resumed }), { type: "records", records: [record(3, "gate", "success", "r2")] });
-    expect(names(ended)).toEqual([["n1", "thinker", "done"], ["n2", "gate", "done"]]);
+    const ended = reduce(reduce(live, { type: "events", events: resumed }), {
+      type: "records",
+      records: [record(3, "gate", "success", "r2")],
+    });
+    expect(names(ended)).toEqual([
+      ["n1", "thinker", "done"],
+      ["n2", "gate", "done"],
+    ]);
   });
 });

@@ -8,10 +8,35 @@
 //   answered   interrupts that were answered here
 //   records    the server's step records: times, tokens, cost
 
+import type { StepRecord, WireInterrupt, WireMessage } from "../api";
 import { changeFiles, readFiles } from "./files";
-import { addChunk, isChunk, isObject, readMessage, type WireMessage } from "./messages";
-import { addRecords, adoptNode, endStep, finishStep, INNER_NODE, readArgs, readToolError, stepOfCall, stepOfNode, type StepRecord } from "./steps";
-import type { Json, JsonObject, Message, Namespace, Phase, Run, RunStatus, Step, StreamEvent, Subagent, ThreadView, Todo, Waiting } from "./types";
+import { addChunk, isChunk, isObject, readMessage } from "./messages";
+import {
+  addRecords,
+  adoptNode,
+  endStep,
+  finishStep,
+  INNER_NODE,
+  readArgs,
+  readToolError,
+  stepOfCall,
+  stepOfNode,
+} from "./steps";
+import type {
+  Json,
+  JsonObject,
+  Message,
+  Namespace,
+  Phase,
+  Run,
+  RunStatus,
+  Step,
+  StreamEvent,
+  Subagent,
+  ThreadView,
+  Todo,
+  Waiting,
+} from "./types";
 
 export interface Snapshot {
   title?: string;
@@ -29,17 +54,6 @@ export interface Snapshot {
   replaceMessages?: boolean;
 }
 
-export interface WireInterrupt {
-  id?: string;
-  interrupt_id?: string;
-  value?: unknown;
-  payload?: unknown;
-  response_schema?: unknown;
-  namespace?: string[];
-  asker?: string | null;
-  created_at?: string | null;
-}
-
 export type Action =
   | { type: "snapshot"; snapshot: Snapshot }
   | { type: "events"; events: readonly StreamEvent[] }
@@ -52,22 +66,54 @@ export type Action =
 
 export function emptyView(threadId: string): ThreadView {
   return {
-    threadId, assistantId: null, graphId: null, title: "", phase: "idle", lastSeq: 0, messages: [], before: null, steps: [], agents: {},
-    waiting: [], todos: [], files: {}, values: {}, runs: [], unknown: [], error: null, checkpointId: null,
+    threadId,
+    assistantId: null,
+    graphId: null,
+    title: "",
+    phase: "idle",
+    lastSeq: 0,
+    messages: [],
+    before: null,
+    steps: [],
+    agents: {},
+    waiting: [],
+    todos: [],
+    files: {},
+    values: {},
+    runs: [],
+    unknown: [],
+    error: null,
+    checkpointId: null,
   };
 }
 
 export function reduce(view: ThreadView, action: Action): ThreadView {
   const draft = new Draft(view);
   switch (action.type) {
-    case "snapshot": draft.takeSnapshot(action.snapshot); break;
-    case "events": for (const event of action.events) draft.takeEvent(event); break;
-    case "earlier": draft.putInFront(action.messages, action.before); break;
-    case "sent": draft.addWhole(action.message, "", action.runId ?? null); break;
-    case "unsent": draft.forgetMessage(action.messageId); break;
-    case "submitting": draft.submitting = action.on; break;
-    case "answered": draft.closeInterrupts(action.ids); break;
-    case "records": draft.steps = addRecords(draft.steps, action.records); break;
+    case "snapshot":
+      draft.takeSnapshot(action.snapshot);
+      break;
+    case "events":
+      for (const event of action.events) draft.takeEvent(event);
+      break;
+    case "earlier":
+      draft.putInFront(action.messages, action.before);
+      break;
+    case "sent":
+      draft.addWhole(action.message, "", action.runId ?? null);
+      break;
+    case "unsent":
+      draft.forgetMessage(action.messageId);
+      break;
+    case "submitting":
+      draft.submitting = action.on;
+      break;
+    case "answered":
+      draft.closeInterrupts(action.ids);
+      break;
+    case "records":
+      draft.steps = addRecords(draft.steps, action.records);
+      break;
   }
   return draft.view();
 }
@@ -96,8 +142,21 @@ class Draft {
 
   constructor(private readonly start: ThreadView) {
     this.submitting = start.phase === "submitting";
-    ({ messages: this.messages, steps: this.steps, agents: this.agents, waiting: this.waiting, files: this.files } = start);
-    ({ todos: this.todos, values: this.values, runs: this.runs, unknown: this.unknown, error: this.error, lastSeq: this.lastSeq } = start);
+    ({
+      messages: this.messages,
+      steps: this.steps,
+      agents: this.agents,
+      waiting: this.waiting,
+      files: this.files,
+    } = start);
+    ({
+      todos: this.todos,
+      values: this.values,
+      runs: this.runs,
+      unknown: this.unknown,
+      error: this.error,
+      lastSeq: this.lastSeq,
+    } = start);
     const { title, assistantId, graphId, before, checkpointId } = start;
     this.rest = { title, assistantId, graphId, before, checkpointId };
   }
@@ -105,7 +164,22 @@ class Draft {
   view(): ThreadView {
     const { messages, steps, agents, waiting, files, todos, values, runs, unknown, error, lastSeq } = this;
     const phase = this.phase();
-    return { threadId: this.start.threadId, ...this.rest, messages, steps, agents, waiting, files, todos, values, runs, unknown, error, lastSeq, phase };
+    return {
+      threadId: this.start.threadId,
+      ...this.rest,
+      messages,
+      steps,
+      agents,
+      waiting,
+      files,
+      todos,
+      values,
+      runs,
+      unknown,
+      error,
+      lastSeq,
+      phase,
+    };
   }
 
   private phase(): Phase {
@@ -132,9 +206,11 @@ class Draft {
     if (checkpointId !== undefined) this.rest.checkpointId = checkpointId;
     if (messages) this.mergeMessages(messages, snapshot.before ?? null, snapshot.replaceMessages ?? false);
     if (snapshot.values) this.takeValues(snapshot.values);
-    if (snapshot.lastRun) this.setRun(snapshot.lastRun.runId, { status: snapshot.lastRun.status, error: snapshot.lastRun.error ?? null });
+    if (snapshot.lastRun)
+      this.setRun(snapshot.lastRun.runId, { status: snapshot.lastRun.status, error: snapshot.lastRun.error ?? null });
     if (snapshot.lastRun?.error) this.error = snapshot.lastRun.error;
-    if (snapshot.interrupts) this.waiting = snapshot.interrupts.map((each) => this.readInterrupt(each, "")).filter((each) => each !== null);
+    if (snapshot.interrupts)
+      this.waiting = snapshot.interrupts.map((each) => this.readInterrupt(each, "")).filter((each) => each !== null);
     if (!this.activeRun()) this.endOpenSteps();
   }
 
@@ -146,7 +222,9 @@ class Draft {
     const joint = first ? this.messages.findIndex((message) => message.id === first.id) : -1;
     const known = new Map(this.messages.map((message) => [message.id, message]));
     const earlier = joint > 0 ? this.messages.slice(0, joint).filter((message) => !ids.has(message.id)) : [];
-    const later = this.messages.slice(Math.max(joint, 0)).filter((message) => !ids.has(message.id) && this.isUnderWay(message, replace));
+    const later = this.messages
+      .slice(Math.max(joint, 0))
+      .filter((message) => !ids.has(message.id) && this.isUnderWay(message, replace));
     const merged = page.map((message) => {
       const old = known.get(message.id);
       return old ? { ...message, runId: old.runId, createdAt: old.createdAt } : message;
@@ -166,7 +244,9 @@ class Draft {
 
   putInFront(wires: WireMessage[], before: string | null): void {
     const known = new Set(this.messages.map((message) => message.id));
-    const page = wires.map((wire) => readMessage(wire, "", null)).filter((message) => message !== null && !known.has(message.id)) as Message[];
+    const page = wires
+      .map((wire) => readMessage(wire, "", null))
+      .filter((message) => message !== null && !known.has(message.id)) as Message[];
     const later = this.steps;
     this.steps = [];
     for (const message of page) this.noteSteps(message);
@@ -178,8 +258,14 @@ class Draft {
   }
 
   private forgetStepsBeyond(ids: ReadonlySet<string>): void {
-    const calls = new Set(this.messages.filter((message) => ids.has(message.id)).flatMap((message) => message.toolCalls.map((call) => call.id)));
-    this.steps = this.steps.filter((step) => step.toolCallId === null || step.namespace !== "" || calls.has(step.toolCallId));
+    const calls = new Set(
+      this.messages
+        .filter((message) => ids.has(message.id))
+        .flatMap((message) => message.toolCalls.map((call) => call.id)),
+    );
+    this.steps = this.steps.filter(
+      (step) => step.toolCallId === null || step.namespace !== "" || calls.has(step.toolCallId),
+    );
     this.agents = Object.fromEntries(Object.entries(this.agents).filter(([key]) => calls.has(key)));
   }
 
@@ -201,19 +287,31 @@ class Draft {
     const namespace = path.join("|");
     const { data, at } = event;
     switch (name) {
-      case "metadata": return this.takeMetadata(data, at);
-      case "messages": return this.takeMessagePair(data, namespace);
+      case "metadata":
+        return this.takeMetadata(data, at);
+      case "messages":
+        return this.takeMessagePair(data, namespace);
       case "messages/partial":
-      case "messages/complete": return this.takeMessageList(data, namespace, name === "messages/complete");
-      case "updates": return this.takeUpdates(data, namespace);
-      case "values": return this.takeValuesEvent(data, namespace);
-      case "tools": return this.takeTool(data, namespace, at);
-      case "tasks": return this.takeTask(data, namespace, at);
-      case "lifecycle": return this.takeLifecycle(data);
-      case "error": return this.takeError(data);
-      case "end": return this.takeEnd(data, at);
-      case "custom": return this.takeCustom(event);
-      default: if (!KNOWN_AND_UNUSED.has(name)) this.keepUnknown(event);
+      case "messages/complete":
+        return this.takeMessageList(data, namespace, name === "messages/complete");
+      case "updates":
+        return this.takeUpdates(data, namespace);
+      case "values":
+        return this.takeValuesEvent(data, namespace);
+      case "tools":
+        return this.takeTool(data, namespace, at);
+      case "tasks":
+        return this.takeTask(data, namespace, at);
+      case "lifecycle":
+        return this.takeLifecycle(data);
+      case "error":
+        return this.takeError(data);
+      case "end":
+        return this.takeEnd(data, at);
+      case "custom":
+        return this.takeCustom(event);
+      default:
+        if (!KNOWN_AND_UNUSED.has(name)) this.keepUnknown(event);
     }
   }
 
@@ -232,7 +330,9 @@ class Draft {
     if (this.steps.some((step) => step.status === "waiting")) {
       this.steps = this.steps.map((step) => (step.status === "waiting" ? { ...step, status: "running" } : step));
     }
-    this.agents = mapValues(this.agents, (agent) => (agent.status === "waiting" ? { ...agent, status: "running" } : agent));
+    this.agents = mapValues(this.agents, (agent) =>
+      agent.status === "waiting" ? { ...agent, status: "running" } : agent,
+    );
   }
 
   /** A run that is driven again says anew what no checkpoint held. */
@@ -266,7 +366,9 @@ class Draft {
     if (!isObject(data)) return;
     for (const [node, update] of Object.entries(data)) {
       if (node === "__interrupt__") this.openInterrupts(update, namespace);
-      else for (const each of Array.isArray(update) ? update : [update]) if (isObject(each)) this.takeUpdate(each, namespace);
+      else
+        for (const each of Array.isArray(update) ? update : [update])
+          if (isObject(each)) this.takeUpdate(each, namespace);
     }
   }
 
@@ -295,7 +397,8 @@ class Draft {
   private takeValuesEvent(data: unknown, namespace: Namespace): void {
     if (!isObject(data) || namespace) return;
     this.takeValues(data);
-    if (Array.isArray(data["messages"])) this.mergeMessages(data["messages"].filter(isObject) as WireMessage[], this.rest.before, false);
+    if (Array.isArray(data["messages"]))
+      this.mergeMessages(data["messages"].filter(isObject) as WireMessage[], this.rest.before, false);
   }
 
   private takeTool(data: unknown, namespace: Namespace, at: number): void {
@@ -303,14 +406,27 @@ class Draft {
     const id = data["toolCallId"];
     const name = typeof data["name"] === "string" ? data["name"] : "";
     const known = this.steps.find((step) => step.id === id);
-    const step = known ?? stepOfCall({ id, name, args: readArgs(data["input"]), argsText: "" }, namespace, this.currentRunId());
+    const step =
+      known ?? stepOfCall({ id, name, args: readArgs(data["input"]), argsText: "" }, namespace, this.currentRunId());
     if (data["event"] === "on_tool_start") {
       const under = known && known.status !== "waiting" ? known.status : "running";
-      this.putStep({ ...step, status: under, startedAt: step.startedAt ?? at, args: step.args ?? readArgs(data["input"]) });
-    } else if (data["event"] === "on_tool_end") this.putStep({ ...step, endedAt: endOf(step, at), status: step.status === "running" ? "done" : step.status });
+      this.putStep({
+        ...step,
+        status: under,
+        startedAt: step.startedAt ?? at,
+        args: step.args ?? readArgs(data["input"]),
+      });
+    } else if (data["event"] === "on_tool_end")
+      this.putStep({ ...step, endedAt: endOf(step, at), status: step.status === "running" ? "done" : step.status });
     else if (data["event"] === "on_tool_error") {
       // An interrupt leaves a tool as an error does; the run's end tells which it was.
-      if (step.status === "running") this.putStep({ ...step, endedAt: endOf(step, at), status: "failed", error: readToolError(data["error"] ?? data["message"]) });
+      if (step.status === "running")
+        this.putStep({
+          ...step,
+          endedAt: endOf(step, at),
+          status: "failed",
+          error: readToolError(data["error"] ?? data["message"]),
+        });
     }
   }
 
@@ -340,10 +456,12 @@ class Draft {
     const namespace = data["namespace"].join("|");
     if (!namespace) return;
     const cause = isObject(data["cause"]) ? data["cause"]["tool_call_id"] : null;
-    if (data["event"] === "started") this.openAgent(namespace, data["graph_name"], typeof cause === "string" ? cause : null);
+    if (data["event"] === "started")
+      this.openAgent(namespace, data["graph_name"], typeof cause === "string" ? cause : null);
     else {
       const agent = this.agentAt(namespace);
-      const status = { completed: "done", interrupted: "waiting", failed: "failed" }[String(data["event"])] as Subagent["status"] | undefined;
+      const status = { completed: "done", interrupted: "waiting", failed: "failed" }[String(data["event"])] as
+        Subagent["status"] | undefined;
       if (agent && status) this.putAgent({ ...agent, status });
     }
   }
@@ -371,7 +489,9 @@ class Draft {
 
   private keepUnknown(event: StreamEvent): void {
     const data = JSON.stringify(event.data) ?? "";
-    this.unknown = [...this.unknown, { seq: event.seq, event: event.event, data: data.slice(0, SHOWN_UNKNOWN) }].slice(-KEPT_UNKNOWN);
+    this.unknown = [...this.unknown, { seq: event.seq, event: event.event, data: data.slice(0, SHOWN_UNKNOWN) }].slice(
+      -KEPT_UNKNOWN,
+    );
   }
 
   // Messages ---------------------------------------------------------------------------------------------------------------------
@@ -432,7 +552,8 @@ class Draft {
       const known = this.steps.find((step) => step.id === call.id);
       const step = stepOfCall(call, message.namespace, message.runId);
       if (!known) this.putStep(step);
-      else if (call.args && known.args !== call.args) this.putStep({ ...known, args: call.args, name: step.name, kind: step.kind, agentKey: step.agentKey });
+      else if (call.args && known.args !== call.args)
+        this.putStep({ ...known, args: call.args, name: step.name, kind: step.kind, agentKey: step.agentKey });
       if (step.kind === "subagent") this.noteSubagent(call.id, step);
     }
     if (message.role !== "tool" || !message.toolCallId) return;
@@ -447,7 +568,15 @@ class Draft {
     const description = typeof step.args?.["description"] === "string" ? step.args["description"] : "";
     const known = this.agents[callId];
     if (!known) {
-      this.putAgent({ key: callId, namespace: null, name: step.name, description, toolCallId: callId, status: "running", messages: [] });
+      this.putAgent({
+        key: callId,
+        namespace: null,
+        name: step.name,
+        description,
+        toolCallId: callId,
+        status: "running",
+        messages: [],
+      });
     } else if (step.args) this.putAgent({ ...known, name: step.name, description });
   }
 
@@ -463,7 +592,8 @@ class Draft {
   /** What was under way when nothing runs any more: it waits, was cancelled, or failed. */
   private endOpenSteps(): void {
     const status = this.waiting.length ? "waiting" : this.runs.at(-1)?.status === "error" ? "failed" : "cancelled";
-    if (this.steps.some((step) => step.status === "running")) this.steps = this.steps.map((step) => endStep(step, status));
+    if (this.steps.some((step) => step.status === "running"))
+      this.steps = this.steps.map((step) => endStep(step, status));
     if (Object.values(this.agents).some((agent) => agent.status === "running")) {
       this.agents = mapValues(this.agents, (agent) => (agent.status === "running" ? { ...agent, status } : agent));
     }
@@ -480,7 +610,15 @@ class Draft {
     const key = known?.key ?? callId ?? namespace;
     const agent: Subagent = known
       ? { ...known, namespace, status: callId ? "running" : known.status, name: known.name || (called ?? "subagent") }
-      : { key, namespace, name: called ?? "subagent", description: "", toolCallId: callId, status: "running", messages: [] };
+      : {
+          key,
+          namespace,
+          name: called ?? "subagent",
+          description: "",
+          toolCallId: callId,
+          status: "running",
+          messages: [],
+        };
     this.putAgent(agent);
     return agent;
   }
@@ -512,7 +650,10 @@ class Draft {
       id,
       threadId: this.start.threadId,
       namespace: where,
-      asker: wire.asker ?? this.agentAt(where)?.name ?? (known && known.namespace === where ? known.asker : (this.rest.graphId ?? "agent")),
+      asker:
+        wire.asker ??
+        this.agentAt(where)?.name ??
+        (known && known.namespace === where ? known.asker : (this.rest.graphId ?? "agent")),
       payload: (value ?? null) as Json,
       responseSchema: isObject(wire.response_schema) ? (wire.response_schema as JsonObject) : null,
       createdAt: wire.created_at ?? known?.createdAt ?? null,
@@ -530,7 +671,15 @@ class Draft {
 
   private setRun(runId: string, change: Partial<Run>): void {
     const at = this.runs.findIndex((run) => run.runId === runId);
-    const blank: Run = { runId, status: "running", paused: false, attempt: 1, error: null, startedAt: null, endedAt: null };
+    const blank: Run = {
+      runId,
+      status: "running",
+      paused: false,
+      attempt: 1,
+      error: null,
+      startedAt: null,
+      endedAt: null,
+    };
     if (at === -1) this.runs = [...this.runs, { ...blank, ...change }];
     else this.runs = this.runs.with(at, { ...this.runs[at]!, ...change });
   }
@@ -550,7 +699,12 @@ function placeOfResult(callId: string | null, list: readonly Message[]): number 
   if (caller === -1) return list.length;
   const order = list[caller]!.toolCalls.map((call) => call.id);
   let at = caller + 1;
-  while (at < list.length && list[at]!.role === "tool" && order.indexOf(list[at]!.toolCallId ?? "") < order.indexOf(callId ?? "")) at++;
+  while (
+    at < list.length &&
+    list[at]!.role === "tool" &&
+    order.indexOf(list[at]!.toolCallId ?? "") < order.indexOf(callId ?? "")
+  )
+    at++;
   return at;
 }
 
@@ -566,10 +720,12 @@ function agentPath(namespace: readonly string[]): Namespace {
 
 function readTodos(value: unknown): readonly Todo[] {
   if (!Array.isArray(value)) return [];
-  return value.filter((each): each is Todo => isObject(each) && typeof each["content"] === "string").map((each) => ({
-    content: each.content,
-    status: each.status === "completed" || each.status === "in_progress" ? each.status : "pending",
-  }));
+  return value
+    .filter((each): each is Todo => isObject(each) && typeof each["content"] === "string")
+    .map((each) => ({
+      content: each.content,
+      status: each.status === "completed" || each.status === "in_progress" ? each.status : "pending",
+    }));
 }
 
 function mapValues<T>(record: Readonly<Record<string, T>>, change: (value: T) => T): Record<string, T> {

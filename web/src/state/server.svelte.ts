@@ -1,9 +1,9 @@
-// The server as a whole: does it answer, who are we, which assistants are there, is it one that this page knows.
+// The server as a whole: does it answer, who are we, which assistants are there.
 //
 //   online --a request fails or a stream is cut--> reconnecting --10 s--> offline
 //      ^------------------ /ok answers, asked every 3 s -------------------|
 
-import { api, ApiError, comeBackNow, onAnswered, type AssistantResponse, type Me } from "../api";
+import { api, comeBackNow, onAnswered, type AssistantResponse, type Me } from "../api";
 import { DEVICE_OF, forgetPerson, keepNothingMore } from "../lib/kept";
 import type { Assistant, Connection, JsonObject } from "./types";
 
@@ -16,9 +16,6 @@ class Server {
   assistants = $state.raw<Assistant[]>([]);
   /** Graph -> what it lacks to be run here, in a sentence. Those that are ready are not in it. */
   lacks = $state.raw<Readonly<Record<string, string>>>({});
-  /** A server from before this page: some things are missing there. */
-  old = $state(false);
-  version = $state("");
   ready = $state(false);
   problem = $state.raw<unknown>(null);
   private cutAt = 0;
@@ -36,7 +33,7 @@ class Server {
     window.addEventListener("online", () => void this.ask());
     // Somebody else has signed in in another tab: this one talks to the server as them from now on, and must not keep what it knows.
     window.addEventListener("storage", ({ key, newValue }) => {
-      if (key === null) return keepNothingMore(), location.reload(); // Everything was erased there.
+      if (key === null) return (keepNothingMore(), location.reload()); // Everything was erased there.
       if (key !== DEVICE_OF || !this.me?.asks_who || newValue === this.owner) return;
       if (newValue === null) forgetPerson(this.owner); // They signed out there.
       location.reload();
@@ -63,23 +60,16 @@ class Server {
 
   /** Which graphs can be run. Until that is known all count as ready: a run says it too. */
   async lookAtGraphs(): Promise<void> {
-    if (this.old) return;
     const graphs = await api.graphs().catch(() => null);
-    if (graphs) this.lacks = Object.fromEntries(graphs.flatMap((each) => (each.problem ? [[each.graph_id, each.problem]] : [])));
+    if (graphs)
+      this.lacks = Object.fromEntries(graphs.flatMap((each) => (each.problem ? [[each.graph_id, each.problem]] : [])));
   }
 
   private async loadMe(): Promise<void> {
-    try {
-      this.me = await api.me();
-      // What the page holds in memory is the other person's: begin anew.
-      if (this.owner && this.lastOwner && this.owner !== this.lastOwner) location.reload();
-      this.lastOwner = this.owner ?? this.lastOwner;
-      this.version = this.me.server.version;
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 404) throw error;
-      this.old = true;
-      this.version = (await api.info()).version ?? "";
-    }
+    this.me = await api.me();
+    // What the page holds in memory is the other person's: begin anew.
+    if (this.owner && this.lastOwner && this.owner !== this.lastOwner) location.reload();
+    this.lastOwner = this.owner ?? this.lastOwner;
   }
 
   get signedOut(): boolean {
@@ -137,8 +127,8 @@ const NAMES: Record<string, string> = {
   research: "Research",
   deep_research: "Deep research",
   simple_agent: "Agent",
-  research_demo: "Research, a demonstration",
-  demo_agent: "Agent, a demonstration",
+  research_demo: "Research demo",
+  demo_agent: "Agent demo",
   deeptutor: "Tutor",
   seminar_agent: "Tutor, under its older name",
   workspace: "Workspace",
@@ -152,6 +142,7 @@ export function nameOf(graphId: string | null): string {
 }
 
 function byPlace(one: Assistant, other: Assistant): number {
-  const place = (each: Assistant) => (each.demo ? 100 : 0) + (ORDER.includes(each.graphId) ? ORDER.indexOf(each.graphId) : 50);
+  const place = (each: Assistant) =>
+    (each.demo ? 100 : 0) + (ORDER.includes(each.graphId) ? ORDER.indexOf(each.graphId) : 50);
   return place(one) - place(other) || one.name.localeCompare(other.name);
 }

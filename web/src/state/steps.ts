@@ -1,7 +1,7 @@
 // Steps: what was done, one for each tool call, subagent and node. Made from messages (so that a reload shows the same) and timed by events
 // and by the server's step records.
 
-import type { components } from "../api/schema";
+import type { StepRecord } from "../api";
 import { asText, isObject } from "./messages";
 import type { JsonObject, Message, Namespace, Step, StepStatus, ToolCall } from "./types";
 
@@ -33,13 +33,31 @@ export function stepOfCall(call: ToolCall, namespace: Namespace, runId: string |
   };
 }
 
-export function stepOfNode(id: string, name: string, namespace: Namespace, runId: string | null, at: number | null): Step {
-  return { ...stepOfCall({ id, name, args: null, argsText: "" }, namespace, runId), kind: "node", name, toolCallId: null, agentKey: null, startedAt: at };
+export function stepOfNode(
+  id: string,
+  name: string,
+  namespace: Namespace,
+  runId: string | null,
+  at: number | null,
+): Step {
+  return {
+    ...stepOfCall({ id, name, args: null, argsText: "" }, namespace, runId),
+    kind: "node",
+    name,
+    toolCallId: null,
+    agentKey: null,
+    startedAt: at,
+  };
 }
 
 /** A call's step after its result came. */
 export function finishStep(step: Step, result: Message): Step {
-  return { ...step, status: result.failed ? "failed" : "done", result: result.text, error: result.failed ? result.text : null };
+  return {
+    ...step,
+    status: result.failed ? "failed" : "done",
+    result: result.text,
+    error: result.failed ? result.text : null,
+  };
 }
 
 /** What becomes of a step that was under way when its run ended. */
@@ -48,8 +66,6 @@ export function endStep(step: Step, status: Exclude<StepStatus, "running">): Ste
 }
 
 /** A step record of the server (`GET /threads/{id}/steps`): times, tokens and cost that outlive the events. */
-export type StepRecord = Omit<components["schemas"]["StepResponse"], "node"> & { node?: string | null };
-
 const STATUSES: Record<StepRecord["status"], StepStatus> = { success: "done", error: "failed", interrupted: "waiting" };
 
 /** Records told into steps: times of a tool or subagent go to its call, those of a node to the node that events told of; the rest are steps of their own. */
@@ -73,12 +89,20 @@ function findNode(steps: readonly Step[], record: StepRecord): number | undefine
 }
 
 function isOfNode(step: Step, record: StepRecord): boolean {
-  return record.kind === "node" && step.kind === "node" && step.name === record.name && step.namespace === record.namespace.join("|");
+  return (
+    record.kind === "node" &&
+    step.kind === "node" &&
+    step.name === record.name &&
+    step.namespace === record.namespace.join("|")
+  );
 }
 
 /** A try that ended in an interrupt, and whose end is known already. */
 function isOvertaken(steps: readonly Step[], record: StepRecord): boolean {
-  return record.status === "interrupted" && steps.some((step) => isOfNode(step, record) && (step.recordNumber ?? 0) > record.number);
+  return (
+    record.status === "interrupted" &&
+    steps.some((step) => isOfNode(step, record) && (step.recordNumber ?? 0) > record.number)
+  );
 }
 
 /** An interrupted try is followed by the one that finished: the whole time is what a person waited. */
@@ -86,7 +110,14 @@ function timeStep(step: Step, record: StepRecord): Step {
   const startedAt = Date.parse(record.started_at);
   const status = step.kind === "node" && step.status === "waiting" ? STATUSES[record.status] : step.status;
   const counts = { inputTokens: record.input_tokens, outputTokens: record.output_tokens, costUsd: record.cost_usd };
-  return { ...step, ...counts, status, startedAt: Math.min(step.startedAt ?? startedAt, startedAt), endedAt: startedAt + record.duration_ms, recordNumber: record.status === "interrupted" ? undefined : record.number };
+  return {
+    ...step,
+    ...counts,
+    status,
+    startedAt: Math.min(step.startedAt ?? startedAt, startedAt),
+    endedAt: startedAt + record.duration_ms,
+    recordNumber: record.status === "interrupted" ? undefined : record.number,
+  };
 }
 
 function stepOfRecord(record: StepRecord): Step {
@@ -99,7 +130,9 @@ function stepOfRecord(record: StepRecord): Step {
 
 /** Events of a node that came after its record (a replay): the step takes the node's own id. */
 export function adoptNode(steps: readonly Step[], id: string, name: string, runId: string | null): Step[] | null {
-  const at = steps.findIndex((step) => step.kind === "node" && step.name === name && step.runId === runId && step.id.startsWith("record:"));
+  const at = steps.findIndex(
+    (step) => step.kind === "node" && step.name === name && step.runId === runId && step.id.startsWith("record:"),
+  );
   return at === -1 ? null : steps.with(at, { ...steps[at]!, id });
 }
 

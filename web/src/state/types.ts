@@ -29,10 +29,19 @@ export interface ToolCall {
   readonly argsText: string;
 }
 
+/** An image of a message, whole. */
+export interface Picture {
+  readonly mimeType: string;
+  readonly base64: string;
+  readonly name?: string;
+}
+
 export interface Message {
   readonly id: string;
   readonly role: Role;
   readonly text: string;
+  /** Absent: none. */
+  readonly pictures?: readonly Picture[];
   /** What a model thought before it answered, if it says so. */
   readonly reasoning: string;
   readonly toolCalls: readonly ToolCall[];
@@ -47,6 +56,8 @@ export interface Message {
   readonly createdAt: string | null;
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
+  /** What wrote it, if the server says so: the model's name, and how people see its connection. */
+  readonly model: { readonly name: string; readonly label: string } | null;
 }
 
 export type StepKind = "tool" | "model" | "node" | "subagent";

@@ -1,20 +1,16 @@
 // A conversation as a file: Markdown to read, JSON to work with. All pages of messages are fetched first.
 
-import { api } from "../api";
-import { isObject, readContent, type WireMessage } from "../state/messages";
-import { server } from "../state/server.svelte";
+import { api, type WireMessage } from "../api";
+import { readContent } from "../state/messages";
 
 export async function exportThread(threadId: string, title: string, format: "md" | "json"): Promise<void> {
   const messages = await allMessages(threadId);
-  const body = format === "json" ? JSON.stringify({ thread_id: threadId, title, messages }, null, 2) : asMarkdown(title, messages);
+  const body =
+    format === "json" ? JSON.stringify({ thread_id: threadId, title, messages }, null, 2) : asMarkdown(title, messages);
   save(`${fileName(title)}.${format}`, body, format === "json" ? "application/json" : "text/markdown");
 }
 
 async function allMessages(threadId: string): Promise<WireMessage[]> {
-  if (server.old) {
-    const { values } = await api.wholeState(threadId);
-    return isObject(values) && Array.isArray(values["messages"]) ? (values["messages"] as WireMessage[]) : [];
-  }
   const newestFirst: WireMessage[] = [];
   let page = await api.messages(threadId, { limit: 200 });
   newestFirst.push(...page.messages);
@@ -38,7 +34,12 @@ export function asMarkdown(title: string, messages: readonly WireMessage[]): str
 }
 
 export function fileName(title: string): string {
-  const plain = title.normalize("NFKD").replace(/[^\w\s-]/g, "").trim().replace(/\s+/g, "-").slice(0, 60);
+  const plain = title
+    .normalize("NFKD")
+    .replace(/[^\w\s-]/g, "")
+    .trim()
+    .replace(/\s+/g, "-")
+    .slice(0, 60);
   return plain || "conversation";
 }
 

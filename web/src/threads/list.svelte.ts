@@ -1,7 +1,7 @@
 // The list of conversations. Asked for in one piece (up to a thousand), searched here; a deletion can be undone until it is carried out.
 
 import { api, type ThreadResponse } from "../api";
-import { dayHeading } from "../lib/words";
+import { dayHeading, plural } from "../lib/words";
 import { nameOf } from "../state/server.svelte";
 import type { ThreadSummary } from "../state/types";
 import { toasts } from "../ui/toasts.svelte";
@@ -24,7 +24,10 @@ export class ThreadList {
 
   get shown(): ThreadSummary[] {
     const words = this.search.trim().toLowerCase().split(/\s+/).filter(Boolean);
-    return this.all.filter((thread) => !this.leaving.has(thread.threadId) && words.every((word) => thread.title.toLowerCase().includes(word)));
+    return this.all.filter(
+      (thread) =>
+        !this.leaving.has(thread.threadId) && words.every((word) => thread.title.toLowerCase().includes(word)),
+    );
   }
 
   get groups(): { heading: string; threads: ThreadSummary[] }[] {
@@ -64,7 +67,11 @@ export class ThreadList {
     await this.change(threadId, { pinned }, { pinned });
   }
 
-  private async change(threadId: string, shown: Partial<ThreadSummary>, metadata: Record<string, unknown>): Promise<void> {
+  private async change(
+    threadId: string,
+    shown: Partial<ThreadSummary>,
+    metadata: Record<string, unknown>,
+  ): Promise<void> {
     const before = this.all;
     this.changing++;
     this.all = this.all.map((thread) => (thread.threadId === threadId ? { ...thread, ...shown } : thread));
@@ -96,7 +103,9 @@ export class ThreadList {
 
   private async carryOut(threadId: string): Promise<void> {
     try {
-      const active = (await api.listRuns(threadId, 20)).filter((run) => run.status === "running" || run.status === "pending");
+      const active = (await api.listRuns(threadId, 20)).filter(
+        (run) => run.status === "running" || run.status === "pending",
+      );
       for (const run of active) await api.cancelRun(threadId, run.run_id!);
       await this.deleteWhenFree(threadId);
       this.looks++;
@@ -126,7 +135,8 @@ export const threads = new ThreadList();
 function readSummary(wire: Partial<ThreadResponse>): ThreadSummary {
   const metadata = wire.metadata ?? {};
   const graphId = typeof metadata["graph_id"] === "string" ? metadata["graph_id"] : null;
-  const title = typeof metadata["title"] === "string" && metadata["title"] ? metadata["title"] : `${nameOf(graphId)}, without a title`;
+  const title =
+    typeof metadata["title"] === "string" && metadata["title"] ? metadata["title"] : `New in ${nameOf(graphId)}`;
   return {
     threadId: wire.thread_id ?? "",
     title,
@@ -135,13 +145,17 @@ function readSummary(wire: Partial<ThreadResponse>): ThreadSummary {
     updatedAt: wire.updated_at ?? "",
     createdAt: wire.created_at ?? "",
     pinned: metadata["pinned"] === true,
-    waiting: Object.values((wire.interrupts ?? {}) as Record<string, unknown[]>).reduce((count, each) => count + each.length, 0),
+    waiting: Object.values((wire.interrupts ?? {}) as Record<string, unknown[]>).reduce(
+      (count, each) => count + each.length,
+      0,
+    ),
   };
 }
 
 /** The status in words, as it stands beside a title. */
 export function badgeOf(thread: ThreadSummary): { words: string; kind: "wait" | "bad" | "" } | null {
-  if (thread.status === "interrupted" && thread.waiting) return { words: "waits for you", kind: "wait" };
+  if (thread.status === "interrupted" && thread.waiting)
+    return { words: plural(thread.waiting, "question"), kind: "wait" };
   if (thread.status === "busy") return { words: "working", kind: "" };
   if (thread.status === "error") return { words: "failed", kind: "bad" };
   return null;

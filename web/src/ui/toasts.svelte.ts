@@ -1,4 +1,5 @@
-// Short notices at the bottom of the page. An action ("Undo") can be part of one; what cannot be missed does not belong here.
+// A short notice at the bottom of the page, one at a time: a new one takes the place of the last. An action ("Undo") can be part of it; what
+// must not be missed, and what the page shows anyway, does not belong here.
 
 export interface Toast {
   readonly id: number;
@@ -11,13 +12,14 @@ const SHOWN_MS = 6_000;
 let next = 1;
 
 class Toasts {
-  list = $state<Toast[]>([]);
-  private timers = new Map<number, ReturnType<typeof setTimeout>>();
+  current = $state.raw<Toast | null>(null);
+  private timer: ReturnType<typeof setTimeout> | undefined;
 
   show(text: string, options: { kind?: Toast["kind"]; action?: Toast["action"]; ms?: number } = {}): number {
     const toast: Toast = { id: next++, text, kind: options.kind ?? "plain", action: options.action ?? null };
-    this.list = [...this.list, toast].slice(-4);
-    this.timers.set(toast.id, setTimeout(() => this.close(toast.id), options.ms ?? SHOWN_MS));
+    clearTimeout(this.timer);
+    this.current = toast;
+    this.timer = setTimeout(() => this.close(toast.id), options.ms ?? SHOWN_MS);
     return toast.id;
   }
 
@@ -27,9 +29,7 @@ class Toasts {
   }
 
   close(id: number): void {
-    clearTimeout(this.timers.get(id));
-    this.timers.delete(id);
-    this.list = this.list.filter((toast) => toast.id !== id);
+    if (this.current?.id === id) this.current = null;
   }
 }
 

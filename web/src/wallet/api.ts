@@ -1,11 +1,9 @@
 // The server's routes about money, typed from its OpenAPI document. A token goes in by `validate` and `fund`, in the body and nowhere else,
 // and comes out by `claim`.
 
-import { postOnce, request } from "../api";
-import type { components } from "../api/schema";
+import { postOnce, request, type Schemas } from "../api";
 import { hashOf } from "../device/content";
 
-type Schemas = components["schemas"];
 export type Session = Schemas["BalanceResponse"];
 export type Entry = Schemas["EntryResponse"];
 export type Valuation = Schemas["ValuationResponse"];
@@ -14,16 +12,13 @@ export type Refund = Schemas["RefundResponse"];
 /** The same for each call, or sats for a million tokens by model ("*": every other one). */
 export type Price =
   | { kind: "flat"; sats_per_call: number }
-  | { kind: "tokens"; minimum_sats: number; models: Record<string, { input_sats_per_million: number; output_sats_per_million: number }> };
+  | {
+      kind: "tokens";
+      minimum_sats: number;
+      models: Record<string, { input_sats_per_million: number; output_sats_per_million: number }>;
+    };
 
-export interface Pricing {
-  charged: boolean;
-  price: Price | null;
-  /** Those that cost something. */
-  graphs: string[];
-  mints: string[];
-  deposit_sats: number | null;
-}
+export type Pricing = Omit<Schemas["PricingResponse"], "price"> & { price?: Price | null };
 
 export interface Wish {
   token: string;
@@ -52,5 +47,5 @@ export const money = {
   /** The same wish has the same key, after a lost answer or a reload too: the same money in the same place. */
   fund: async (wish: Wish) => postOnce<Funded>("/api/wallet/fund", wish, await hashOf(JSON.stringify(wish))),
   refund: (fundingId: string) => post<Refund>("refund", { funding_id: fundingId }),
-  claim: (refundId: string) => post<{ token: string; amount_sats: number }>("claim", { refund_id: refundId }),
+  claim: (refundId: string) => post<Schemas["ClaimedRefund"]>("claim", { refund_id: refundId }),
 };

@@ -47,7 +47,10 @@ async function load(): Promise<Library> {
     return await library;
   } catch (error) {
     library = null;
-    throw new MintError("A part of the page that asks mints could not be loaded. Nothing is lost. Load the page again.", { cause: error });
+    throw new MintError(
+      "A part of the page that asks mints could not be loaded. Nothing is lost. Load the page again.",
+      { cause: error },
+    );
   }
 }
 
@@ -71,8 +74,11 @@ async function ask<T>(mint: string, question: (wallet: Wallet, cashu: Library) =
     return await question(await open(mint), cashu);
   } catch (error) {
     if (error instanceof MintError) throw error;
-    if (error instanceof cashu.MintOperationError) throw new MintError(`The mint at ${mintName(mint)} refuses: ${error.message}`, { cause: error });
-    throw new MintError(`The mint at ${mintName(mint)} does not answer. Nothing is lost. Try again in a moment.`, { cause: error });
+    if (error instanceof cashu.MintOperationError)
+      throw new MintError(`The mint at ${mintName(mint)} refuses: ${error.message}`, { cause: error });
+    throw new MintError(`The mint at ${mintName(mint)} does not answer. Nothing is lost. Try again in a moment.`, {
+      cause: error,
+    });
   }
 }
 
@@ -99,13 +105,19 @@ export function renewOutputs(order: Ordered): Promise<Pick<Ordered, "keyset" | "
 export function collect(order: Ordered, isSigned: boolean): Promise<string | "renew"> {
   return ask(order.mint, async (wallet, cashu) => {
     const outputs = order.outputs.map((output) => cashu.OutputData.deserialize(output));
-    const proofs = (isSigned ? null : await sign(wallet, cashu, order, outputs)) ?? (await restore(wallet, order, outputs));
+    const proofs =
+      (isSigned ? null : await sign(wallet, cashu, order, outputs)) ?? (await restore(wallet, order, outputs));
     return proofs === "renew" ? proofs : cashu.getEncodedToken({ mint: order.mint, proofs, unit: "sat" });
   });
 }
 
 /** Null: it was signed before. */
-async function sign(wallet: Wallet, cashu: Library, order: Ordered, outputData: OutputData[]): Promise<Proof[] | "renew" | null> {
+async function sign(
+  wallet: Wallet,
+  cashu: Library,
+  order: Ordered,
+  outputData: OutputData[],
+): Promise<Proof[] | "renew" | null> {
   const quote = { quote: order.quote };
   const payload = { ...quote, outputs: outputData.map((output) => output.blindedMessage) };
   try {
@@ -131,7 +143,12 @@ async function restore(wallet: Wallet, order: Ordered, outputData: OutputData[])
   });
 }
 
-async function makeOutputs(wallet: Wallet, cashu: Library, amountSats: number, quote: string): Promise<Pick<Invoice, "keyset" | "outputs">> {
+async function makeOutputs(
+  wallet: Wallet,
+  cashu: Library,
+  amountSats: number,
+  quote: string,
+): Promise<Pick<Invoice, "keyset" | "outputs">> {
   const preview = await wallet.prepareMint("bolt11", amountSats, { quote });
   return { keyset: preview.keysetId, outputs: preview.outputData.map((output) => cashu.OutputData.serialize(output)) };
 }

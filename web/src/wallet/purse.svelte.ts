@@ -56,8 +56,14 @@ class Purse {
     const device = await openDevice();
     const invoice = await orderInvoice(mint, amountSats);
     const item: PurseItem = {
-      ...invoice, mint, amount_sats: amountSats, id: crypto.randomUUID(), made_at: new Date().toISOString(), token: null,
-      funding_id: target.fundingId, ceiling_sats: target.ceilingSats,
+      ...invoice,
+      mint,
+      amount_sats: amountSats,
+      id: crypto.randomUUID(),
+      made_at: new Date().toISOString(),
+      token: null,
+      funding_id: target.fundingId,
+      ceiling_sats: target.ceilingSats,
     };
     await this.put(device, item);
     return item;
@@ -66,7 +72,9 @@ class Purse {
   /** As far as it goes now. Gives the session once the money is in it; null while the invoice waits, or another tab is at it. */
   async advance(id: string): Promise<string | null> {
     try {
-      const fundingId = await navigator.locks.request(`stepwell.purse.${id}`, { ifAvailable: true }, async (lock) => (lock ? this.step(id) : null));
+      const fundingId = await navigator.locks.request(`stepwell.purse.${id}`, { ifAvailable: true }, async (lock) =>
+        lock ? this.step(id) : null,
+      );
       this.tell(id, "");
       return fundingId;
     } catch (error) {

@@ -28,7 +28,7 @@ export class Statement {
 
   private async read(): Promise<void> {
     try {
-      for (let full = true; full; ) {
+      for (let full = true; full;) {
         const page = await money.history(this.fundingId, this.entries.at(-1)?.seq ?? 0);
         if (page.length) this.entries = [...this.entries, ...page];
         full = page.length === HISTORY_PAGE;

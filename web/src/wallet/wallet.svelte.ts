@@ -6,7 +6,7 @@
 //                                                                                    └─ closed ──────> it stays in the composer
 
 import { ApiError, onAnswered } from "../api";
-import { accompany, holdBack, type Asking, type Intent } from "../state/companions";
+import { provideContext, addSendCondition, type OutgoingMessage, type Intent } from "../state/message-context";
 import { toasts } from "../ui/toasts.svelte";
 import { money, type Pricing, type Session } from "./api";
 import { available, hasToken, isOpen, leastOf, totalOf } from "./words";
@@ -48,7 +48,11 @@ class Wallet {
     if (this.isOlder) return;
     try {
       this.pricing ??= await money.pricing();
-      if (this.pricing.charged) await this.hear(() => money.sessions(), (sessions) => (this.sessions = sessions));
+      if (this.pricing.charged)
+        await this.hear(
+          () => money.sessions(),
+          (sessions) => (this.sessions = sessions),
+        );
       this.problem = null;
     } catch (error) {
       this.isOlder = !this.pricing && error instanceof ApiError && error.status === 404;
@@ -60,7 +64,9 @@ class Wallet {
   async look(fundingId: string): Promise<void> {
     const put = (now: Session) => {
       const known = this.sessions.some((each) => each.funding_id === fundingId);
-      this.sessions = known ? this.sessions.map((each) => (each.funding_id === fundingId ? now : each)) : [now, ...this.sessions];
+      this.sessions = known
+        ? this.sessions.map((each) => (each.funding_id === fundingId ? now : each))
+        : [now, ...this.sessions];
     };
     await this.hear(() => money.balance(fundingId), put).catch((error: unknown) => (this.problem = error));
   }
@@ -127,8 +133,8 @@ class Wallet {
   }
 
   private watch(): void {
-    holdBack((intent) => this.clear(intent));
-    accompany((asking) => this.payFor(asking));
+    addSendCondition((intent) => this.clear(intent));
+    provideContext((message) => this.payFor(message));
     // The session has ended meanwhile, or somebody went past `clear`: the person sees why, and where to add money.
     onAnswered((outcome) => {
       if (outcome.answered && outcome.status === PAYMENT_REQUIRED) void this.refresh().then(() => this.open?.());
@@ -150,10 +156,10 @@ class Wallet {
     });
   }
 
-  private async payFor(asking: Asking): Promise<{ configurable: { funding_id: string } } | null> {
-    const payer = this.costs(asking.graphId) ? this.payerFor(asking.threadId) : null;
+  private async payFor(message: OutgoingMessage): Promise<{ configurable: { funding_id: string } } | null> {
+    const payer = this.costs(message.graphId) ? this.payerFor(message.threadId) : null;
     if (!payer) return null;
-    this.note(asking.threadId, payer.funding_id);
+    this.note(message.threadId, payer.funding_id);
     return { configurable: { funding_id: payer.funding_id } };
   }
 }

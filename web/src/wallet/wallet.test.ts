@@ -5,12 +5,14 @@ import { wallet } from "./wallet.svelte";
 afterEach(() => vi.unstubAllGlobals());
 
 const session = (balance: number) => ({ funding_id: "f", state: "active", balance_sats: balance, reserved_sats: 0 });
-const reply = (body: unknown) => new Response(JSON.stringify(body), { headers: { "Content-Type": "application/json" } });
+const reply = (body: unknown) =>
+  new Response(JSON.stringify(body), { headers: { "Content-Type": "application/json" } });
 
 test("what was asked before and comes later does not take the place of what is newer", async () => {
   const lists: ((response: Response) => void)[] = [];
   vi.stubGlobal("fetch", (place: string) => {
-    if (place.startsWith("/api/wallet/pricing")) return Promise.resolve(reply({ charged: true, price: null, graphs: [], mints: [], deposit_sats: null }));
+    if (place.startsWith("/api/wallet/pricing"))
+      return Promise.resolve(reply({ charged: true, price: null, graphs: [], mints: [], deposit_sats: null }));
     if (place.startsWith("/api/wallet/balance")) return Promise.resolve(reply(session(7)));
     return new Promise<Response>((resolve) => lists.push(resolve));
   });
@@ -30,7 +32,9 @@ test("a token whose answer was lost is handed in again with the same key, and an
   const keys: (string | null)[] = [];
   vi.stubGlobal("fetch", (_: string, init?: RequestInit) => {
     keys.push(new Headers(init?.headers).get("Idempotency-Key"));
-    return keys.length === 1 ? Promise.reject(new TypeError("the network is gone")) : Promise.resolve(reply({ funding_id: "f", net_sats: 7, state: "authorized" }));
+    return keys.length === 1
+      ? Promise.reject(new TypeError("the network is gone"))
+      : Promise.resolve(reply({ funding_id: "f", net_sats: 7, state: "authorized" }));
   });
   await expect(money.fund({ token: "cashuBone" })).rejects.toThrow("does not answer");
   await money.fund({ token: "cashuBone" });

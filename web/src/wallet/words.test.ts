@@ -1,12 +1,43 @@
 import { describe, expect, it } from "vitest";
 import type { Entry, Session } from "./api";
-import { available, cleanToken, faultOf, hasToken, linesOf, readAmount, refusalWords, sats, sumsOf, totalOf } from "./words";
+import {
+  available,
+  cleanToken,
+  faultOf,
+  hasToken,
+  linesOf,
+  readAmount,
+  refusalWords,
+  sats,
+  sumsOf,
+  totalOf,
+} from "./words";
 
 const session = (more: Partial<Session>): Session => ({
-  funding_id: "s", funded: 0, waiting: 0, reserved: 0, spent: 0, fees: 0, refunded: 0, balance: 0, ceiling: null, lost_answers: 0,
-  state: "active", mint: "https://mint.example", created_at: "", touched_at: "", price: {}, ...more,
+  funding_id: "s",
+  funded: 0,
+  waiting: 0,
+  reserved: 0,
+  spent: 0,
+  fees: 0,
+  refunded: 0,
+  balance: 0,
+  ceiling: null,
+  lost_answers: 0,
+  state: "active",
+  mint: "https://mint.example",
+  created_at: "",
+  touched_at: "",
+  price: {},
+  ...more,
 });
-const entry = (seq: number, kind: Entry["kind"], amount_sats: number): Entry => ({ seq, funding_id: "s", kind, amount_sats, at: "" });
+const entry = (seq: number, kind: Entry["kind"], amount_sats: number): Entry => ({
+  seq,
+  funding_id: "s",
+  kind,
+  amount_sats,
+  at: "",
+});
 
 describe("amounts", () => {
   it("have thousands separators and the right number", () => {
@@ -14,7 +45,14 @@ describe("amounts", () => {
   });
   it("are read as people write them, and refused otherwise", () => {
     expect([" 1,000 ", "21", "", "0", "-5", "1.5", "1e3", "9".repeat(13)].map(readAmount)).toEqual([
-      1000, 21, null, undefined, undefined, undefined, undefined, undefined,
+      1000,
+      21,
+      null,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
     ]);
   });
 });
@@ -34,8 +72,14 @@ describe("what a session can pay", () => {
 
 describe("a history", () => {
   const entries = [
-    entry(1, "credit", 100), entry(2, "fee", 1), entry(3, "charge", 5), entry(4, "charge", 5), entry(5, "void", 5),
-    entry(6, "charge", 5), entry(7, "refund", 88), entry(8, "fee", 1),
+    entry(1, "credit", 100),
+    entry(2, "fee", 1),
+    entry(3, "charge", 5),
+    entry(4, "charge", 5),
+    entry(5, "void", 5),
+    entry(6, "charge", 5),
+    entry(7, "refund", 88),
+    entry(8, "fee", 1),
   ];
   it("adds up to the sat", () => {
     expect(sumsOf(entries)).toEqual({ paidIn: 100, fees: 2, spent: 10, paidBack: 88, left: 0, calls: 2 });
@@ -65,7 +109,9 @@ describe("a pasted token", () => {
     expect(faultOf("cashuBo2F")).toBe("");
   });
   it("that is refused is still the payer's, unless it is spent", () => {
-    expect(refusalWords({ ok: false, code: "mint_unknown", detail: "Not here." })).toBe("Not here. Nothing was taken: it is still yours.");
+    expect(refusalWords({ ok: false, code: "mint_unknown", detail: "Not here." })).toBe(
+      "Not here. Nothing was taken: it is still yours.",
+    );
     expect(refusalWords({ ok: false, code: "token_spent", detail: "Spent." })).toBe("Spent.");
   });
 });

@@ -8,7 +8,9 @@ export function sats(amount: number): string {
 
 export function priceWords(price: Price | null): string {
   if (!price) return "";
-  return price.kind === "flat" ? `${sats(price.sats_per_call)} for each model call` : "by the tokens of each model call";
+  return price.kind === "flat"
+    ? `${sats(price.sats_per_call)} for each model call`
+    : "by the tokens of each model call";
 }
 
 /** What the cheapest call costs: less than that buys nothing. */
@@ -31,7 +33,14 @@ const STATES: Record<Session["state"], string> = {
 export const stateWords = (session: Session): string =>
   session.state === "refunded" && session.refunded === 0 ? "ended, with nothing left" : STATES[session.state];
 
-const TAKES_MONEY: readonly Session["state"][] = ["pending", "authorized", "redeeming", "active", "exhausted", "rejected"];
+const TAKES_MONEY: readonly Session["state"][] = [
+  "pending",
+  "authorized",
+  "redeeming",
+  "active",
+  "exhausted",
+  "rejected",
+];
 /** A token can be added to it, and runs may draw on it. */
 export const isOpen = (session: Session): boolean => TAKES_MONEY.includes(session.state);
 
@@ -91,7 +100,14 @@ export function sumsOf(entries: readonly Entry[]): Sums {
   const of = (kind: Entry["kind"]) => entries.filter((entry) => entry.kind === kind);
   const sum = (kind: Entry["kind"]) => of(kind).reduce((total, entry) => total + entry.amount_sats, 0);
   const [paidIn, fees, spent, paidBack] = [sum("credit"), sum("fee"), sum("charge") - sum("void"), sum("refund")];
-  return { paidIn, fees, spent, paidBack, left: paidIn - fees - spent - paidBack, calls: of("charge").length - of("void").length };
+  return {
+    paidIn,
+    fees,
+    spent,
+    paidBack,
+    left: paidIn - fees - spent - paidBack,
+    calls: of("charge").length - of("void").length,
+  };
 }
 
 // Tokens -------------------------------------------------------------------------------------------------------------------------
@@ -109,16 +125,21 @@ export const hasToken = (text: string): boolean => /cashu[AB][\w-]{60}/.test(tex
 
 /** Why it need not even be asked about; "" if the server should look. */
 export function faultOf(token: string): string {
-  if (token.length > MOST_CHARS) return "This is too long for a token. Paste the text that begins with cashuA or cashuB, and nothing else.";
-  if (/^creq[ab]/i.test(token)) return "This is a request for money, not money. Paste a token: it begins with cashuA or cashuB.";
-  if (/^ln(bc|tb)/i.test(token)) return "This is a Lightning invoice, not a token. Pay it with a wallet; a token begins with cashuA or cashuB.";
+  if (token.length > MOST_CHARS)
+    return "This is too long for a token. Paste the text that begins with cashuA or cashuB, and nothing else.";
+  if (/^creq[ab]/i.test(token))
+    return "This is a request for money, not money. Paste a token: it begins with cashuA or cashuB.";
+  if (/^ln(bc|tb)/i.test(token))
+    return "This is a Lightning invoice, not a token. Pay it with a wallet; a token begins with cashuA or cashuB.";
   return "";
 }
 
 /** Why a token is not taken, and what became of it. The server's sentence says what is wrong. */
 export function refusalWords(worth: Valuation): string {
   const detail = worth.detail ?? "This token is not taken here.";
-  return worth.code === "token_spent" || worth.code === "token_in_use" ? detail : `${detail} Nothing was taken: it is still yours.`;
+  return worth.code === "token_spent" || worth.code === "token_in_use"
+    ? detail
+    : `${detail} Nothing was taken: it is still yours.`;
 }
 
 /** A whole number of sats from a field; null for an empty one, undefined for what is none. */

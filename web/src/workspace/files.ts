@@ -5,12 +5,11 @@
  * `ConflictError`, and nothing has happened.
  */
 
-import { ApiError, request, send } from "../api";
-import type { components } from "../api/schema";
+import { ApiError, request, send, type Schemas } from "../api";
 
-export type WorkspaceFile = components["schemas"]["WorkspaceFile"];
-type Listing = components["schemas"]["WorkspaceListing"];
-type Begun = components["schemas"]["UploadBegun"];
+export type WorkspaceFile = Schemas["WorkspaceFile"];
+type Listing = Schemas["WorkspaceListing"];
+type Begun = Schemas["UploadBegun"];
 
 /** What a change replaces: the version that was seen, or nothing. */
 export type Base = { etag: string } | "none";
@@ -51,9 +50,19 @@ export function listPage(root: string, cursor: string | null, prefix = "/"): Pro
 /** Bytes from `start` on, at most so many; null: there is no such file. */
 export async function readPart(root: string, path: string, start: number, most: number): Promise<Part | null> {
   try {
-    const response = await send(addressOf(root, path), { headers: { Accept: "*/*", Range: `bytes=${start}-${start + most - 1}` }, cache: "no-store" });
-    const size = /\/(\d+)$/.exec(response.headers.get("Content-Range") ?? "")?.[1] ?? response.headers.get("Content-Length") ?? "0";
-    return { bytes: new Uint8Array(await response.arrayBuffer()), etag: response.headers.get("ETag") ?? "", size: Number(size) };
+    const response = await send(addressOf(root, path), {
+      headers: { Accept: "*/*", Range: `bytes=${start}-${start + most - 1}` },
+      cache: "no-store",
+    });
+    const size =
+      /\/(\d+)$/.exec(response.headers.get("Content-Range") ?? "")?.[1] ??
+      response.headers.get("Content-Length") ??
+      "0";
+    return {
+      bytes: new Uint8Array(await response.arrayBuffer()),
+      etag: response.headers.get("ETag") ?? "",
+      size: Number(size),
+    };
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return null;
     // An empty file has no byte that a range could begin with.
@@ -79,13 +88,25 @@ export interface Sending {
 }
 
 /** Stores a file, whole or not at all. */
-export async function putFile(root: string, path: string, body: Blob, base: Base, sending: Sending = {}): Promise<WorkspaceFile> {
+export async function putFile(
+  root: string,
+  path: string,
+  body: Blob,
+  base: Base,
+  sending: Sending = {},
+): Promise<WorkspaceFile> {
   if (body.size >= IN_PARTS_FROM) return putInParts(root, path, body, base, sending);
   const condition: Record<string, string> = base === "none" ? { "If-None-Match": "*" } : { "If-Match": base.etag };
   return orConflict(transfer<WorkspaceFile>(addressOf(root, path), body, condition, sending));
 }
 
-async function putInParts(root: string, path: string, body: Blob, base: Base, sending: Sending): Promise<WorkspaceFile> {
+async function putInParts(
+  root: string,
+  path: string,
+  body: Blob,
+  base: Base,
+  sending: Sending,
+): Promise<WorkspaceFile> {
   const condition = base === "none" ? { if_none_match: "*" } : { if_match: base.etag };
   const begun = await request<Begun>("/api/workspace/uploads", {
     method: "POST",
@@ -99,7 +120,12 @@ async function putInParts(root: string, path: string, body: Blob, base: Base, se
     const onprogress = (sent: number) => sending.onprogress?.(start + sent);
     await again(() => transfer(`${place}/${part}`, piece, {}, { signal: sending.signal, onprogress }), sending.signal);
   }
-  return orConflict(again(() => request<WorkspaceFile>(`${place}/complete`, { method: "POST", signal: sending.signal, timeoutMs: 120_000 }), sending.signal));
+  return orConflict(
+    again(
+      () => request<WorkspaceFile>(`${place}/complete`, { method: "POST", signal: sending.signal, timeoutMs: 120_000 }),
+      sending.signal,
+    ),
+  );
 }
 
 /** The same part again replaces it, and a completed upload answers the same, so that trying again is safe. */
@@ -116,7 +142,12 @@ async function again<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T
 }
 
 /** A PUT that tells how far it is, which `fetch` cannot. */
-function transfer<T>(address: string, body: Blob, headers: Record<string, string>, { signal, onprogress }: Sending): Promise<T> {
+function transfer<T>(
+  address: string,
+  body: Blob,
+  headers: Record<string, string>,
+  { signal, onprogress }: Sending,
+): Promise<T> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
     const sent = new XMLHttpRequest();
@@ -126,11 +157,17 @@ function transfer<T>(address: string, body: Blob, headers: Record<string, string
       work();
     };
     sent.open("PUT", address);
-    for (const [name, value] of Object.entries({ "Content-Type": "application/octet-stream", ...headers })) sent.setRequestHeader(name, value);
+    for (const [name, value] of Object.entries({ "Content-Type": "application/octet-stream", ...headers }))
+      sent.setRequestHeader(name, value);
     sent.upload.onprogress = (event) => onprogress?.(event.loaded);
-    sent.onload = () => done(() => (sent.status < 300 ? resolve(JSON.parse(sent.responseText) as T) : reject(problemOf(sent))));
-    sent.onerror = () => done(() => reject(new Error("The connection was lost while the file was sent. Nothing was stored; send it again.")));
-    sent.onabort = () => done(() => reject(signal?.reason ?? new Error("The upload was cancelled. Nothing was stored.")));
+    sent.onload = () =>
+      done(() => (sent.status < 300 ? resolve(JSON.parse(sent.responseText) as T) : reject(problemOf(sent))));
+    sent.onerror = () =>
+      done(() =>
+        reject(new Error("The connection was lost while the file was sent. Nothing was stored; send it again.")),
+      );
+    sent.onabort = () =>
+      done(() => reject(signal?.reason ?? new Error("The upload was cancelled. Nothing was stored.")));
     signal?.addEventListener("abort", cancel);
     sent.send(body);
   });
@@ -139,7 +176,12 @@ function transfer<T>(address: string, body: Blob, headers: Record<string, string
 function problemOf(sent: XMLHttpRequest): ApiError {
   try {
     const problem = JSON.parse(sent.responseText) as Record<string, unknown>;
-    return new ApiError(sent.status, String(problem["detail"] ?? problem["title"] ?? ""), String(problem["type"] ?? ""), problem);
+    return new ApiError(
+      sent.status,
+      String(problem["detail"] ?? problem["title"] ?? ""),
+      String(problem["type"] ?? ""),
+      problem,
+    );
   } catch {
     return new ApiError(sent.status, `The server answered ${sent.status}.`);
   }

@@ -1,6 +1,6 @@
 // The workspace's files for `@file` in a message. The first page of names is asked for once in a while, not with every letter.
 
-import { offerMentions } from "../chat/mentions";
+import { offerMentions } from "../state/mentions";
 import { listPage } from "./files";
 import { WORKSPACE } from "./root.svelte";
 

@@ -2,7 +2,7 @@
 // choice goes along with the first message. Whoever has one, or works on a server where nobody is asked, need not say.
 
 import { keep, kept } from "../lib/kept";
-import { accompany } from "../state/companions";
+import { provideContext } from "../state/message-context";
 import { server } from "../state/server.svelte";
 import type { ThreadView } from "../state/types";
 
@@ -29,11 +29,14 @@ class Roots {
   }
   /** Whether files may only be read there. */
   readsOnly(root: string): boolean {
-    const within = (grants: readonly string[] | undefined) => (grants ?? []).some((each) => (root || this.all[0] || "").startsWith(each));
+    const within = (grants: readonly string[] | undefined) =>
+      (grants ?? []).some((each) => (root || this.all[0] || "").startsWith(each));
     return within(server.me?.read_roots) && !within(server.me?.roots);
   }
 }
 
 export const roots = new Roots();
 
-accompany(async ({ graphId }) => (graphId === WORKSPACE && roots.chosen ? { configurable: { gcs_root_path: roots.chosen } } : null));
+provideContext(async ({ graphId }) =>
+  graphId === WORKSPACE && roots.chosen ? { configurable: { gcs_root_path: roots.chosen } } : null,
+);

@@ -31,7 +31,13 @@ function grow(name: string, path: string, files: readonly WorkspaceFile[]): Fold
     }
   }
   const folders = [...below].map(([folder, inside]) => grow(folder, `${path}${folder}/`, inside));
-  return { name, path, folders: folders.sort((one, two) => one.name.localeCompare(two.name)), files: own, count: files.length };
+  return {
+    name,
+    path,
+    folders: folders.sort((one, two) => one.name.localeCompare(two.name)),
+    files: own,
+    count: files.length,
+  };
 }
 
 export const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);

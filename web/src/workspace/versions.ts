@@ -1,7 +1,8 @@
 /** The versions of a workspace's files as approvals name them: by content. Looked at while a person decides, and only as far as needed. */
 
-import type { Versions } from "../dock/bases";
-import { blake2b } from "../lib/blake2b";
+import { blake2b } from "@noble/hashes/blake2.js";
+import { bytesToHex } from "@noble/hashes/utils.js";
+import type { Versions } from "../state/file-versions";
 import { listPage, readPart, type WorkspaceFile } from "./files";
 
 const LOOK_EVERY_MS = 10_000;
@@ -24,10 +25,13 @@ export function watchWorkspace(rootNow: () => string | null): Versions {
         if (stopped || found === undefined || mark === known || (found && found.size > MOST_BYTES)) return;
         const file = found && (await readPart(root, path, 0, MOST_BYTES));
         known = mark;
-        if (!stopped) tell(file ? blake2b(file.bytes, VERSION_BYTES) : null);
+        if (!stopped) tell(file ? versionOf(file.bytes) : null);
       };
       // Nothing is said where nothing is known: no workspace is served, or the server is away for a moment.
-      const tryLook = () => void look().catch((error: unknown) => console.warn("The file that waits for approval cannot be looked at:", error));
+      const tryLook = () =>
+        void look().catch((error: unknown) =>
+          console.warn("The file that waits for approval cannot be looked at:", error),
+        );
       tryLook();
       const timer = setInterval(tryLook, LOOK_EVERY_MS);
       window.addEventListener("focus", tryLook);
@@ -38,6 +42,11 @@ export function watchWorkspace(rootNow: () => string | null): Versions {
       };
     },
   };
+}
+
+/** The content's name in an approval (`base_version`). Browsers have no such digest of their own. */
+export function versionOf(content: Uint8Array): string {
+  return bytesToHex(blake2b(content, { dkLen: VERSION_BYTES }));
 }
 
 /** Null: there is no such file. Undefined: its folder is too large to say. */

@@ -3,7 +3,10 @@ import { addressOf } from "./files";
 import { decode, freeName, lookOf, treeOf, type Folder } from "./tree";
 
 const file = (path: string) => ({ path, size: 1, modified_at: "2026-01-01T00:00:00Z" });
-const shape = (folder: Folder): unknown => [...folder.folders.map((each) => [each.path, each.count, ...(shape(each) as unknown[])]), ...folder.files.map((each) => each.path)];
+const shape = (folder: Folder): unknown => [
+  ...folder.folders.map((each) => [each.path, each.count, ...(shape(each) as unknown[])]),
+  ...folder.files.map((each) => each.path),
+];
 
 describe("the tree", () => {
   it("has folders before files, each with the number of files below it", () => {
@@ -32,7 +35,9 @@ describe("a file", () => {
     expect(decode(bytes("aü").subarray(0, 2))).toBe("a");
   });
   it("has an address, whatever its name", () => {
-    expect(addressOf("/acme/main/", "/a b/c#d?.md")).toBe("/api/workspace/files/a%20b/c%23d%3F.md?root=%2Facme%2Fmain%2F");
+    expect(addressOf("/acme/main/", "/a b/c#d?.md")).toBe(
+      "/api/workspace/files/a%20b/c%23d%3F.md?root=%2Facme%2Fmain%2F",
+    );
     expect(addressOf("", "/a.md")).toBe("/api/workspace/files/a.md");
   });
   it("gets another name where its own is taken", () => {
