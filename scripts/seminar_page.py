@@ -30,12 +30,12 @@ ALONE = (
     "/hint",
     "What keeps pupils from reading comments keeps them from learning.",
     "Without marks, parents learn too late that a child cannot follow.",
-    "t1",
+    "your claim",
     "Then those who could help cannot help in time.",
     "I would have to give up that comments are enough for everybody. Not that marks do harm.",
     "A study of 40 schools shows that parents do not mind.",
     "A comment that is read tells them more than a mark does.",
-    "c1",
+    "reason 1",
     "revised",
     "Schools should not give marks before the age of ten, and should write to parents instead. 75",
     "just tell me",
@@ -45,7 +45,7 @@ ALONE = (
 HEAD = """# A seminar, from frame to close
 
 Two seminars as they stood on the screen, written by `python scripts/seminar_page.py` and played again by a test. What the person typed was
-written beforehand; every question of the method, every refusal, every save and every file is the tutor's own work.
+written beforehand; every question of the method, every refusal and every file is the tutor's own work.
 
 How the method works, and which rules code keeps, is told in [use the tutor](../how-to/use-the-tutor.md).
 """
@@ -66,7 +66,8 @@ def page() -> str:
     first, _ = play(build_demo_tutor(InMemorySaver()), (REQUEST, *PERSON))
     second, folder = play(build(None, checkpointer=InMemorySaver()), ALONE)
     parts = [HEAD, WITH_MODEL, _fence(first, "text"), WITHOUT_MODEL, _fence(second, "text")]
-    parts += ["What is in the folder then, as `seminar.md`:\n", _fence(folder["seminar.md"], "markdown")]
+    parts += ["The notes are in the folder `tutor` then. `seminar.md` is the one to edit; its ids say what bears on what:\n"]
+    parts += [_fence(folder["seminar.md"], "markdown")]
     parts += ["And the log of moves, `log.md`:\n", _fence(folder["log.md"], "markdown")]
     return "\n".join(parts)
 
@@ -80,7 +81,9 @@ def play(tutor: object, lines: tuple[str, ...]) -> tuple[str, dict[str, str]]:
         code = play_person(runner, Terminal(io.StringIO(), screen), tutor, folder, lines)
         if code:
             raise RuntimeError(f"The seminar ended with {code}:\n{screen.getvalue()}")
-        return screen.getvalue().replace("   (scripted)", ""), {file.name: file.read_text() for file in folder.iterdir()}
+        return screen.getvalue().replace("   (scripted)", ""), {
+            file.name: file.read_text() for file in (folder / "tutor").iterdir()
+        }
 
 
 def _fence(text: str, kind: str) -> str:
