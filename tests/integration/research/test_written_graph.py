@@ -87,7 +87,10 @@ async def test_an_auditor_that_cannot_be_read_ends_the_research(world: OfflineWo
     state = await start(models=roles.routes).ask(QUESTION)
     assert "__interrupt__" not in state
     assert (state["status"], state["final_report"]) == ("failed", None)
-    assert state["error_message"].startswith("The plan could not be audited, so it is not approved: audit.unreadable")
+    assert state["error_message"] == (
+        "The plan could not be audited, so it is not approved. The model gave no usable audit in 3 tries. "
+        "What is wrong with the last one: there is no JSON object in it. Ask again, or choose another model."
+    )
     assert (len(roles.planner.asked), len(roles.audits_asked)) == (1, 3)
     assert world.requests == []
 
@@ -116,7 +119,7 @@ async def test_three_tries_then_the_node_fails_in_the_trace(start: StartResearch
     roles = Roles(plans=["no plan", '{"objective": "x"}', '{"objective": "x", "steps": []}'])
     state = await start(models=roles.routes).ask(QUESTION)
     assert (state["status"], len(roles.planner.asked)) == ("failed", 3)
-    assert "The thinker gave no usable answer in 3 tries" in state["error_message"]
+    assert "The model gave no usable plan in 3 tries" in state["error_message"]
     assert (state["reasoning"][-1].node, state["reasoning"][-1].summary) == ("thinker", f"Error: {state['error_message']}")
     assert "steps: Field required" in roles.planner.asked[2].human
 

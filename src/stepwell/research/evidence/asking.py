@@ -27,6 +27,10 @@ class ModelCalls(Protocol):
     async def call(self, key: str, role: str, messages: list[BaseMessage], model: BaseChatModel) -> str: ...
 
 
+_WANTED = {"thinker": "plan", "auditor": "audit", "judge": "verdict"}
+"""What a role is asked for, in a person's words."""
+
+
 async def ask_for(
     form: type[T],
     *,
@@ -55,7 +59,11 @@ async def ask_for(
             if not complaint:
                 return value
         messages = [*messages[:2], HumanMessage(_again(text, complaint))]
-    raise ModelAnswerError(f"The {role} gave no usable answer in {MAX_ATTEMPTS} tries. The last one: {complaint}")
+    wanted = _WANTED.get(role, "answer")
+    raise ModelAnswerError(
+        f"The model gave no usable {wanted} in {MAX_ATTEMPTS} tries. What is wrong with the last one: {complaint}. "
+        "Ask again, or choose another model."
+    )
 
 
 def _by_schema(model: BaseChatModel, form: type[BaseModel]) -> Any:

@@ -75,7 +75,7 @@ async def test_an_unusable_answer_is_asked_for_again_with_the_error() -> None:
 
 async def test_after_three_tries_it_is_given_up_with_the_last_complaint() -> None:
     model = ScriptedModel(["no", "no", '{"name": 1, "seeds": 2}'])
-    with pytest.raises(ModelAnswerError, match=f"The gardener gave no usable answer in {MAX_ATTEMPTS} tries.*name"):
+    with pytest.raises(ModelAnswerError, match=f"The model gave no usable answer in {MAX_ATTEMPTS} tries.*name"):
         await ask(model)
     assert (MAX_ATTEMPTS, len(model.asked)) == (3, 3)
 

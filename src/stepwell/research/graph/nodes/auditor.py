@@ -37,7 +37,7 @@ class Judged(BaseModel):
 
 async def auditor(inquiry: Inquiry, state: ResearchState) -> Done:
     plan = state.get("plan")
-    audit = await audit_plan(inquiry, state["user_query"], plan) if plan else _reject_as_unreadable("there is no plan")
+    audit = await audit_plan(inquiry, state["user_query"], plan) if plan else _reject_as_unreadable("There is no plan.")
     count = state.get("plan_revision_count", 0)
     await inquiry.tell("audit", f"audit:{_mark(plan)}:{count}", await _audit_entry(inquiry, audit))
     if audit.verdict == "approved":
@@ -91,16 +91,14 @@ def _fail_closed(judged: Judged) -> AuditResult:
 
 
 def _reject_as_unreadable(why: str) -> AuditResult:
-    return AuditResult(verdict="rejected", violations=(Violation(rule=UNREADABLE, reason=why[:300]),))
+    return AuditResult(verdict="rejected", violations=(Violation(rule=UNREADABLE, reason=why[:400]),))
 
 
 def _send_back(state: ResearchState, audit: AuditResult, count: int) -> Done:
     broken = "; ".join(audit.policy_violations)
     change: dict[str, Any] = {"plan_revision_count": count, "status": "thinking", "human_approved": False}
-    if any(violation.rule == UNREADABLE for violation in audit.violations):
-        message = (
-            f"The plan could not be audited, so it is not approved: {broken}. Choose another model to audit with, or ask again."
-        )
+    if unread := next((violation for violation in audit.violations if violation.rule == UNREADABLE), None):
+        message = f"The plan could not be audited, so it is not approved. {unread.reason}"
         return {**change, "status": "failed", "error_message": message}, message
     ceiling = state.get("max_plan_revisions", MAX_PLAN_REVISIONS)
     if count < ceiling:
