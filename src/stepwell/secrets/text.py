@@ -47,6 +47,11 @@ def hiding(secrets: Iterable[str]) -> Iterator[None]:
         _HERE.reset(before)
 
 
+def hidden_here() -> frozenset[str]:
+    """The secrets of the blocks of `hiding` around this code. For text that another thread writes, which is outside these blocks."""
+    return _HERE.get()
+
+
 def hide_secrets(text: str, known: Collection[str] = ()) -> str:
     """The text without secrets of a known form, without the `known` ones, and without those that are hidden here (`hiding`)."""
     if here := _HERE.get():

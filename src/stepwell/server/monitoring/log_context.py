@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from functools import lru_cache
 
 from stepwell.database.types import Run
+from stepwell.secrets.text import hidden_here
 
 _NONE: Mapping[str, str] = {}
 _run: ContextVar[Mapping[str, str]] = ContextVar("stepwell_run", default=_NONE)
@@ -43,8 +44,8 @@ def current_fields() -> Mapping[str, str]:
 
 
 def current_secrets() -> frozenset[str]:
-    """The keys passed to the current run."""
-    return _secrets.get()
+    """The keys passed to the current run, and those of the models that it uses."""
+    return _secrets.get() | hidden_here()
 
 
 def run_fields(run: Run) -> dict[str, str]:

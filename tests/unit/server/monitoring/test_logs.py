@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from stepwell.database.types import ModelUsage, Run, RunOutcome, RunRequest
+from stepwell.secrets.text import hiding
 from stepwell.server.monitoring import logs
 from stepwell.server.monitoring.log_context import enter_request, owner_hash
 from stepwell.server.monitoring.logs import open_logs
@@ -53,6 +54,19 @@ def test_an_exception_comes_with_its_traceback() -> None:
     [line] = logged(fail)
     assert line["exception"].startswith("Traceback")
     assert line["exception"].endswith("ValueError: broken")
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_the_keys_of_a_runs_models_are_taken_out_whatever_their_form(form: Any) -> None:
+    """The line is made by another thread, outside the block that knows the key."""
+    lines: list[bytes] = []
+    with open_logs(form, write=lines.append), hiding(["quite ordinary words"]):
+        try:
+            raise ValueError("the provider refuses 'quite ordinary words'")
+        except ValueError as error:
+            log.info("run failed", extra={"said": "quite ordinary words"}, exc_info=error)
+    assert b"run failed" in b"".join(lines)
+    assert b"quite ordinary words" not in b"".join(lines)
 
 
 @pytest.mark.parametrize("form", ["json", "text"])
