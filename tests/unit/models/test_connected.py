@@ -3,10 +3,11 @@
 import pytest
 from langchain_openai import ChatOpenAI
 
-from stepwell.errors import LimitReachedError
+from stepwell.errors import LimitReachedError, ModelUnavailableError
 from stepwell.models import choose_model, find_model, resolve_model
 from stepwell.models.connected import ConnectedModel, RunModels, current_models, using
 from stepwell.models.connected_calls import note_calls
+from stepwell.models.provider_guide import guide_of
 from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Secret, Settings
 from stepwell.testing import ScriptedModel
@@ -57,6 +58,42 @@ def test_a_connection_never_mixes_with_the_environments_key_or_address(monkeypat
     assert own_key.openai_api_base == "https://api.openai.com/v1"
     assert elsewhere.openai_api_key.get_secret_value() == "none"
     assert elsewhere.openai_api_base == "https://models.example/v1"
+
+
+ENVIRONMENTS_ADDRESS = "http://gateway.internal:81/v1"
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "google_genai", "mistralai", "ollama", "lm-studio", "llamacpp"])
+def test_without_an_address_a_connection_goes_to_the_providers_own(monkeypatch, provider):
+    variables = ("OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL", "OLLAMA_HOST",
+                 "MISTRAL_BASE_URL", "GOOGLE_GEMINI_BASE_URL")  # fmt: skip
+    for variable in variables:
+        monkeypatch.setenv(variable, ENVIRONMENTS_ADDRESS)
+    with using(RunModels(ConnectedModel("c", 1, provider, "m", "Mine", Secret(KEY)), explicit=True)):
+        built = resolve_model(None, settings=NOTHING)
+    usual = guide_of(provider).address
+    assert usual
+    assert usual in {getattr(built, name, None) for name in ("base_url", "anthropic_api_url", "openai_api_base", "endpoint")}
+
+
+def test_a_connection_without_any_address_is_not_sent_to_the_environments(monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", ENVIRONMENTS_ADDRESS)
+    lost = ConnectedModel("c", 1, "openai-compatible", "m", "Lost", Secret(KEY))
+    with using(RunModels(lost, explicit=True)), pytest.raises(ModelUnavailableError, match="'Lost' has no address"):
+        resolve_model(None, settings=NOTHING)
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "openai-compatible"])
+def test_headers_of_the_environment_stay_there(monkeypatch, provider):
+    for variable in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(variable, "of-the-operator")
+    for variable in ("OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS"):
+        monkeypatch.setenv(variable, "X-Gateway: of-the-operator")
+    elsewhere = ConnectedModel("c", 1, provider, "m", "Elsewhere", Secret(KEY), "https://models.example/v1")
+    with using(RunModels(elsewhere, explicit=True)):
+        built = resolve_model(None, settings=NOTHING)
+    client = getattr(built, "root_async_client", None) or built._async_client
+    assert "of-the-operator" not in str(dict(client.default_headers))
 
 
 def test_two_runs_share_a_key_only_if_everything_that_matters_is_the_same():
