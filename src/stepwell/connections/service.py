@@ -22,7 +22,7 @@ from stepwell.errors import AccessError, ConfigurationError, InvalidRequestError
 from stepwell.models.access import normal_address
 from stepwell.models.connected import ConnectedModel
 from stepwell.models.discovery import LocalServer, find_local_servers
-from stepwell.models.provider_guide import GUIDES, guide_of
+from stepwell.models.provider_guide import GUIDES, ProviderGuide, guide_of
 from stepwell.models.providers import LM_STUDIO, LOCAL, OLLAMA, SPEAK_OPENAI
 from stepwell.server.login.principal import Principal
 from stepwell.server.parts import OpenProduct, Parts, ProductService, Services
@@ -70,14 +70,9 @@ class Connections(ProductService):
 
     async def add(self, principal: Principal, provider: str, change: Change) -> Stored:
         """Store a new connection."""
-        if provider not in GUIDES or provider == LOCAL:
-            known = ", ".join(name for name in GUIDES if name != LOCAL)
-            raise InvalidRequestError(f"'{provider}' cannot be connected here. Providers: {known}.")
-        guide = guide_of(provider)
+        guide = _connectable(provider)
         if guide.needs_key and not change.key:
             raise InvalidRequestError(f"{guide.title} needs a key. Enter it, or get one{_at(guide.key_page)}.")
-        if guide.needs_address and not change.base_url:
-            raise InvalidRequestError(f"{guide.title} needs an address, such as https://models.example.com/v1.")
         mine = [each for each in await self._stored(principal) if each.owner == principal.owner]
         if len(mine) >= MAX_CONNECTIONS:
             raise LimitReachedError(f"You have {MAX_CONNECTIONS} connections, the limit. Delete one that you don't use.")
@@ -167,10 +162,11 @@ class Connections(ProductService):
             if name and (why_not := offers.why_not(Ref(connection, name))):
                 raise InvalidRequestError(why_not)
             return _with_environments_access(await self.models.connect(offer, name), self.settings)
-        if provider is None or provider not in GUIDES:
-            raise InvalidRequestError(f"'{provider}' cannot be connected here. Providers: {', '.join(GUIDES)}.")
-        address = await self._check_address(principal, provider, change.base_url) if change.base_url else None
-        blank = Stored("new", principal.owner, provider, guide_of(provider).title, address, None, None, (), {}, False,
+        guide = _connectable(provider)
+        if not change.base_url:
+            _check_usual_address(principal, guide)
+        address = await self._check_address(principal, guide.id, change.base_url) if change.base_url else None
+        blank = Stored("new", principal.owner, guide.id, guide.title, address, None, None, (), {}, False,
                        address is not None and not principal.is_operator, 0, 0.0)  # fmt: skip
         offer = make_offer(blank, principal.owner)
         return replace(await self.models.connect(offer, model or offer.first_model or ""), key=change.key)
@@ -232,8 +228,11 @@ class Connections(ProductService):
         return changed
 
     async def _with_address(self, principal: Principal, stored: Stored, change: Change) -> Stored:
+        if change.base_url is None and (change.forget_address or stored.base_url is None):
+            _check_usual_address(principal, guide_of(stored.provider))
+            return replace(stored, base_url=None, public=False)
         if change.base_url is None or change.base_url == stored.base_url:
-            return replace(stored, base_url=None, public=False) if change.forget_address else stored
+            return stored
         address = await self._check_address(principal, stored.provider, change.base_url)
         # A stored key belongs to the address it was entered for. Otherwise whoever may change the address could have the key sent to them.
         if stored.sealed_key is not None and not change.key and not change.forget_key:
@@ -301,6 +300,24 @@ def _with_environments_access(model: ConnectedModel, settings: Settings) -> Conn
         return replace(model, key=access.key, base_url=access.base_url)
     key = settings.lm_studio_api_key if model.provider == LM_STUDIO else None
     return replace(model, key=key, base_url=addresses.get(model.provider))
+
+
+def _connectable(provider: str | None) -> ProviderGuide:
+    if provider is None or provider not in GUIDES or provider == LOCAL:
+        known = ", ".join(name for name in GUIDES if name != LOCAL)
+        raise InvalidRequestError(f"'{provider}' cannot be connected here. Providers: {known}.")
+    return guide_of(provider)
+
+
+def _check_usual_address(principal: Principal, guide: ProviderGuide) -> None:
+    """Raise `InvalidRequestError` if the caller has to give an address."""
+    if guide.needs_address:
+        raise InvalidRequestError(f"{guide.title} needs an address, such as https://models.example.com/v1.")
+    if guide.on_this_computer and not principal.is_operator:
+        raise InvalidRequestError(
+            f"Without an address, {guide.title} is the one on the server's own computer. Only an operator can connect a model on a "
+            "private address. Give the https:// address of yours."
+        )
 
 
 def _is_private(stored: Stored | None) -> bool:

@@ -237,3 +237,39 @@ async def test_private_addresses_are_for_operators(tmp_path: Path):
     assert tested.status_code == 422
     assert allowed.status_code == 201
     assert told == [True, False]
+
+
+@pytest.mark.parametrize("provider", ["ollama", "lm-studio", "llamacpp"])
+async def test_the_servers_own_computer_is_for_operators_also_without_an_address(tmp_path: Path, provider: str):
+    async with users(tmp_path, {"ada": True, "ben": False}) as people:
+        ada, ben = people["ada"], people["ben"]
+        added = await ben.send("POST", "/api/connections", json={"provider": provider})
+        tested = await ben.send("POST", "/api/connections/test", json={"provider": provider, "model": MODEL})
+        allowed = await ada.send("POST", "/api/connections", json={"provider": provider})
+        public = {"provider": provider, "base_url": "https://93.184.216.34/v1"}
+        his = (await ben.send("POST", "/api/connections", json=public)).json()
+        forgotten = await ben.send("PATCH", f"/api/connections/{his['id']}", json={"base_url": None})
+        renamed = await ben.send("PATCH", f"/api/connections/{his['id']}", json={"label": "Mine"})
+    assert [each.status_code for each in (added, tested, forgotten)] == [422] * 3
+    assert all("Only an operator" in each.text for each in (added, tested, forgotten))
+    assert allowed.status_code == 201
+    assert (renamed.status_code, renamed.json()["base_url"]) == (200, his["base_url"])
+
+
+async def test_an_address_that_is_needed_cannot_be_removed(tmp_path: Path):
+    async with one_user(tmp_path) as user:
+        made = await user.connect("http://127.0.0.1:9/v1", KEY)
+        refused = await user.send("PATCH", f"/api/connections/{made['id']}", json={"base_url": None})
+        kept = (await user.listed())["connections"]
+    assert refused.status_code == 422
+    assert "needs an address" in refused.text
+    assert [entry["base_url"] for entry in kept if entry["id"] == made["id"]] == ["http://127.0.0.1:9/v1"]
+
+
+async def test_no_file_of_the_server_is_a_model(tmp_path: Path):
+    async with users(tmp_path, {"ben": False}) as people:
+        ben = people["ben"]
+        added = await ben.send("POST", "/api/connections", json={"provider": "local", "models": ["/etc/passwd"]})
+        tested = await ben.send("POST", "/api/connections/test", json={"provider": "local", "model": "/etc/passwd"})
+    assert [each.status_code for each in (added, tested)] == [422, 422]
+    assert all("'local' cannot be connected here" in each.text for each in (added, tested))
