@@ -1,6 +1,10 @@
 """The models of a run: which one is chosen, what it is built with, and that each answer says which model wrote it."""
 
+import asyncio
+
 import pytest
+from langchain_core.messages import AIMessageChunk
+from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
 
 from stepwell.errors import LimitReachedError, ModelUnavailableError
@@ -122,13 +126,15 @@ class Watch:
         self.seen: list[tuple[str, str | None, object]] = []
         self._refuse = refuse
 
-    async def before(self, model, user):
-        self.seen.append(("before", user, model))
+    async def before(self, model, user, expected):
+        self.seen.append(("before", user, expected.tokens.input > 0))
         if self._refuse:
             raise LimitReachedError("The limit of this connection for today is reached.")
 
-    async def after(self, model, user, usage):
-        self.seen.append(("after", user, usage.tokens.output > 0))
+        async def settle(usage):
+            self.seen.append(("after", user, (usage.tokens.input > 0, usage.tokens.output > 0)))
+
+        return settle
 
 
 async def test_a_watch_sees_every_call_of_the_run_it_belongs_to():
@@ -136,10 +142,47 @@ async def test_a_watch_sees_every_call_of_the_run_it_belongs_to():
     with using(RunModels(MINE, user="ada", watch=watch)):
         await model.ainvoke("Hi")
     await model.ainvoke("Hi")  # another run, without a watch
-    assert watch.seen == [("before", "ada", MINE), ("after", "ada", True)]
+    assert watch.seen == [("before", "ada", True), ("after", "ada", (True, True))]
 
 
 async def test_a_watch_can_refuse_a_call():
     script = ScriptedModel(["Hello."])
     with using(RunModels(MINE, watch=Watch(refuse=True))), pytest.raises(LimitReachedError):
         await note_calls(script, MINE).ainvoke("Hi")
+
+
+class Slow(ScriptedModel):
+    """Says one word, then nothing for long."""
+
+    words: int = 1
+
+    async def _agenerate(self, *args, **kwargs):
+        await asyncio.sleep(60)
+
+    async def _astream(self, *args, **kwargs):
+        for _ in range(self.words):
+            yield ChatGenerationChunk(message=AIMessageChunk("Hello there."))
+        await asyncio.sleep(60)
+
+
+@pytest.mark.parametrize(("streams", "words"), [(False, 0), (True, 0), (True, 1)])
+async def test_a_cancelled_call_is_counted_with_what_was_sent_and_said(streams, words):
+    watch = Watch()
+    model = note_calls(Slow(["never"], words=words), MINE)
+    models = RunModels(MINE, user="ada", watch=watch)
+
+    async def ask():
+        if not streams:
+            await model.ainvoke("What is this?")
+        async for _ in model.astream("What is this?"):
+            pass
+
+    with using(models):
+        asking = asyncio.create_task(ask())
+        await asyncio.sleep(0.05)
+        asking.cancel()
+        await asyncio.wait({asking})
+        await models.settle()
+    assert watch.seen == [("before", "ada", True), ("after", "ada", (True, words > 0))]
+    assert not model.callbacks[0].open_calls
+    assert not models.open_calls
