@@ -184,9 +184,11 @@ class Connections(ProductService):
         database = self._parts.persistence.database
         count = 0
         for stored in await database.read(tables.all_connections):
-            if (sealed := stored.sealed_key) is None or await asyncio.to_thread(self.keyring.sealed_by_first, sealed):
+            if (sealed := stored.sealed_key) is None:
                 continue
             try:
+                if await asyncio.to_thread(self.keyring.sealed_by_first, sealed):
+                    continue
                 again = replace(stored, sealed_key=await asyncio.to_thread(self._reseal, stored, sealed))
             except SealedKeyError:  # its connection says so
                 continue
@@ -253,9 +255,10 @@ class Connections(ProductService):
     async def _with_key(self, stored: Stored, change: Change) -> Stored:
         if change.key is None:
             return replace(stored, sealed_key=None, key_hint=None) if change.forget_key else stored
-        if why_not := self.keyring.why_not:
-            raise InvalidRequestError(why_not)
-        sealed = await asyncio.to_thread(self.keyring.seal, change.key, stored.bound_to)
+        try:
+            sealed = await asyncio.to_thread(self.keyring.seal, change.key, stored.bound_to)
+        except ConfigurationError as error:
+            raise InvalidRequestError(str(error)) from error
         return replace(stored, sealed_key=sealed, key_hint=hint_of(change.key))
 
 
