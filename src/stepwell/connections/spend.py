@@ -165,7 +165,7 @@ _ADD = (
 
 def _refusal(model: ConnectedModel, limits: Mapping[str, float], spent: _Spent, *, own: bool) -> SpendLimitError | None:
     if price_of(str(model)) is None:
-        way_out = "Remove the limit under Settings > Models." if own else "Ask the owner of the connection to remove the limit."
+        way_out = "Remove the limit under Settings > Limits." if own else "Ask the owner of the connection to remove the limit."
         return SpendLimitError(
             f"'{model.label}' has a spending limit, but the price of {model.name} is not known, so the limit could not be kept. "
             f"Choose another model. {way_out}"
