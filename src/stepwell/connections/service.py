@@ -27,6 +27,7 @@ from stepwell.models.providers import LM_STUDIO, LOCAL, OLLAMA, SPEAK_OPENAI
 from stepwell.server.login.principal import Principal
 from stepwell.server.parts import OpenProduct, Parts, ProductService, Services
 from stepwell.settings import Secret, Settings
+from stepwell.sql import Connection
 from stepwell.supervision import Supervisor
 
 MAX_CONNECTIONS = 50
@@ -74,8 +75,6 @@ class Connections(ProductService):
         if guide.needs_key and not change.key:
             raise InvalidRequestError(f"{guide.title} needs a key. Enter it, or get one{_at(guide.key_page)}.")
         mine = [each for each in await self._stored(principal) if each.owner == principal.owner]
-        if len(mine) >= MAX_CONNECTIONS:
-            raise LimitReachedError(f"You have {MAX_CONNECTIONS} connections, the limit. Delete one that you don't use.")
         label = change.label or _free_label(guide.title, {each.label for each in mine})
         blank = Stored(
             id=self._parts.new_id(),
@@ -221,7 +220,9 @@ class Connections(ProductService):
         if (changed.base_url, changed.sealed_key) != (stored.base_url, stored.sealed_key) or not stored.revision:
             changed = replace(changed, revision=stored.revision + 1)
 
-        def write(connection: Any) -> None:
+        def write(connection: Connection) -> None:
+            if tables.count_others(connection, changed) >= MAX_CONNECTIONS:
+                raise LimitReachedError(f"You have {MAX_CONNECTIONS} connections, the limit. Delete one that you don't use.")
             tables.put_connection(connection, changed)
             if stored.shared and not changed.shared:
                 tables.forget_choices_of_others(connection, changed.id, changed.owner)

@@ -92,7 +92,7 @@ class RunModels:
     def key(self) -> str:
         """Two runs with the same key may use the same graph."""
         chosen = [("", self.default), *self.tasks.items()]
-        named = [f"{task}={model.connection_id}@{model.revision}:{model.name}" for task, model in chosen if model]
+        named = [f"{task}={model.connection_id}@{model.revision}:{model.name} {model.label}" for task, model in chosen if model]
         return "\n".join(["explicit" if self.explicit else "", *sorted(named)]) if named else ""
 
     async def settle(self) -> None:
