@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import os
 import threading
 import time
 from pathlib import Path
@@ -11,6 +13,8 @@ from typing import Any
 import pytest
 from tests.integration.connections.world import User, address_of, answer, chosen, model_server, one_user
 from tests.support.loopback import Asked, Reply
+
+from stepwell.database.postgres.persistence import PostgresPersistence
 
 KEY = "sk-test-0123456789-wXyZ"
 PRICED = "gpt-4o"
@@ -56,9 +60,17 @@ async def test_a_call_counts_what_it_reports(tmp_path: Path):
     assert counted == (USD_A_CALL, 1)
 
 
-async def test_calls_that_begin_at_once_count_for_each_other(tmp_path: Path):
+@pytest.mark.parametrize("where", ["sqlite", "postgres"])
+async def test_calls_that_begin_at_once_count_for_each_other(tmp_path: Path, where: str, request: pytest.FixtureRequest):
+    options: dict[str, Any] = {}
+    if where == "postgres":
+        key = base64.b64encode(os.urandom(32)).decode()
+        options = {
+            "persistence": PostgresPersistence(request.getfixturevalue("postgres_url")),
+            "environment": {"STEPWELL_SECRETS_KEY": key},
+        }
     with model_server(slow) as server:
-        async with one_user(tmp_path) as user:
+        async with one_user(tmp_path, **options) as user:
             made = await connect(user, address_of(server), per_user_day_usd=3 * CHEAPEST)
             threads = [await user.thread() for _ in range(10)]
             answers = await asyncio.gather(*(user.run(thread) for thread in threads))
