@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 
 from stepwell.cli.model_store import ModelStore
+from stepwell.connections.addresses import check_address
 from stepwell.errors import ConfigurationError, ModelUnavailableError, StepwellError
 from stepwell.models.access import normal_address
 from stepwell.models.choice import choose_model, model_from_environment
@@ -42,6 +43,9 @@ def use(name: str, *, address: str | None, remove: bool, database_url: str | Non
     store = ModelStore.open(database_url, settings)
     if remove:
         return _remove(store, guide)
+    if address:
+        address = normal_address(guide.id, address) or ""
+        asyncio.run(check_address(address, private_allowed=True))
     if guide.needs_key and (why_not := store.keyring.why_not):
         print(why_not, file=sys.stderr)
         return 2
@@ -50,7 +54,7 @@ def use(name: str, *, address: str | None, remove: bool, database_url: str | Non
     if not found.ok or found.model is None:
         print(_sentence(found), "Nothing was stored.", file=sys.stderr)
         return 2
-    store.use(guide.id, found.model, key, normal_address(guide.id, address) if address else None)
+    store.use(guide.id, found.model, key, address)
     print(_verdict(found))
     for line in _where(store, guide, found.model, settings):
         print(line)

@@ -15,7 +15,7 @@ import binascii
 import hashlib
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -59,10 +59,17 @@ class Keyring:
         )
 
     def seal(self, secret: Secret, bound_to: Sequence[str]) -> bytes:
-        """The secret as it is stored. Reads or makes a file, so call it in a thread."""
+        """The secret as it is stored. Reads or makes a file, so call it in a thread.
+
+        Raises:
+            ConfigurationError: There is no key to seal with, or its file is damaged.
+        """
         if why_not := self.why_not:
             raise ConfigurationError(why_not)
-        key = self._given[0] if self._given else self._make()
+        try:
+            key = self._given[0] if self._given else self._make()
+        except SealedKeyError as error:
+            raise ConfigurationError(f"The key cannot be stored: {error}.") from error
         nonce = os.urandom(_NONCE_BYTES)
         return _FORM + _name(key) + nonce + AESGCM(key).encrypt(nonce, secret.reveal().encode(), _associated(bound_to))
 
@@ -74,7 +81,7 @@ class Keyring:
         """
         head = len(_FORM) + _NAME_BYTES
         name, nonce, text = sealed[len(_FORM) : head], sealed[head : head + _NONCE_BYTES], sealed[head + _NONCE_BYTES :]
-        for key in (*self._given, *self._kept()):
+        for key in self._keys():
             if _name(key) == name and sealed.startswith(_FORM):
                 try:
                     return Secret(AESGCM(key).decrypt(nonce, text, _associated(bound_to)).decode())
@@ -83,34 +90,49 @@ class Keyring:
         raise SealedKeyError("it was encrypted with another STEPWELL_SECRETS_KEY, or is damaged")
 
     def sealed_by_first(self, sealed: bytes) -> bool:
-        """Whether the key that seals now has sealed this. If not, it should be sealed again, so that the old key can be removed."""
-        first = next(iter((*self._given, *self._kept())), None)
+        """Whether the key that seals now has sealed this. If not, it should be sealed again, so that the old key can be removed.
+
+        Raises:
+            SealedKeyError: The file with the key is damaged.
+        """
+        first = next(self._keys(), None)
         return first is not None and sealed[len(_FORM) : len(_FORM) + _NAME_BYTES] == _name(first)
+
+    def _keys(self) -> Iterator[bytes]:
+        """The given ones first: where they suffice, the file does not matter."""
+        yield from self._given
+        yield from self._kept()
 
     def _kept(self) -> tuple[bytes, ...]:
         if self._file is None:
             return ()
         try:
             text = self._file.read_text("ascii")
+            key = _read_key(text, "The file")
         except FileNotFoundError:
             return ()
-        except (OSError, UnicodeDecodeError) as error:
-            raise SealedKeyError(f"the file '{self._file.name}' in the data folder cannot be read") from error
+        except (OSError, UnicodeDecodeError, ConfigurationError) as error:
+            raise SealedKeyError(
+                f"the file '{self._file.name}' in the data folder is damaged (restore it from a backup, or delete it and enter all "
+                "keys again)"
+            ) from error
         close_to_others(self._file)
-        return (_read_key(text, f"The file '{self._file.name}' in the data folder"),)
+        return (key,)
 
     def _make(self) -> bytes:
         """The key in the file, which is made if it is missing."""
         assert self._file is not None  # noqa: S101  `why_not` has checked it
-        make_private_folder(self._file.parent)
         made = secrets.token_bytes(_KEY_BYTES)
         try:
+            make_private_folder(self._file.parent)
             with open_private(self._file) as file:
                 file.write(base64.b64encode(made) + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
         except FileExistsError:
             return self._kept()[0]
+        except OSError as error:
+            raise SealedKeyError(f"the file '{self._file.name}' in the data folder cannot be written") from error
         return made
 
 

@@ -41,6 +41,8 @@ from stepwell.settings import Secret, Settings
 from stepwell.sql import Connection
 
 _RUNS_LOOKED_AT = 10
+_NOWHERE = "https://closed.invalid"
+"""An address that no server can have (RFC 2606)."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,9 @@ class ModelsOfRuns:
     async def _closed(self, ref: Ref) -> ConnectedModel | None:
         """The model without its key, to build a graph that is only read."""
         stored = await self.persistence.database.read(lambda connection: read_connection(connection, ref.connection))
-        return ConnectedModel(ref.connection, -1, stored.provider, ref.model, stored.label) if stored else None
+        return (
+            ConnectedModel(ref.connection, -1, stored.provider, ref.model, stored.label, base_url=_NOWHERE) if stored else None
+        )
 
     async def _unseal(self, stored: Stored) -> Secret | None:
         sealed = stored.sealed_key

@@ -9,7 +9,8 @@ that run inside Stepwell.
 | `local` | embedded | everyone on a server without sign-in | those of the catalogue |
 
 Whatever an operator has chosen as a default for everyone, everyone may use. If the operator keeps a list of allowed models, that list
-decides about the names, for everyone and through every connection; the environment's own default is always allowed.
+decides about the names, for everyone and through every connection; the environment's own default is always allowed. A file on the server
+is never a name: models inside Stepwell are those of the catalogue, and what the environment or an operator's command names.
 """
 
 from __future__ import annotations
@@ -77,7 +78,9 @@ class Offers:
             return (
                 f"The operator of this server does not allow the model '{ref.model}'. Choose another one, or ask the operator."
             )
-        if offer.any_model or ref.model in offer.models or self.allowed is not None or ref in self.everyones.values():
+        if ref.model in offer.models or ref in self.everyones.values():
+            return None
+        if (offer.any_model or self.allowed is not None) and (offer.provider != LOCAL or ref.model in CATALOGUE):
             return None
         return f"The model '{ref.model}' is not offered through '{offer.label}'. Choose one of: {', '.join(offer.models) or 'none'}."
 

@@ -22,11 +22,12 @@ from stepwell.errors import AccessError, ConfigurationError, InvalidRequestError
 from stepwell.models.access import normal_address
 from stepwell.models.connected import ConnectedModel
 from stepwell.models.discovery import LocalServer, find_local_servers
-from stepwell.models.provider_guide import GUIDES, guide_of
+from stepwell.models.provider_guide import GUIDES, ProviderGuide, guide_of
 from stepwell.models.providers import LM_STUDIO, LOCAL, OLLAMA, SPEAK_OPENAI
 from stepwell.server.login.principal import Principal
 from stepwell.server.parts import OpenProduct, Parts, ProductService, Services
 from stepwell.settings import Secret, Settings
+from stepwell.sql import Connection
 from stepwell.supervision import Supervisor
 
 MAX_CONNECTIONS = 50
@@ -70,17 +71,10 @@ class Connections(ProductService):
 
     async def add(self, principal: Principal, provider: str, change: Change) -> Stored:
         """Store a new connection."""
-        if provider not in GUIDES or provider == LOCAL:
-            known = ", ".join(name for name in GUIDES if name != LOCAL)
-            raise InvalidRequestError(f"'{provider}' cannot be connected here. Providers: {known}.")
-        guide = guide_of(provider)
+        guide = _connectable(provider)
         if guide.needs_key and not change.key:
             raise InvalidRequestError(f"{guide.title} needs a key. Enter it, or get one{_at(guide.key_page)}.")
-        if guide.needs_address and not change.base_url:
-            raise InvalidRequestError(f"{guide.title} needs an address, such as https://models.example.com/v1.")
         mine = [each for each in await self._stored(principal) if each.owner == principal.owner]
-        if len(mine) >= MAX_CONNECTIONS:
-            raise LimitReachedError(f"You have {MAX_CONNECTIONS} connections, the limit. Delete one that you don't use.")
         label = change.label or _free_label(guide.title, {each.label for each in mine})
         blank = Stored(
             id=self._parts.new_id(),
@@ -167,10 +161,11 @@ class Connections(ProductService):
             if name and (why_not := offers.why_not(Ref(connection, name))):
                 raise InvalidRequestError(why_not)
             return _with_environments_access(await self.models.connect(offer, name), self.settings)
-        if provider is None or provider not in GUIDES:
-            raise InvalidRequestError(f"'{provider}' cannot be connected here. Providers: {', '.join(GUIDES)}.")
-        address = await self._check_address(principal, provider, change.base_url) if change.base_url else None
-        blank = Stored("new", principal.owner, provider, guide_of(provider).title, address, None, None, (), {}, False,
+        guide = _connectable(provider)
+        if not change.base_url:
+            _check_usual_address(principal, guide)
+        address = await self._check_address(principal, guide.id, change.base_url) if change.base_url else None
+        blank = Stored("new", principal.owner, guide.id, guide.title, address, None, None, (), {}, False,
                        address is not None and not principal.is_operator, 0, 0.0)  # fmt: skip
         offer = make_offer(blank, principal.owner)
         return replace(await self.models.connect(offer, model or offer.first_model or ""), key=change.key)
@@ -188,9 +183,11 @@ class Connections(ProductService):
         database = self._parts.persistence.database
         count = 0
         for stored in await database.read(tables.all_connections):
-            if (sealed := stored.sealed_key) is None or await asyncio.to_thread(self.keyring.sealed_by_first, sealed):
+            if (sealed := stored.sealed_key) is None:
                 continue
             try:
+                if await asyncio.to_thread(self.keyring.sealed_by_first, sealed):
+                    continue
                 again = replace(stored, sealed_key=await asyncio.to_thread(self._reseal, stored, sealed))
             except SealedKeyError:  # its connection says so
                 continue
@@ -223,7 +220,9 @@ class Connections(ProductService):
         if (changed.base_url, changed.sealed_key) != (stored.base_url, stored.sealed_key) or not stored.revision:
             changed = replace(changed, revision=stored.revision + 1)
 
-        def write(connection: Any) -> None:
+        def write(connection: Connection) -> None:
+            if tables.count_others(connection, changed) >= MAX_CONNECTIONS:
+                raise LimitReachedError(f"You have {MAX_CONNECTIONS} connections, the limit. Delete one that you don't use.")
             tables.put_connection(connection, changed)
             if stored.shared and not changed.shared:
                 tables.forget_choices_of_others(connection, changed.id, changed.owner)
@@ -232,8 +231,11 @@ class Connections(ProductService):
         return changed
 
     async def _with_address(self, principal: Principal, stored: Stored, change: Change) -> Stored:
+        if change.base_url is None and (change.forget_address or stored.base_url is None):
+            _check_usual_address(principal, guide_of(stored.provider))
+            return replace(stored, base_url=None, public=False)
         if change.base_url is None or change.base_url == stored.base_url:
-            return replace(stored, base_url=None, public=False) if change.forget_address else stored
+            return stored
         address = await self._check_address(principal, stored.provider, change.base_url)
         # A stored key belongs to the address it was entered for. Otherwise whoever may change the address could have the key sent to them.
         if stored.sealed_key is not None and not change.key and not change.forget_key:
@@ -254,9 +256,10 @@ class Connections(ProductService):
     async def _with_key(self, stored: Stored, change: Change) -> Stored:
         if change.key is None:
             return replace(stored, sealed_key=None, key_hint=None) if change.forget_key else stored
-        if why_not := self.keyring.why_not:
-            raise InvalidRequestError(why_not)
-        sealed = await asyncio.to_thread(self.keyring.seal, change.key, stored.bound_to)
+        try:
+            sealed = await asyncio.to_thread(self.keyring.seal, change.key, stored.bound_to)
+        except ConfigurationError as error:
+            raise InvalidRequestError(str(error)) from error
         return replace(stored, sealed_key=sealed, key_hint=hint_of(change.key))
 
 
@@ -301,6 +304,24 @@ def _with_environments_access(model: ConnectedModel, settings: Settings) -> Conn
         return replace(model, key=access.key, base_url=access.base_url)
     key = settings.lm_studio_api_key if model.provider == LM_STUDIO else None
     return replace(model, key=key, base_url=addresses.get(model.provider))
+
+
+def _connectable(provider: str | None) -> ProviderGuide:
+    if provider is None or provider not in GUIDES or provider == LOCAL:
+        known = ", ".join(name for name in GUIDES if name != LOCAL)
+        raise InvalidRequestError(f"'{provider}' cannot be connected here. Providers: {known}.")
+    return guide_of(provider)
+
+
+def _check_usual_address(principal: Principal, guide: ProviderGuide) -> None:
+    """Raise `InvalidRequestError` if the caller has to give an address."""
+    if guide.needs_address:
+        raise InvalidRequestError(f"{guide.title} needs an address, such as https://models.example.com/v1.")
+    if guide.on_this_computer and not principal.is_operator:
+        raise InvalidRequestError(
+            f"Without an address, {guide.title} is the one on the server's own computer. Only an operator can connect a model on a "
+            "private address. Give the https:// address of yours."
+        )
 
 
 def _is_private(stored: Stored | None) -> bool:

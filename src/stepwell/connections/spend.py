@@ -1,27 +1,27 @@
 """What calls through connections cost, per user, connection and day (UTC), and the limits on it.
 
 ```
-a call begins ─> before ─┬─ no limit ───────────────────────────> asked
-                         ├─ below every limit ──────────────────> asked
+a call begins ─> before ─┬─ no limit, or below every limit ─────> what it will probably cost is counted, and the provider asked
                          ├─ a limit is reached ─────────────────> SpendLimitError, the provider is not asked
                          └─ a limit, and a model without a price > SpendLimitError: the limit could not be kept
-a call ends ───> after ──> one row per user, connection and day
+a call ends ───> settle ─> the estimate is replaced by what it used
 ```
-A limit is checked before every call, of subagents too, whichever worker makes it. Calls that are already under way are finished, so a limit
-can be passed by what these cost.
+A limit is checked before every call, of subagents too, whichever worker makes it. The check and the estimate are one transaction, so calls
+that begin at once count for each other. A limit can be passed by the last call that it let through, and by what calls under way cost more
+than estimated. The estimate of a call whose process died stays: it is the best guess at what the provider charges.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 from typing import Any
 
 from stepwell.clock import Clock
 from stepwell.connections.tables import read_connection
 from stepwell.database.database import SqlDatabase
 from stepwell.errors import ModelAccessError
-from stepwell.models.connected import ConnectedModel
+from stepwell.models.connected import ConnectedModel, Settle
 from stepwell.models.pricing import price_of
 from stepwell.models.usage import CallUsage
 from stepwell.sql import Connection
@@ -42,6 +42,8 @@ class _Spent:
     users_day: int
     users_month: int
     month: int
+    usual: int
+    """What one call of the user has cost on average this month."""
 
 
 @dataclass(frozen=True)
@@ -51,48 +53,32 @@ class SpendLog:
     database: SqlDatabase
     clock: Clock
 
-    async def before(self, model: ConnectedModel, user: str | None) -> None:
-        def read(connection: Connection) -> tuple[Mapping[str, float | None], _Spent | None]:
+    async def before(self, model: ConnectedModel, user: str | None, expected: CallUsage) -> Settle:
+        row = {"user_id": user or _NOBODY, "connection_id": model.connection_id, "day": self._today()}
+        counted = _Counted.of(expected)
+
+        def reserve(connection: Connection) -> _Counted | SpendLimitError:
+            reserved = counted
             stored = read_connection(connection, model.connection_id)
             limits = {name: limit for name, limit in stored.limits.items() if limit is not None} if stored else {}
-            if not limits:
-                return limits, None
-            everyones = limits.get("month_usd") is not None
-            return limits, _read_spent(connection, model.connection_id, user or _NOBODY, self._today(), everyones=everyones)
+            if limits:
+                spent = _read_spent(connection, everyones="month_usd" in limits, **row)
+                if refusal := _refusal(model, limits, spent, own=stored is not None and stored.owner == user):
+                    return refusal
+                reserved = replace(counted, microusd=max(counted.microusd, spent.usual))
+            connection.execute(_COUNT, {**row, "label": model.label, **asdict(reserved)})
+            return reserved
 
-        limits, spent = await self.database.read(read)
-        if spent is None:
-            return
-        if price_of(str(model)) is None:
-            raise SpendLimitError(
-                f"'{model.label}' has a spending limit, but the price of {model.name} is not known, so the limit could not be kept. "
-                "Choose another model, or ask the owner of the connection to remove the limit."
-            )
-        for name, used, whose, period in (
-            ("per_user_day_usd", spent.users_day, "Your limit", "today"),
-            ("per_user_month_usd", spent.users_month, "Your limit", "this month"),
-            ("month_usd", spent.month, "The limit for everyone", "this month"),
-        ):
-            limit = limits.get(name)
-            if limit is not None and used >= limit * MICRO:
-                again = "tomorrow (UTC)" if period == "today" else "next month"
-                raise SpendLimitError(
-                    f"{whose} on '{model.label}' is reached: ${used / MICRO:,.2f} of ${limit:,.2f} {period}. Nothing was sent. "
-                    f"Choose another model, continue {again}, or have the limit raised under Settings > Limits."
-                )
+        found = await self.database.write(reserve)
+        if isinstance(found, SpendLimitError):
+            raise found
+        reserved = found
 
-    async def after(self, model: ConnectedModel, user: str | None, usage: CallUsage) -> None:
-        counted = {
-            "user_id": user or _NOBODY,
-            "connection_id": model.connection_id,
-            "day": self._today(),
-            "label": model.label,
-            "input_tokens": usage.tokens.input,
-            "output_tokens": usage.tokens.output,
-            "microusd": round((usage.cost_usd or 0.0) * MICRO),
-            "unpriced": int(usage.cost_usd is None),
-        }
-        await self.database.write(lambda connection: connection.execute(_COUNT, counted))
+        async def settle(usage: CallUsage) -> None:
+            more = {**row, **asdict(_Counted.of(usage) - reserved)}
+            await self.database.write(lambda connection: connection.execute(_ADD, more))
+
+        return settle
 
     async def spent(self, caller: str | None, connection_ids: Sequence[str]) -> Mapping[str, Mapping[str, float]]:
         """Connection -> `today_usd`, `month_usd` and `calls_month`: the caller's, or everyone's for None."""
@@ -145,6 +131,24 @@ class SpendLog:
         return f"{self.clock.now():%Y-%m-%d}"
 
 
+@dataclass(frozen=True)
+class _Counted:
+    """What a call adds to its row."""
+
+    input_tokens: int
+    output_tokens: int
+    microusd: int
+    unpriced: int
+
+    @classmethod
+    def of(cls, usage: CallUsage) -> _Counted:
+        cost = usage.cost_usd
+        return cls(usage.tokens.input, usage.tokens.output, round((cost or 0.0) * MICRO), int(cost is None))
+
+    def __sub__(self, less: _Counted) -> _Counted:
+        return _Counted(*(a - b for a, b in zip(astuple(self), astuple(less), strict=True)))
+
+
 _COUNT = (
     "INSERT INTO model_spend (user_id, connection_id, day, label, calls, input_tokens, output_tokens, microusd, unpriced)"
     " VALUES (:user_id, :connection_id, :day, :label, 1, :input_tokens, :output_tokens, :microusd, :unpriced)"
@@ -152,20 +156,48 @@ _COUNT = (
     " input_tokens = model_spend.input_tokens + excluded.input_tokens, output_tokens = model_spend.output_tokens + excluded.output_tokens,"
     " microusd = model_spend.microusd + excluded.microusd, unpriced = model_spend.unpriced + excluded.unpriced, label = excluded.label"
 )
+_ADD = (
+    "UPDATE model_spend SET input_tokens = input_tokens + :input_tokens, output_tokens = output_tokens + :output_tokens,"
+    " microusd = microusd + :microusd, unpriced = unpriced + :unpriced"
+    " WHERE user_id = :user_id AND connection_id = :connection_id AND day = :day"
+)
 
 
-def _read_spent(connection: Connection, connection_id: str, user: str, today: str, *, everyones: bool) -> _Spent:
+def _refusal(model: ConnectedModel, limits: Mapping[str, float], spent: _Spent, *, own: bool) -> SpendLimitError | None:
+    if price_of(str(model)) is None:
+        way_out = "Remove the limit under Settings > Limits." if own else "Ask the owner of the connection to remove the limit."
+        return SpendLimitError(
+            f"'{model.label}' has a spending limit, but the price of {model.name} is not known, so the limit could not be kept. "
+            f"Choose another model. {way_out}"
+        )
+    for name, used, whose, period in (
+        ("per_user_day_usd", spent.users_day, "Your limit", "today"),
+        ("per_user_month_usd", spent.users_month, "Your limit", "this month"),
+        ("month_usd", spent.month, "The limit for everyone", "this month"),
+    ):
+        limit = limits.get(name)
+        if limit is not None and used >= limit * MICRO:
+            again = "tomorrow (UTC)" if period == "today" else "next month"
+            return SpendLimitError(
+                f"{whose} on '{model.label}' is reached: ${used / MICRO:,.2f} of ${limit:,.2f} {period}, with the calls under way. "
+                f"Nothing was sent. Choose another model, continue {again}, or have the limit raised under Settings > Limits."
+            )
+    return None
+
+
+def _read_spent(connection: Connection, *, user_id: str, connection_id: str, day: str, everyones: bool) -> _Spent:
     """What the user has spent, and what everyone has: a sum over all users, so only if a limit needs it."""
     mine = connection.execute(
-        "SELECT COALESCE(SUM(CASE WHEN day = ? THEN microusd END), 0) AS today, COALESCE(SUM(microusd), 0) AS month"
-        " FROM model_spend WHERE user_id = ? AND connection_id = ? AND day >= ?",
-        (today, user, connection_id, today[:7]),
+        "SELECT COALESCE(SUM(CASE WHEN day = ? THEN microusd END), 0) AS today, COALESCE(SUM(microusd), 0) AS month,"
+        " COALESCE(SUM(calls), 0) AS calls FROM model_spend WHERE user_id = ? AND connection_id = ? AND day >= ?",
+        (day, user_id, connection_id, day[:7]),
     ).fetchone()
     total = (
         everyones
         and connection.execute(
             "SELECT COALESCE(SUM(microusd), 0) AS month FROM model_spend WHERE connection_id = ? AND day >= ?",
-            (connection_id, today[:7]),
+            (connection_id, day[:7]),
         ).fetchone()
     )
-    return _Spent(int(mine["today"]) if mine else 0, int(mine["month"]) if mine else 0, int(total["month"]) if total else 0)
+    today, month, calls = (int(mine[name]) for name in ("today", "month", "calls")) if mine else (0, 0, 0)
+    return _Spent(today, month, int(total["month"]) if total else 0, month // calls if calls else 0)

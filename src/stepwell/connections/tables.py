@@ -70,6 +70,15 @@ def read_connection(connection: Connection, connection_id: str) -> Stored | None
     return _stored(row) if row else None
 
 
+def count_others(connection: Connection, stored: Stored) -> int:
+    """How many connections its owner has beside this one."""
+    row = connection.execute(
+        "SELECT COUNT(*) AS number FROM connections WHERE deleted_at IS NULL AND owner = ? AND id <> ?",
+        (stored.owner, stored.id),
+    ).fetchone()
+    return int(row["number"]) if row else 0
+
+
 def all_connections(connection: Connection) -> list[Stored]:
     """Every connection that has a key."""
     return [_stored(row) for row in connection.execute("SELECT * FROM connections WHERE sealed_key IS NOT NULL")]

@@ -25,6 +25,8 @@ def normal_address(provider: str, address: str | None) -> str | None:
     text = (address or "").strip().rstrip("/")
     if not text:
         return guide_of(provider).address
+    if "?" in text or "#" in text:
+        raise ConfigurationError("The address contains '?' or '#'. Leave that part out; a key is entered separately.")
     if provider in _LOCAL_PORTS:
         port, path = _LOCAL_PORTS[provider]
         return server_url(text, default_port=port, default_path=path, variable="The address")

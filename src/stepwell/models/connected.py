@@ -11,12 +11,13 @@ Rule to keep: a key is only in memory, in `ConnectedModel.key`. It never enters 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from uuid import UUID
 
 from stepwell.secrets.text import hiding
 from stepwell.settings import Secret
@@ -61,15 +62,15 @@ class ConnectedModel:
         return f"{self.provider}:{self.name}"
 
 
+Settle = Callable[["CallUsage"], Awaitable[None]]
+"""Replaces what was expected of a call by what it used, once it has ended, failed or broken off."""
+
+
 class CallWatch(Protocol):
     """Sees every call of a connected model: counts what it costs, and refuses a call that a limit forbids."""
 
-    async def before(self, model: ConnectedModel, user: str | None) -> None:
-        """Before the provider is asked. An error ends the call."""
-        ...
-
-    async def after(self, model: ConnectedModel, user: str | None, usage: CallUsage) -> None:
-        """After the call, also if it failed or broke off. Whatever it raises is only logged."""
+    async def before(self, model: ConnectedModel, user: str | None, expected: CallUsage) -> Settle:
+        """Before the provider is asked. Counts what the call will probably use, until it is settled. An error ends the call."""
         ...
 
 
@@ -84,13 +85,20 @@ class RunModels:
     user: str | None = None
     """For whom the run calls its models."""
     watch: CallWatch | None = field(default=None, repr=False, compare=False)
+    open_calls: dict[UUID, Callable[[], Awaitable[None]]] = field(default_factory=dict, repr=False, compare=False)
+    """Calls under way -> what settles them if nobody reports their end."""
 
     @property
     def key(self) -> str:
         """Two runs with the same key may use the same graph."""
         chosen = [("", self.default), *self.tasks.items()]
-        named = [f"{task}={model.connection_id}@{model.revision}:{model.name}" for task, model in chosen if model]
+        named = [f"{task}={model.connection_id}@{model.revision}:{model.name} {model.label}" for task, model in chosen if model]
         return "\n".join(["explicit" if self.explicit else "", *sorted(named)]) if named else ""
+
+    async def settle(self) -> None:
+        """Count the calls whose end was not reported, because they were cancelled. For the end of an attempt."""
+        for close in list(self.open_calls.values()):
+            await close()
 
     @property
     def secrets(self) -> frozenset[str]:

@@ -2,7 +2,8 @@
 
 Rules to keep:
 - Whatever a connection does not say is said here, because providers' SDKs read the environment. Without a key of its own, a user's
-  connection would send the operator's key to the user's address; without an address, the user's key to the operator's.
+  connection would send the operator's key to the user's address; without an address, the user's key to the operator's. The same goes for
+  the headers that the environment adds, such as OPENAI_ORG_ID and OPENAI_CUSTOM_HEADERS.
 - At an address that somebody has given, redirects are not followed: the key would go with them.
 """
 
@@ -12,6 +13,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from stepwell.errors import ModelUnavailableError
 from stepwell.models.access import access_arguments
 from stepwell.models.connected import ConnectedModel
 from stepwell.models.provider_guide import guide_of
@@ -27,6 +29,8 @@ _NO_KEY = Secret("none")
 def connected_arguments(model: ConnectedModel) -> dict[str, Any]:
     """The arguments for the constructor of the model's class."""
     address = model.base_url or guide_of(model.provider).address
+    if address is None:
+        raise ModelUnavailableError(f"The connection '{model.label}' has no address. Enter one under Settings > Models.")
     given = access_arguments(model.provider, model.key or _NO_KEY, address)
     if not model.base_url:
         return given
@@ -49,11 +53,23 @@ def connected_arguments(model: ConnectedModel) -> dict[str, Any]:
     return given
 
 
-def refuse_redirects(built: BaseChatModel, model: ConnectedModel) -> None:
-    """For chat models that take no client of ours."""
+def finish(built: BaseChatModel, model: ConnectedModel) -> None:
+    """What a chat model takes no argument for: no redirects, and none of the headers that the environment has for the operator's access."""
+    sdk: Any = built
     if model.base_url and model.provider == "anthropic":
-        for client in (built._client, built._async_client):  # type: ignore[attr-defined]
+        for client in (sdk._client, sdk._async_client):
             client._client.follow_redirects = False
+    if model.from_environment:
+        return
+    if model.provider == "anthropic":
+        clients = [sdk._client, sdk._async_client]
+    elif model.provider == "openai" or model.provider in SPEAK_OPENAI:
+        clients = [sdk.root_client, sdk.root_async_client]
+    else:
+        return
+    for client in clients:
+        client.organization = client.project = None
+        client._custom_headers = dict(sdk.default_headers or {})
 
 
 def _clients(model: ConnectedModel) -> dict[str, Any]:

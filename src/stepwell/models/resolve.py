@@ -14,7 +14,7 @@ from stepwell.models.access import access_arguments
 from stepwell.models.addresses import server_url
 from stepwell.models.choice import ModelChoice, choose_model
 from stepwell.models.connected import ENVIRONMENT, ConnectedModel, current_models
-from stepwell.models.connected_access import connected_arguments, refuse_redirects
+from stepwell.models.connected_access import connected_arguments, finish
 from stepwell.models.model_settings import construction_settings, with_settings
 from stepwell.models.provider_guide import guide_of
 from stepwell.models.providers import LLAMACPP, LM_STUDIO, LOCAL, OLLAMA, OPENAI_COMPATIBLE, SPEAK_OPENAI, chat_model_class
@@ -65,7 +65,7 @@ def build_model(choice: ModelChoice, settings: Settings, model_settings: Mapping
     ours = _arguments(choice.provider, settings) if connected is None or of_environment else connected_arguments(connected)
     built = _construct(choice, {**ours, **checked}, settings)
     if connected is not None:
-        refuse_redirects(built, connected)
+        finish(built, connected)
     return _note_calls(built, choice)
 
 

@@ -163,7 +163,11 @@ class Attempt:
                 self.attending.append(attendance)
         self._models = await self._find_models()
         with using(self._models):
-            return await self._drive_graph()
+            try:
+                return await self._drive_graph()
+            finally:
+                if self._models:
+                    await self._models.settle()
 
     async def _drive_graph(self) -> RunOutcome:
         async with AsyncExitStack() as opened:

@@ -71,6 +71,23 @@ def test_a_key_that_is_refused_is_not_stored(tmp_path: Path, server: LoopbackSer
     assert not (tmp_path / "data" / "stepwell.db").exists()
 
 
+@pytest.mark.parametrize(
+    ("address", "sentence"),
+    [
+        (f"https://user:{KEY}@models.example/v1", "user name or password"),
+        ("http://93.184.216.34/v1", "needs https://"),
+        (f"https://models.example/v1?api_key={KEY}", "contains '?' or '#'"),
+    ],
+)
+def test_an_address_that_would_show_the_key_is_refused(tmp_path: Path, address: str, sentence: str):
+    here = {"cwd": tmp_path, "STEPWELL_DATA_DIR": str(tmp_path / "data")}
+    used = stepwell("models", "use", "openai-compatible:house-model", "--address", address, typed=KEY, **here)
+    assert used.returncode == 2
+    assert sentence in used.stderr
+    assert "Traceback" not in used.stderr
+    assert KEY not in used.stdout + used.stderr
+
+
 def test_the_environment_comes_before_the_stored_model(tmp_path: Path, server: LoopbackServer):
     here = {"cwd": tmp_path, "STEPWELL_DATA_DIR": str(tmp_path / "data"), "STEPWELL_MODEL": "local:smollm2-135m"}
     arguments = ("models", "use", "openai-compatible:house-model", "--address", f"{server.address}/v1")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.integration.connections.world import (
     MODEL,
     NOTHING,
     address_of,
+    answer,
     chosen,
     keys_used,
     last_said,
@@ -17,8 +20,9 @@ from tests.integration.connections.world import (
     one_user,
     users,
 )
-from tests.support.loopback import Reply
+from tests.support.loopback import Asked, Reply
 
+from stepwell.connections.service import MAX_CONNECTIONS
 from stepwell.models import resolve_model
 from stepwell.models.connected import ConnectedModel, RunModels, using
 from stepwell.settings import Secret
@@ -181,6 +185,8 @@ async def test_a_test_says_what_a_model_can_do_and_is_limited(tmp_path: Path):
         ({"provider": "openai-compatible", "base_url": "http://models.example/v1"}, "cannot be used"),
         ({"provider": "openai-compatible", "base_url": "http://93.184.216.34/v1"}, "needs https://"),
         ({"provider": "openai-compatible", "base_url": "https://user:word@models.example/v1"}, "user name or password"),
+        ({"provider": "openai-compatible", "base_url": "https://models.example/v1?api_key=x"}, "contains '?' or '#'"),
+        ({"provider": "ollama", "base_url": "http://127.0.0.1:9/#x"}, "contains '?' or '#'"),
         ({"provider": "openai", "key": "sk with\nbreak"}, "a key has up to"),
     ],
 )
@@ -237,3 +243,98 @@ async def test_private_addresses_are_for_operators(tmp_path: Path):
     assert tested.status_code == 422
     assert allowed.status_code == 201
     assert told == [True, False]
+
+
+@pytest.mark.parametrize("provider", ["ollama", "lm-studio", "llamacpp"])
+async def test_the_servers_own_computer_is_for_operators_also_without_an_address(tmp_path: Path, provider: str):
+    async with users(tmp_path, {"ada": True, "ben": False}) as people:
+        ada, ben = people["ada"], people["ben"]
+        added = await ben.send("POST", "/api/connections", json={"provider": provider})
+        tested = await ben.send("POST", "/api/connections/test", json={"provider": provider, "model": MODEL})
+        allowed = await ada.send("POST", "/api/connections", json={"provider": provider})
+        public = {"provider": provider, "base_url": "https://93.184.216.34/v1"}
+        his = (await ben.send("POST", "/api/connections", json=public)).json()
+        forgotten = await ben.send("PATCH", f"/api/connections/{his['id']}", json={"base_url": None})
+        renamed = await ben.send("PATCH", f"/api/connections/{his['id']}", json={"label": "Mine"})
+    assert [each.status_code for each in (added, tested, forgotten)] == [422] * 3
+    assert all("Only an operator" in each.text for each in (added, tested, forgotten))
+    assert allowed.status_code == 201
+    assert (renamed.status_code, renamed.json()["base_url"]) == (200, his["base_url"])
+
+
+async def test_an_address_that_is_needed_cannot_be_removed(tmp_path: Path):
+    async with one_user(tmp_path) as user:
+        made = await user.connect("http://127.0.0.1:9/v1", KEY)
+        refused = await user.send("PATCH", f"/api/connections/{made['id']}", json={"base_url": None})
+        kept = (await user.listed())["connections"]
+    assert refused.status_code == 422
+    assert "needs an address" in refused.text
+    assert [entry["base_url"] for entry in kept if entry["id"] == made["id"]] == ["http://127.0.0.1:9/v1"]
+
+
+async def test_no_file_of_the_server_is_a_model(tmp_path: Path):
+    async with users(tmp_path, {"ben": False}) as people:
+        ben = people["ben"]
+        added = await ben.send("POST", "/api/connections", json={"provider": "local", "models": ["/etc/passwd"]})
+        tested = await ben.send("POST", "/api/connections/test", json={"provider": "local", "model": "/etc/passwd"})
+    assert [each.status_code for each in (added, tested)] == [422, 422]
+    assert all("'local' cannot be connected here" in each.text for each in (added, tested))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"limit": {"month_usd": 5}}, {"limits": {"month": 5}}, {"limits": {"month_usd": True}}, {"limits": {"month_usd": "5"}}],
+)
+async def test_what_a_change_means_is_not_guessed(tmp_path: Path, change: dict[str, Any]):
+    async with one_user(tmp_path) as user:
+        made = await user.connect("http://127.0.0.1:9/v1", KEY)
+        refused = await user.send("PATCH", f"/api/connections/{made['id']}", json=change)
+    assert refused.status_code == 422
+
+
+async def test_a_limit_for_a_model_without_a_price_is_saved_with_a_warning(tmp_path: Path):
+    with model_server() as server:
+        async with one_user(tmp_path) as user:
+            made = await user.connect(address_of(server), KEY)
+            path = f"/api/connections/{made['id']}"
+            limited = (await user.send("PATCH", path, json={"limits": {"month_usd": 5}})).json()
+            run = await user.run(await user.thread())
+            freed = (await user.send("PATCH", path, json={"limits": {"month_usd": None}})).json()
+    assert (made["warning"], freed["warning"]) == (None, None)
+    assert limited["warning"].startswith(f"The price of {MODEL} is not known, so its calls are refused")
+    assert "Remove the limit under Settings > Limits." in run.text
+    assert not server.asked
+
+
+async def test_a_user_has_so_many_connections_also_if_they_are_added_at_once(tmp_path: Path):
+    async with one_user(tmp_path) as user:
+        body = {"provider": "openai-compatible", "base_url": "http://127.0.0.1:9/v1"}
+        adding = (user.send("POST", "/api/connections", json=body) for _ in range(MAX_CONNECTIONS + 5))
+        codes = [each.status_code for each in await asyncio.gather(*adding)]
+        mine = [entry for entry in (await user.listed())["connections"] if entry["mine"]]
+        renamed = await user.send("PATCH", f"/api/connections/{mine[0]['id']}", json={"label": "Still mine"})
+    assert (codes.count(201), codes.count(429), len(mine)) == (MAX_CONNECTIONS, 5, MAX_CONNECTIONS)
+    assert renamed.status_code == 200
+
+
+async def test_a_new_name_is_on_the_next_answer(tmp_path: Path):
+    with model_server() as server:
+        async with one_user(tmp_path) as user:
+            made = await user.connect(address_of(server), KEY, label="Before")
+            thread = await user.thread()
+            await user.run(thread)
+            await user.send("PATCH", f"/api/connections/{made['id']}", json={"label": "After"})
+            said = last_said((await user.run(thread)).json())
+    assert said["response_metadata"]["stepwell_model"]["label"] == "After"
+
+
+async def test_a_key_that_a_server_lists_as_a_model_is_hidden(tmp_path: Path):
+    def behave(asked: Asked) -> Reply:
+        return Reply(200, {"data": [{"id": f"model-{KEY}", "object": "model"}]}) if asked.method == "GET" else answer(asked)
+
+    with model_server(behave) as server:
+        async with one_user(tmp_path) as user:
+            body = {"provider": "openai-compatible", "base_url": address_of(server), "key": KEY}
+            tested = await user.send("POST", "/api/connections/test", json=body)
+    assert tested.json()["models"]
+    assert KEY not in tested.text

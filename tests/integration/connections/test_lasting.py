@@ -59,6 +59,36 @@ async def test_a_lost_installation_key_is_named_and_entering_the_key_again_helps
     assert last_said(said.json())["content"] == "ready"
 
 
+def _replace(file: Path, content: bytes | None) -> None:
+    file.unlink()
+    if content is None:
+        file.mkdir()
+    else:
+        file.write_bytes(content)
+
+
+@pytest.mark.parametrize("content", [b"garbage", b"", b"\xff\xfe", None], ids=["garbage", "empty", "not text", "a folder"])
+async def test_a_damaged_installation_key_is_named_everywhere(tmp_path: Path, content: bytes | None):
+    with model_server() as server:
+        async with one_user(tmp_path) as user:
+            made = await user.connect(address_of(server), KEY, label="Ours")
+        _replace(tmp_path / FILE, content)
+        async with one_user(tmp_path) as user:
+            body = {"provider": "openai-compatible", "base_url": address_of(server), "key": KEY}
+            stored = [
+                await user.send("POST", "/api/connections", json=body),
+                await user.send("PATCH", f"/api/connections/{made['id']}", json={"key": KEY}),
+            ]
+            tested = await user.send("POST", "/api/connections/test", json=chosen(made))
+            run = await user.run(await user.thread())
+            await user.listed()
+    assert [each.status_code for each in stored] == [422, 422]
+    assert tested.status_code == 503
+    for said in (*stored, tested, run):
+        assert "the file 'secrets.key' in the data folder is damaged" in said.text
+    assert not server.asked
+
+
 async def test_on_postgres_keys_are_stored_only_with_an_installation_key(postgres_url: str, tmp_path: Path):
     with model_server() as server:
         async with one_user(tmp_path, persistence=PostgresPersistence(postgres_url)) as user:

@@ -1,12 +1,17 @@
 """The models of a run: which one is chosen, what it is built with, and that each answer says which model wrote it."""
 
+import asyncio
+
 import pytest
+from langchain_core.messages import AIMessageChunk
+from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
 
-from stepwell.errors import LimitReachedError
+from stepwell.errors import LimitReachedError, ModelUnavailableError
 from stepwell.models import choose_model, find_model, resolve_model
 from stepwell.models.connected import ConnectedModel, RunModels, current_models, using
 from stepwell.models.connected_calls import note_calls
+from stepwell.models.provider_guide import guide_of
 from stepwell.models.routing import ModelRoutes
 from stepwell.settings import Secret, Settings
 from stepwell.testing import ScriptedModel
@@ -59,6 +64,42 @@ def test_a_connection_never_mixes_with_the_environments_key_or_address(monkeypat
     assert elsewhere.openai_api_base == "https://models.example/v1"
 
 
+ENVIRONMENTS_ADDRESS = "http://gateway.internal:81/v1"
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "google_genai", "mistralai", "ollama", "lm-studio", "llamacpp"])
+def test_without_an_address_a_connection_goes_to_the_providers_own(monkeypatch, provider):
+    variables = ("OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL", "OLLAMA_HOST",
+                 "MISTRAL_BASE_URL", "GOOGLE_GEMINI_BASE_URL")  # fmt: skip
+    for variable in variables:
+        monkeypatch.setenv(variable, ENVIRONMENTS_ADDRESS)
+    with using(RunModels(ConnectedModel("c", 1, provider, "m", "Mine", Secret(KEY)), explicit=True)):
+        built = resolve_model(None, settings=NOTHING)
+    usual = guide_of(provider).address
+    assert usual
+    assert usual in {getattr(built, name, None) for name in ("base_url", "anthropic_api_url", "openai_api_base", "endpoint")}
+
+
+def test_a_connection_without_any_address_is_not_sent_to_the_environments(monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", ENVIRONMENTS_ADDRESS)
+    lost = ConnectedModel("c", 1, "openai-compatible", "m", "Lost", Secret(KEY))
+    with using(RunModels(lost, explicit=True)), pytest.raises(ModelUnavailableError, match="'Lost' has no address"):
+        resolve_model(None, settings=NOTHING)
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "openai-compatible"])
+def test_headers_of_the_environment_stay_there(monkeypatch, provider):
+    for variable in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(variable, "of-the-operator")
+    for variable in ("OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS"):
+        monkeypatch.setenv(variable, "X-Gateway: of-the-operator")
+    elsewhere = ConnectedModel("c", 1, provider, "m", "Elsewhere", Secret(KEY), "https://models.example/v1")
+    with using(RunModels(elsewhere, explicit=True)):
+        built = resolve_model(None, settings=NOTHING)
+    client = getattr(built, "root_async_client", None) or built._async_client
+    assert "of-the-operator" not in str(dict(client.default_headers))
+
+
 def test_two_runs_share_a_key_only_if_everything_that_matters_is_the_same():
     changed = ConnectedModel("c1", 2, "openai", "gpt-5.5", "My OpenAI key", Secret("new"))
     models = [
@@ -85,13 +126,15 @@ class Watch:
         self.seen: list[tuple[str, str | None, object]] = []
         self._refuse = refuse
 
-    async def before(self, model, user):
-        self.seen.append(("before", user, model))
+    async def before(self, model, user, expected):
+        self.seen.append(("before", user, expected.tokens.input > 0))
         if self._refuse:
             raise LimitReachedError("The limit of this connection for today is reached.")
 
-    async def after(self, model, user, usage):
-        self.seen.append(("after", user, usage.tokens.output > 0))
+        async def settle(usage):
+            self.seen.append(("after", user, (usage.tokens.input > 0, usage.tokens.output > 0)))
+
+        return settle
 
 
 async def test_a_watch_sees_every_call_of_the_run_it_belongs_to():
@@ -99,10 +142,47 @@ async def test_a_watch_sees_every_call_of_the_run_it_belongs_to():
     with using(RunModels(MINE, user="ada", watch=watch)):
         await model.ainvoke("Hi")
     await model.ainvoke("Hi")  # another run, without a watch
-    assert watch.seen == [("before", "ada", MINE), ("after", "ada", True)]
+    assert watch.seen == [("before", "ada", True), ("after", "ada", (True, True))]
 
 
 async def test_a_watch_can_refuse_a_call():
     script = ScriptedModel(["Hello."])
     with using(RunModels(MINE, watch=Watch(refuse=True))), pytest.raises(LimitReachedError):
         await note_calls(script, MINE).ainvoke("Hi")
+
+
+class Slow(ScriptedModel):
+    """Says one word, then nothing for long."""
+
+    words: int = 1
+
+    async def _agenerate(self, *args, **kwargs):
+        await asyncio.sleep(60)
+
+    async def _astream(self, *args, **kwargs):
+        for _ in range(self.words):
+            yield ChatGenerationChunk(message=AIMessageChunk("Hello there."))
+        await asyncio.sleep(60)
+
+
+@pytest.mark.parametrize(("streams", "words"), [(False, 0), (True, 0), (True, 1)])
+async def test_a_cancelled_call_is_counted_with_what_was_sent_and_said(streams, words):
+    watch = Watch()
+    model = note_calls(Slow(["never"], words=words), MINE)
+    models = RunModels(MINE, user="ada", watch=watch)
+
+    async def ask():
+        if not streams:
+            await model.ainvoke("What is this?")
+        async for _ in model.astream("What is this?"):
+            pass
+
+    with using(models):
+        asking = asyncio.create_task(ask())
+        await asyncio.sleep(0.05)
+        asking.cancel()
+        await asyncio.wait({asking})
+        await models.settle()
+    assert watch.seen == [("before", "ada", True), ("after", "ada", (True, words > 0))]
+    assert not model.callbacks[0].open_calls
+    assert not models.open_calls

@@ -2322,6 +2322,11 @@ export interface components {
              * @description Why it cannot be used now
              */
             problem: string | null;
+            /**
+             * Warning
+             * @description Why its limits forbid some of its models
+             */
+            warning: string | null;
             /** Models */
             models: components["schemas"]["OfferedModel"][];
             limits: components["schemas"]["LimitsResponse"];

@@ -29,6 +29,7 @@ const connection = (id: string, models: ConnectedModel[], more: Partial<Connecti
   mine: true,
   editable: true,
   problem: null,
+  warning: null,
   models,
   limits: { per_user_day_usd: null, per_user_month_usd: null, month_usd: null },
   spent: { today_usd: 0, month_usd: 0, calls_month: 0 },

@@ -85,8 +85,12 @@ async def test_connection(body: ConnectionTest, principal: Writer, services: Giv
     target = await connections.target(
         principal, connection=body.connection, provider=body.provider, change=change, model=body.model
     )
-    with using(RunModels(target)):  # hides its key in the log
+    # A test costs like any other call. What is not stored yet has no limit, and nothing to count it for.
+    watch = connections.spend if body.connection is not None else None
+    models = RunModels(target, user=principal.owner, watch=watch)
+    with using(models):  # hides its key in the log
         found = await probe(target, settings=connections.settings)
+        await models.settle()
     problem = {"kind": found.problem.kind, "sentence": found.problem.sentence} if found.problem else None
     return json_response(
         {

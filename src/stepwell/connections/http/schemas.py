@@ -35,10 +35,16 @@ Label = Annotated[str, Field(min_length=1, max_length=60), Plain]
 Key = Annotated[SecretStr, AfterValidator(_check_key)]
 Address = Annotated[str, Field(min_length=1, max_length=2000), Plain]
 ModelNames = Annotated[list[ModelName], Field(max_length=200)]
-Usd = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False, strict=False)]
+Usd = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 
 
-class ModelRef(Body):
+class _Body(Body):
+    """Unknown fields are refused: a misspelt limit must not look as if it were kept."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ModelRef(_Body):
     """A model through a connection."""
 
     connection: ConnectionId
@@ -48,7 +54,7 @@ class ModelRef(Body):
         return Ref(self.connection, self.model)
 
 
-class Limits(Body):
+class Limits(_Body):
     """What may be spent through a connection, in US dollars; null removes a limit."""
 
     per_user_day_usd: Usd | None = None
@@ -56,7 +62,7 @@ class Limits(Body):
     month_usd: Usd | None = None
 
 
-class _Details(Body):
+class _Details(_Body):
     label: Label | None = None
     key: Key | None = Field(default=None, description="The provider's key. It is stored encrypted and never sent back")
     base_url: Address | None = None
@@ -85,7 +91,7 @@ class ConnectionChange(_Details):
     limits: Limits | None = None
 
 
-class ConnectionTest(Body):
+class ConnectionTest(_Body):
     """Either a connection, or a provider with what the user has entered."""
 
     connection: ConnectionId | None = None
@@ -105,7 +111,7 @@ class ConnectionTest(Body):
         return Change(key=_secret(self.key), base_url=self.base_url)
 
 
-class NewChoice(Body):
+class NewChoice(_Body):
     """Defaults. A task that is left out stays as it is; null removes the choice."""
 
     scope: Literal["mine", "everyone"]
@@ -124,7 +130,7 @@ class NewChoice(Body):
         return {task: chosen.ref() if chosen else None for task, chosen in named.items() if task in self.model_fields_set}
 
 
-class NewAllowed(Body):
+class NewAllowed(_Body):
     allowed: Annotated[list[Annotated[str, Field(min_length=3, max_length=260), Plain]], Field(max_length=500)] | None = Field(
         description="`provider:name` or `provider:*`; null allows every model"
     )
@@ -172,6 +178,7 @@ class ConnectionResponse(_Response):
     mine: bool
     editable: bool
     problem: str | None = Field(description="Why it cannot be used now")
+    warning: str | None = Field(description="Why its limits forbid some of its models")
     models: list[OfferedModel]
     limits: LimitsResponse
     spent: Spent

@@ -26,11 +26,13 @@ from stepwell.models.connected import ENVIRONMENT
 from stepwell.models.discovery import FoundModel, LocalServer
 from stepwell.models.local.catalogue import CATALOGUE
 from stepwell.models.local.models import LocalModels
+from stepwell.models.pricing import price_of
 from stepwell.models.provider_guide import GUIDES, ProviderGuide, guide_of
 from stepwell.models.providers import LOCAL
 from stepwell.server.login.principal import Principal
 from stepwell.settings import Settings
 
+_NAMED = 3
 _ON_THIS_COMPUTER = frozenset({"found", "embedded"})
 
 
@@ -86,10 +88,24 @@ def show(
         mine=mine,
         editable=editable,
         problem=guide_of(offer.provider).install,
+        warning=_warn_of_limits(offer),
         models=_models(offer, list(found), local),
         limits=LimitsResponse.model_validate(stored.limits if stored else {}),
         spent=Spent.model_validate(spent or {}),
     )
+
+
+def _warn_of_limits(offer: Offer) -> str | None:
+    """A limit can only be kept for models whose price is known, so the others are refused (`spend`)."""
+    if offer.stored is None or all(limit is None for limit in offer.stored.limits.values()):
+        return None
+    names = offer.models or tuple(filter(None, [offer.first_model]))
+    unpriced = [name for name in names if price_of(f"{offer.provider}:{name}") is None]
+    if names and not unpriced:
+        return None
+    which = ", ".join(unpriced[:_NAMED]) + (" and others" if len(unpriced) > _NAMED else "")
+    about = f"The price of {which}" if unpriced else f"The price of {offer.label}"
+    return f"{about} is not known, so its calls are refused while there is a limit. Remove the limit, or use models with a known price."
 
 
 def _models(offer: Offer, found: list[LocalServer], local: LocalModels | None) -> list[OfferedModel]:

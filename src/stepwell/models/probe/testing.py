@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stepwell.errors import ConfigurationError
+from stepwell.errors import ConfigurationError, ModelAccessError
 from stepwell.models.abilities import abilities_of
 from stepwell.models.access import normal_address
 from stepwell.models.choice import ModelChoice
@@ -112,12 +112,12 @@ class _Test:
         self._found = Probe(ok=False, model=None)
 
     def result(self, problem: Problem | None) -> Probe:
-        found = replace(self._found, ok=self._found.answers, model=self.about.model or None, models=tuple(self.about.names))
-        if problem is None:
-            return found
         known = [self._target.key.reveal()] if self._target.key and self._target.key.reveal() else []
         known += secrets_of_address(self._target.base_url or "")
-        return replace(found, problem=Problem(problem.kind, hide_secrets(problem.sentence, known)))
+        names = [hide_secrets(name, known) for name in self.about.names]
+        model = hide_secrets(self.about.model, known) or None
+        found = replace(self._found, ok=self._found.answers, model=model, models=tuple(names))
+        return replace(found, problem=Problem(problem.kind, hide_secrets(problem.sentence, known))) if problem else found
 
     async def run(self) -> Problem | None:
         problem = self._check_settings() or await self._check_list() or self._check_name()
@@ -212,6 +212,8 @@ class _Test:
                 whole = await asked.ainvoke(_ORDER if tools else _GREETING)
         except TimeoutError:
             raise
+        except ModelAccessError as error:  # a limit of ours: the provider was not asked
+            return Problem("no_credit", str(error))
         except Exception as error:
             if whole is None and stream and isinstance(error, ValueError) and "No generation" in str(error):
                 return Problem("no_streaming", no_streaming(self.about))
