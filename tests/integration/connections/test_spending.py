@@ -6,7 +6,6 @@ import asyncio
 import base64
 import os
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +27,6 @@ def expensive(asked: Asked) -> Reply:
     if asked.method == "POST" and not asked.body.get("stream"):
         reply.body["usage"] = {"prompt_tokens": 100_000, "completion_tokens": 10_000, "total_tokens": 110_000}
     return reply
-
-
-def slow(asked: Asked) -> Reply:
-    time.sleep(0.5)
-    return expensive(asked)
 
 
 async def connect(user: User, address: str, model: str = PRICED, **limits: float) -> dict[str, Any]:
@@ -69,7 +63,13 @@ async def test_calls_that_begin_at_once_count_for_each_other(tmp_path: Path, whe
             "persistence": PostgresPersistence(request.getfixturevalue("postgres_url")),
             "environment": {"STEPWELL_SECRETS_KEY": key},
         }
-    with model_server(slow) as server:
+    three = threading.Barrier(3)
+
+    def answer_together(asked: Asked) -> Reply:
+        three.wait(timeout=20)
+        return expensive(asked)
+
+    with model_server(answer_together) as server:
         async with one_user(tmp_path, **options) as user:
             made = await connect(user, address_of(server), per_user_day_usd=3 * CHEAPEST)
             threads = [await user.thread() for _ in range(10)]

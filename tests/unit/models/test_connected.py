@@ -6,6 +6,7 @@ import pytest
 from langchain_core.messages import AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import ChatOpenAI
+from pydantic import Field
 
 from stepwell.errors import LimitReachedError, ModelUnavailableError
 from stepwell.models import choose_model, find_model, resolve_model
@@ -152,17 +153,22 @@ async def test_a_watch_can_refuse_a_call():
 
 
 class Slow(ScriptedModel):
-    """Says one word, then nothing for long."""
+    """Says some words, then nothing."""
 
     words: int = 1
+    began: asyncio.Event = Field(default_factory=asyncio.Event)
 
     async def _agenerate(self, *args, **kwargs):
-        await asyncio.sleep(60)
+        await self._hang()
 
     async def _astream(self, *args, **kwargs):
         for _ in range(self.words):
             yield ChatGenerationChunk(message=AIMessageChunk("Hello there."))
-        await asyncio.sleep(60)
+        await self._hang()
+
+    async def _hang(self):
+        self.began.set()
+        await asyncio.Event().wait()
 
 
 @pytest.mark.parametrize(("streams", "words"), [(False, 0), (True, 0), (True, 1)])
@@ -179,7 +185,7 @@ async def test_a_cancelled_call_is_counted_with_what_was_sent_and_said(streams, 
 
     with using(models):
         asking = asyncio.create_task(ask())
-        await asyncio.sleep(0.05)
+        await model.began.wait()
         asking.cancel()
         await asyncio.wait({asking})
         await models.settle()
