@@ -15,6 +15,7 @@ from typing import Literal
 
 from stepwell.errors import EvidenceError
 from stepwell.research.audit.evidence import Claim, Quote, Source, Verdict
+from stepwell.research.audit.verdicts import UNJUDGED
 from stepwell.research.audit.writing.draft import Draft, DraftBlock
 from stepwell.research.audit.writing.links import strip_links
 from stepwell.research.audit.writing.references import cited_places, reference_section
@@ -29,7 +30,7 @@ MARKS: dict[Verdict, str] = {
 ANY_MARK = re.compile(r" \*\((?:partly supported|not supported|contradicted by its source)(?:: [^()*\n]{1,120})?\)\*")
 """What `mark_of` writes, with or without a reason."""
 _LONGEST_REASON = 100
-_FOUND_BY_CHECKS = ("the source ", "the claim ", "no sentence of the source ", "it shares no word ")
+_FOUND_BY_CHECKS = ("the source ", "the claim ", "no sentence of the source ", "it shares no word ", UNJUDGED)
 _UNSAFE = re.compile(r"[()\[\]*_<>|`#\\]")
 INSUFFICIENT = "# Insufficient evidence"
 NO_REPORT = "Nothing that was found supports an answer to this question, so there is no report."

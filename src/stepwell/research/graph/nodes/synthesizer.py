@@ -22,6 +22,7 @@ from stepwell.research.audit.judge import Judge, LexicalJudge
 from stepwell.research.audit.ledger import record_claims, record_quote
 from stepwell.research.audit.story import excerpts_before
 from stepwell.research.audit.trail import Entry
+from stepwell.research.audit.verdicts import UNJUDGED
 from stepwell.research.audit.writing.draft import Draft, read_draft
 from stepwell.research.audit.writing.report import Report, write_report
 from stepwell.research.evidence.extractive import MOST_QUOTES as MOST_EXTRACTS
@@ -183,12 +184,15 @@ def _claim_prefixes(scope: str) -> Iterator[str]:
 def _summary(claims: Sequence[Claim], report: Report) -> str:
     if not report.is_sufficient:
         return "Insufficient evidence: there is no report."
-    found, partly = (sum(claim.verdict == verdict for claim in claims) for verdict in ("supported", "partial"))
+    found = sum(claim.verdict == "supported" for claim in claims)
+    unjudged = sum(claim.reasons == (UNJUDGED,) for claim in claims)
+    partly = sum(claim.verdict == "partial" for claim in claims) - unjudged
     if found == len(claims):
         return f"Every sentence was found in its source: {found} of {found}."
     in_part = f", {partly} only in part" if partly else ""
     out = f"; {report.removed_sentences} left out" if report.removed_sentences else ""
-    return f"{found} of {len(claims)} sentences were found in their sources{in_part}{out}."
+    doubt = f"; on {unjudged} {UNJUDGED}" if unjudged else ""
+    return f"{found} of {len(claims)} sentences were found in their sources{in_part}{doubt}{out}."
 
 
 def _scope_id(inquiry: Inquiry) -> str:
