@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import html
+import json
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -208,20 +210,32 @@ async def test_each_sentence_of_a_report_leads_to_its_words_in_a_stored_text(htt
 @pytest.mark.parametrize(
     ("form", "begins"),
     [
-        ("md", b"#"),
+        ("md", b"> This is a demo."),
         ("html", b"<!doctype"),
         ("pdf", b"%PDF"),
         ("docx", b"PK"),
-        ("bib", b"@online{"),
+        ("bib", b"% This is a demo."),
         ("json", b"["),
         ("zip", b"PK"),
     ],
 )
-async def test_a_research_is_had_in_every_format(http: httpx.AsyncClient, researched: Visitor, form: str, begins: bytes):
+async def test_a_demo_is_had_in_every_format(http: httpx.AsyncClient, researched: Visitor, form: str, begins: bytes):
     answer = await http.get(f"/api/research/{researched.thread}/export", params={"format": form})
     assert answer.status_code == 200, answer.text
     assert answer.content[: len(begins)].lower() == begins.lower()
     assert answer.headers["content-disposition"].endswith(f'.{form}"')
+
+
+async def test_the_documents_of_a_demo_say_that_it_is_one_and_that_nothing_left(http: httpx.AsyncClient, researched: Visitor):
+    async def export(form: str) -> str:
+        return (await http.get(f"/api/research/{researched.thread}/export", params={"format": form})).text
+
+    page = html.unescape(await export("html"))
+    assert page.index("This is a demo.") < page.index('id="report"')
+    assert "Nothing: 9 requests" in page
+    assert not any(wrong in page for wrong in ("left the machine.", "A model wrote", "<dd>searxng</dd>"))
+    assert all(item["note"].startswith("A page made for a demo") for item in json.loads(await export("json")))
+    assert "A page made for a demo" in await export("bib")
 
 
 async def test_a_thread_and_its_bundle_are_checked_part_by_part(http: httpx.AsyncClient, researched: Visitor):

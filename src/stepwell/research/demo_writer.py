@@ -19,6 +19,7 @@ from langchain_core.output_parsers import JsonOutputParser
 
 from stepwell.models.capabilities import Capabilities
 from stepwell.models.routing import ModelRoutes
+from stepwell.research.audit.demo import SCRIPT
 from stepwell.research.audit.facts.words import content_stems
 from stepwell.research.audit.sentences import passages
 from stepwell.research.product import PRODUCT
@@ -61,14 +62,14 @@ class DemoModel(ScriptedModel):
     """A model on this machine, as far as receipts are concerned: what a script is shown does not leave the process. It does not claim to
     be able to write, so that rules make the plans."""
 
-    model_name: str = "script"
+    model_name: str = SCRIPT
     capabilities: Capabilities = Capabilities(tools=False, writes=False, context=128_000)
 
     def with_structured_output(self, schema: Any, **kwargs: Any) -> Any:
         return self | JsonOutputParser()
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
-        return LangSmithParams(ls_provider="local", ls_model_name="script", ls_model_type="chat")
+        return LangSmithParams(ls_provider="local", ls_model_name=SCRIPT, ls_model_type="chat")
 
 
 def demo_models() -> ModelRoutes:
