@@ -19,6 +19,7 @@ from tests.integration.server.conftest import listening
 
 from stepwell.cli.compose import graphs_to_serve, open_server
 from stepwell.demo.web.stepwells import stepwell_pages
+from stepwell.research.demo import UNANSWERED
 from stepwell.research.demo_writer import INVENTED, QUESTION, WRONG_FIGURE
 from stepwell.server.settings import ServerSettings
 from stepwell.settings import Settings
@@ -178,8 +179,15 @@ async def test_the_writer_answers_the_follow_ups_that_the_demo_offers(http: http
 
 async def test_a_question_that_the_pages_do_not_answer_gets_no_report(http: httpx.AsyncClient):
     visitor = Visitor(http, "research_demo")
-    await visitor.say("Who designed the Quellmouth bridge?")
-    assert (await visitor.answer({"decision": "approve"}))["final_report"].startswith("# Insufficient evidence")
+    for question in ("Who designed the Quellmouth bridge?", "What do water towers cost in Iceland?"):
+        await visitor.say(question)
+        report = (await visitor.answer({"decision": "approve"}))["final_report"]
+        assert report.startswith("# Insufficient evidence")
+        assert UNANSWERED in report
+        told = (await http.get(f"/api/research/{visitor.thread}/report")).json()
+        assert told["claims"] == []
+    checked = (await http.get(f"/api/research/{visitor.thread}/verify")).json()
+    assert checked["ok"], checked
 
 
 async def test_every_page_says_that_it_is_ours_and_names_its_works():

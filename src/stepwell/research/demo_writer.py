@@ -4,7 +4,7 @@ The script gets one figure wrong and invents one sentence. The writer must not b
 this module knows of them: they read the draft as they read any other model's. The judge agrees with everything for the same reason:
 what is caught in the demo, the program has caught.
 
-For a question that has no script, the writer copies the evidence that shares words with the question.
+For a question that has no script, the writer copies the evidence that shares words with the question; if there is none, it writes nothing.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ _SCRIPT: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 _SHOWN = re.compile(r"^(e\d+) \([^\n]*?\): (.+)$", re.MULTILINE)
 _ASKED = re.compile(r"The question:\n(.*?)\n\nThe evidence:\n", re.DOTALL)
 _MAX_COPIED = 6
-NO_SCRIPT = "The writer of this demo has no script for this question."
+NO_SCRIPT = "# No script for this question"
+"""A draft without a sentence."""
 
 
 class DemoModel(ScriptedModel):

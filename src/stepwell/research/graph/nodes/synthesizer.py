@@ -44,6 +44,7 @@ async def synthesizer(inquiry: Inquiry, state: ResearchState) -> Done:
     copies = await _find_copies(inquiry, texts, sources)
     quotes = await _quote(inquiry, state, texts, sources, copies)
     draft, skipped = await _draft(inquiry, state, quotes, sources, copies)
+    skipped += await _say_unanswered(inquiry, draft)
     claims = await judge_all(draft.read.claims(), quotes, _judge(inquiry))
     report = write_report(draft.read, claims, quotes, sources, skipped=skipped)
     if draft.extractive and report.is_sufficient:
@@ -83,6 +84,14 @@ async def _draft(
         await inquiry.note("limit", "limit:write", {"step": "write", "skipped": skipped[-1:]})
         return _Drafted(extractive_draft(list(quotes.values()), sources), True), skipped
     return _Drafted(read_draft(await _write(inquiry, state, quotes, sources)), False), skipped
+
+
+async def _say_unanswered(inquiry: Inquiry, draft: _Drafted) -> list[str]:
+    """What a reader is told if nothing was written; noted in the trail, as everything is that a report says was skipped."""
+    told = [inquiry.equipment.unanswered] if inquiry.equipment.unanswered and not draft.read.claims() else []
+    if told:
+        await inquiry.note("limit", "limit:unanswered", {"step": "unanswered", "skipped": told})
+    return told
 
 
 async def _list_admitted(inquiry: Inquiry, state: ResearchState) -> dict[str, Source]:
