@@ -205,8 +205,11 @@ def estimate_line(estimate: Mapping[str, Any]) -> str:
     cost = estimate.get("costUsd", estimate.get("cost_usd"))
     money = "cost unknown" if cost is None else f"{cost:.2f} USD"
     requests = estimate.get("requests", 0)
-    many = f"at most {requests} request{'s' * (requests != 1)}" if requests else "no requests to the web"
-    return f"{many}, {estimate.get('tokens', 0):,} tokens, {money}"
+    tokens = f"{estimate.get('tokens', 0):,} tokens"
+    if requests:
+        return f"at most {requests} request{'s' * (requests != 1)}, {tokens}, {money}"
+    asked = f"about {tokens} to the model" if estimate.get("tokens") else tokens
+    return f"no requests to the web, {asked}, {money}"
 
 
 def _found_in(plan: Mapping[str, Any]) -> str:
