@@ -190,7 +190,7 @@ def plan_lines(interrupt: Mapping[str, Any]) -> Iterator[str]:
         yield f"  suggested: {suggestion}"
     left = audit.get("leftToTheHuman") or audit.get("left_to_the_human") or ()
     if left:
-        yield "  No model could check these rules; please judge them yourself:"
+        yield "  Rules no program can check:"
         yield from (f"  [{rule}] {rules.get(rule, '')}" for rule in left)
     yield f"Estimate: {estimate_line(estimate)}"
     if note := estimate.get("priceNote") or estimate.get("price_note"):
