@@ -18,7 +18,7 @@ from stepwell.research.audit.signing import SigningKey
 from stepwell.research.audit.trail import Entry
 from stepwell.research.audit.verdicts import UNJUDGED
 from stepwell.research.audit.verify import verify_bundle
-from stepwell.research.audit.writing.report import ANY_MARK, QUOTES_NOTE
+from stepwell.research.audit.writing.report import ANY_MARK, QUOTES_NOTE, QUOTES_NOTES
 
 from .forging import Change, Forgery, owner_of, take_apart
 
@@ -32,6 +32,14 @@ def test_what_was_not_forged_holds_and_is_vouched_for(bundles: dict[str, Path], 
     assert verdicts == ({"supported"} if mode == "extractive" else {"supported", "partial", "unsupported"})
     again = take_apart(bundles[mode]).seal(tmp_path / "again.zip", owner_of(bundles[mode]))
     assert verify_bundle(again).ok, verify_bundle(again).problems
+
+
+def test_a_report_of_quotes_with_an_earlier_note_still_holds(bundles: dict[str, Path], tmp_path: Path):
+    (earlier,) = QUOTES_NOTES - {QUOTES_NOTE}
+    stored = take_apart(bundles["extractive"])
+    stored.report = stored.report.replace(QUOTES_NOTE, earlier)
+    file = stored.seal(tmp_path / "earlier.zip", owner_of(bundles["extractive"]))
+    assert verify_bundle(file).ok, verify_bundle(file).problems
 
 
 def _claim(forgery: Forgery, verdict: str) -> Entry:

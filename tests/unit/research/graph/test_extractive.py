@@ -225,7 +225,9 @@ async def test_denied_sources_are_not_quoted_and_nothing_gives_nothing():
 async def test_a_reader_is_told_at_the_top_that_no_model_wrote_it():
     draft, _, _ = await drafted("glaciers", most=3)
     noted = add_note(show(draft))
-    assert noted.index("no model wrote this") < noted.index(QUOTES_NOTE) < noted.index("## In brief")
+    assert noted.index(QUOTES_NOTE) < noted.index("## In brief")
+    assert noted.casefold().count("no model wrote this") == 1
+    assert "STEPWELL_" not in noted
     assert add_note("Insufficient.").startswith(QUOTES_NOTE)
 
 

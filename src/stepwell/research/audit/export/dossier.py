@@ -19,9 +19,6 @@ from stepwell.research.audit.trail import Entry, head
 from stepwell.research.audit.verify import Verification
 
 EXTRACTIVE = "extractive"
-EXTRACTIVE_NOTE = (
-    "No model wrote this report. Its sentences are quotes from the sources, chosen and grouped by a program; no claim is ours."
-)
 
 # Control characters except tab and newline, and those that change the direction of text: these documents quote strangers' pages.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")

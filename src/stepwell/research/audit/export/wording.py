@@ -8,7 +8,7 @@ from typing import Any
 
 from stepwell.clock import spell_time
 from stepwell.research.audit.evidence import Claim, Quote, Source, Verdict
-from stepwell.research.audit.export.dossier import EXTRACTIVE, EXTRACTIVE_NOTE, Dossier, clean
+from stepwell.research.audit.export.dossier import EXTRACTIVE, Dossier, clean
 from stepwell.research.audit.trail import Entry
 from stepwell.research.audit.writing.references import SOURCES_HEADING
 
@@ -48,9 +48,9 @@ def title_of(dossier: Dossier) -> str:
 
 def about(dossier: Dossier) -> list[str]:
     """The lines under the title."""
-    written = EXTRACTIVE_NOTE if dossier.mode == EXTRACTIVE else WRITTEN_NOTE
+    written = [] if dossier.mode == EXTRACTIVE else [WRITTEN_NOTE]  # a report of quotes has its note
     lines = [
-        *([DEMO_NOTE, SCRIPTED_NOTE] if dossier.is_demo else [written]),
+        *([DEMO_NOTE, SCRIPTED_NOTE] if dossier.is_demo else written),
         f"Asked {spell_time(dossier.asked_at)}. Trail {dossier.head}.",
     ]
     lines += dossier.checked

@@ -35,13 +35,16 @@ _UNSAFE = re.compile(r"[()\[\]*_<>|`#\\]")
 INSUFFICIENT = "# Insufficient evidence"
 NO_REPORT = "Nothing that was found supports an answer to this question, so there is no report."
 SKIPPED_HEADING = "## What was skipped"
-QUOTES_NOTE = (
+QUOTES_NOTE = "> No model wrote this: each sentence is a quote from the source it names; for a written answer, connect a model."
+"""The note above a report that no model wrote. A check of a bundle looks for it there, word for word."""
+_EARLIER_NOTE = (
     "> **These are quotes, not a written answer.** No model that can write is configured, so nothing here was worded, joined or "
     "concluded by a machine: each sentence stands word for word in the source it names, and was chosen because it is "
     "close to your question. Sources can contradict one another, and a quote can say less, or more, outside its page. "
     "Configure a model (STEPWELL_MODEL) for a written report."
 )
-"""The note above a report that no model wrote. A check of a bundle looks for it there, word for word."""
+QUOTES_NOTES = frozenset({QUOTES_NOTE, _EARLIER_NOTE})
+"""The note as reports have had it: stored evidence must hold as long as somebody keeps it."""
 KEPT: tuple[Verdict, ...] = ("supported", "partial")
 
 
