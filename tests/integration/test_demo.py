@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import html
+import json
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,6 +19,7 @@ from tests.integration.server.conftest import listening
 
 from stepwell.cli.compose import graphs_to_serve, open_server
 from stepwell.demo.web.stepwells import stepwell_pages
+from stepwell.research.demo import UNANSWERED
 from stepwell.research.demo_writer import INVENTED, QUESTION, WRONG_FIGURE
 from stepwell.server.settings import ServerSettings
 from stepwell.settings import Settings
@@ -176,8 +179,15 @@ async def test_the_writer_answers_the_follow_ups_that_the_demo_offers(http: http
 
 async def test_a_question_that_the_pages_do_not_answer_gets_no_report(http: httpx.AsyncClient):
     visitor = Visitor(http, "research_demo")
-    await visitor.say("Who designed the Quellmouth bridge?")
-    assert (await visitor.answer({"decision": "approve"}))["final_report"].startswith("# Insufficient evidence")
+    for question in ("Who designed the Quellmouth bridge?", "What do water towers cost in Iceland?"):
+        await visitor.say(question)
+        report = (await visitor.answer({"decision": "approve"}))["final_report"]
+        assert report.startswith("# Insufficient evidence")
+        assert UNANSWERED in report
+        told = (await http.get(f"/api/research/{visitor.thread}/report")).json()
+        assert told["claims"] == []
+    checked = (await http.get(f"/api/research/{visitor.thread}/verify")).json()
+    assert checked["ok"], checked
 
 
 async def test_every_page_says_that_it_is_ours_and_names_its_works():
@@ -208,20 +218,32 @@ async def test_each_sentence_of_a_report_leads_to_its_words_in_a_stored_text(htt
 @pytest.mark.parametrize(
     ("form", "begins"),
     [
-        ("md", b"#"),
+        ("md", b"> This is a demo."),
         ("html", b"<!doctype"),
         ("pdf", b"%PDF"),
         ("docx", b"PK"),
-        ("bib", b"@online{"),
+        ("bib", b"% This is a demo."),
         ("json", b"["),
         ("zip", b"PK"),
     ],
 )
-async def test_a_research_is_had_in_every_format(http: httpx.AsyncClient, researched: Visitor, form: str, begins: bytes):
+async def test_a_demo_is_had_in_every_format(http: httpx.AsyncClient, researched: Visitor, form: str, begins: bytes):
     answer = await http.get(f"/api/research/{researched.thread}/export", params={"format": form})
     assert answer.status_code == 200, answer.text
     assert answer.content[: len(begins)].lower() == begins.lower()
     assert answer.headers["content-disposition"].endswith(f'.{form}"')
+
+
+async def test_the_documents_of_a_demo_say_that_it_is_one_and_that_nothing_left(http: httpx.AsyncClient, researched: Visitor):
+    async def export(form: str) -> str:
+        return (await http.get(f"/api/research/{researched.thread}/export", params={"format": form})).text
+
+    page = html.unescape(await export("html"))
+    assert page.index("This is a demo.") < page.index('id="report"')
+    assert "Nothing: 9 requests" in page
+    assert not any(wrong in page for wrong in ("left the machine.", "A model wrote", "<dd>searxng</dd>"))
+    assert all(item["note"].startswith("A page made for a demo") for item in json.loads(await export("json")))
+    assert "A page made for a demo" in await export("bib")
 
 
 async def test_a_thread_and_its_bundle_are_checked_part_by_part(http: httpx.AsyncClient, researched: Visitor):

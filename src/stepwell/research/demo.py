@@ -1,11 +1,13 @@
 """The research demo: the real graph, policy, checks and evidence on a few pages of our own, with a writer that plays a script.
 
 The writer (`demo_writer`) makes two mistakes on purpose, and the checks leave both sentences out. Rules make the plan, as they do
-wherever a policy lets nothing be sent before the plan is approved. If the pages do not answer a question, the report says so.
+wherever a policy lets nothing be sent before the plan is approved. If the pages do not answer a question, the report says so, and how to
+ask others.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from stepwell.demo.web.in_memory import InMemoryWorld
@@ -26,6 +28,7 @@ SAID = (
     "This is a demo. The writer in this demo plays a script with two mistakes in it. The plan, your approval, the evidence and the "
     "checks are real; the pages are ours, with true facts about stepwells. Nothing is sent anywhere."
 )
+UNANSWERED = "This demo answers only its own question; connect a model to ask your own."
 PACE_S = 0.15
 """Simulated latency of a request, so that a person can follow."""
 
@@ -42,7 +45,7 @@ def demo_equipment(*, pace_s: float = 0.0) -> Equipment:
     async def no_wait(seconds: float) -> None:
         """Replaces the pauses of rate limits, which would make visitors wait for one another."""
 
-    return make_equipment(
+    equipment = make_equipment(
         settings,
         policy=_policy(),
         web=InMemoryWorld(stepwell_pages(), pace_s=pace_s),
@@ -51,6 +54,7 @@ def demo_equipment(*, pace_s: float = 0.0) -> Equipment:
         models=demo_models(),
         local=None,
     )
+    return replace(equipment, unanswered=UNANSWERED)
 
 
 def _policy() -> ResearchPolicy:

@@ -4,7 +4,7 @@ The script gets one figure wrong and invents one sentence. The writer must not b
 this module knows of them: they read the draft as they read any other model's. The judge agrees with everything for the same reason:
 what is caught in the demo, the program has caught.
 
-For a question that has no script, the writer copies the evidence that shares words with the question.
+For a question that has no script, the writer copies the evidence that shares words with the question; if there is none, it writes nothing.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from langchain_core.output_parsers import JsonOutputParser
 
 from stepwell.models.capabilities import Capabilities
 from stepwell.models.routing import ModelRoutes
+from stepwell.research.audit.demo import SCRIPT
 from stepwell.research.audit.facts.words import content_stems
 from stepwell.research.audit.sentences import passages
 from stepwell.research.product import PRODUCT
@@ -54,21 +55,22 @@ _SCRIPT: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 _SHOWN = re.compile(r"^(e\d+) \([^\n]*?\): (.+)$", re.MULTILINE)
 _ASKED = re.compile(r"The question:\n(.*?)\n\nThe evidence:\n", re.DOTALL)
 _MAX_COPIED = 6
-NO_SCRIPT = "The writer of this demo has no script for this question."
+NO_SCRIPT = "# No script for this question"
+"""A draft without a sentence."""
 
 
 class DemoModel(ScriptedModel):
     """A model on this machine, as far as receipts are concerned: what a script is shown does not leave the process. It does not claim to
     be able to write, so that rules make the plans."""
 
-    model_name: str = "script"
+    model_name: str = SCRIPT
     capabilities: Capabilities = Capabilities(tools=False, writes=False, context=128_000)
 
     def with_structured_output(self, schema: Any, **kwargs: Any) -> Any:
         return self | JsonOutputParser()
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
-        return LangSmithParams(ls_provider="local", ls_model_name="script", ls_model_type="chat")
+        return LangSmithParams(ls_provider="local", ls_model_name=SCRIPT, ls_model_type="chat")
 
 
 def demo_models() -> ModelRoutes:

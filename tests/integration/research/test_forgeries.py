@@ -16,8 +16,9 @@ from stepwell.research.audit.bundle import BundleReader
 from stepwell.research.audit.sentences import passages
 from stepwell.research.audit.signing import SigningKey
 from stepwell.research.audit.trail import Entry
+from stepwell.research.audit.verdicts import UNJUDGED
 from stepwell.research.audit.verify import verify_bundle
-from stepwell.research.audit.writing.report import ANY_MARK, QUOTES_NOTE
+from stepwell.research.audit.writing.report import ANY_MARK, QUOTES_NOTE, QUOTES_NOTES
 
 from .forging import Change, Forgery, owner_of, take_apart
 
@@ -31,6 +32,14 @@ def test_what_was_not_forged_holds_and_is_vouched_for(bundles: dict[str, Path], 
     assert verdicts == ({"supported"} if mode == "extractive" else {"supported", "partial", "unsupported"})
     again = take_apart(bundles[mode]).seal(tmp_path / "again.zip", owner_of(bundles[mode]))
     assert verify_bundle(again).ok, verify_bundle(again).problems
+
+
+def test_a_report_of_quotes_with_an_earlier_note_still_holds(bundles: dict[str, Path], tmp_path: Path):
+    (earlier,) = QUOTES_NOTES - {QUOTES_NOTE}
+    stored = take_apart(bundles["extractive"])
+    stored.report = stored.report.replace(QUOTES_NOTE, earlier)
+    file = stored.seal(tmp_path / "earlier.zip", owner_of(bundles["extractive"]))
+    assert verify_bundle(file).ok, verify_bundle(file).problems
 
 
 def _claim(forgery: Forgery, verdict: str) -> Entry:
@@ -254,6 +263,22 @@ def _raise_verdict_without_its_judge(forgery: Forgery) -> None:
     forgery.drop(*(entry for entry in forgery.entries if ":judge:" in entry.key))
 
 
+def _say_that_the_judge_failed_beside_its_opinion(forgery: Forgery) -> None:
+    _claim(forgery, "partial").data["reasons"] = [UNJUDGED]
+
+
+def _say_that_the_judge_failed_on_a_paraphrase(forgery: Forgery) -> None:
+    """A sentence in another order of words than its quote, also in what the model answered, and no judge."""
+    claim = _claim(forgery, "partial")
+    said = claim.data["text"].rstrip(".")
+    other = " ".join(reversed(said.split()))
+    draft = next(answer for answer in forgery.of_kind("model_call") if answer.key.startswith("q1:write:"))
+    _answer_otherwise(forgery, draft, forgery.body(draft.data["body_sha256"]).decode().replace(said, other))
+    forgery.report = forgery.report.replace(said, other)
+    claim.data.update(text=f"{other}.", reasons=[])
+    _raise_verdict_without_its_judge(forgery)
+
+
 def _raise_verdict_by_older_checks(forgery: Forgery) -> None:
     _raise_unsupported(forgery)
     for claim in forgery.of_kind("claim"):
@@ -359,7 +384,8 @@ SEEN_ALONE: dict[str, list[Change]] = {
         _change_the_page_alone, _change_the_text_alone, _change_the_decision, _approve_another_plan, _change_the_plan,
         _change_the_plan_and_its_hash, _change_the_question, _change_a_request, _change_what_a_request_is_for, _drop_the_page,
         _drop_the_search, _drop_a_request_to_a_model, _claim_newer_checks, _raise_verdict_without_a_mode,
-        _raise_verdict_as_if_judged_here, _raise_verdict_without_its_judge, _raise_verdict_by_older_checks, _give_another_reason,
+        _raise_verdict_as_if_judged_here, _raise_verdict_without_its_judge, _say_that_the_judge_failed_on_a_paraphrase,
+        _say_that_the_judge_failed_beside_its_opinion, _raise_verdict_by_older_checks, _give_another_reason,
         _write_a_sentence_of_our_own, _write_it_where_a_ceiling_was_reached, _call_it_quotes, _say_that_rules_made_the_plan, *FORMS,
     ],
 }  # fmt: skip
@@ -427,6 +453,12 @@ def _bribe_the_judge(forgery: Forgery) -> None:
     _raise_verdict(forgery)
 
 
+def _drop_the_judge_of_a_quoted_sentence(forgery: Forgery) -> None:
+    """It stands word for word in its quote, and the judge's doubt is gone."""
+    _claim(forgery, "partial").data["reasons"] = []
+    _raise_verdict_without_its_judge(forgery)
+
+
 def _write_it_for_the_model(forgery: Forgery) -> None:
     """A sentence that did not hold is gone, from what the model answered too."""
     claim = _claim(forgery, "unsupported")
@@ -463,7 +495,7 @@ NOT_SEEN_ALONE: list[tuple[str, Change]] = [
         ("extractive", change)
         for change in (_change_the_plan_of_rules, _change_the_question_alone, _change_the_policy, _skip_something)
     ),
-    *(("written", change) for change in (_bribe_the_judge, _write_it_for_the_model)),
+    *(("written", change) for change in (_bribe_the_judge, _drop_the_judge_of_a_quoted_sentence, _write_it_for_the_model)),
     *(("extractive", change) for change in (_change_a_page_everywhere, _change_a_reason, _rename_a_heading, _change_a_time)),
     *(("written", change) for change in (_change_a_reason, _change_a_time, _drop_an_answer_that_nobody_used)),
 ]

@@ -137,6 +137,9 @@ describe("plan", () => {
     expect(estimateWords({ requests: 14, tokens: 1, costUsd: null })).toBe(
       "At most 14 requests · 1 token · price not known",
     );
+    expect(estimateWords({ requests: 0, tokens: 8000, costUsd: 0 })).toBe(
+      "No requests to the web · about 8,000 tokens to the model · 0.00 USD",
+    );
     expect(estimateWords({ requests: 1, tokens: 5000, costUsd: 0.021 })).toBe(
       "At most 1 request · 5,000 tokens · 0.02 USD",
     );

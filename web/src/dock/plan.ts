@@ -90,12 +90,15 @@ export function costWords(value: Json | undefined): string {
   return typeof cost === "number" && cost > 0 ? `At most ${cost.toFixed(2)} USD.` : "";
 }
 
-/** "At most 14 requests · 0 tokens · 0.00 USD" */
+/** "At most 14 requests · 0 tokens · 0.00 USD", "No requests to the web · about 8,000 tokens to the model · 0.00 USD" */
 export function estimateWords(value: Json | undefined): string {
   if (!isObject(value)) return "";
   const cost = value.costUsd ?? value.cost_usd;
   const money = typeof cost === "number" ? `${cost.toFixed(2)} USD` : "price not known";
-  return `At most ${plural(numberOf(value.requests), "request")} · ${plural(numberOf(value.tokens), "token")} · ${money}`;
+  const [requests, many] = [numberOf(value.requests), numberOf(value.tokens)];
+  const tokens = plural(many, "token");
+  if (requests) return `At most ${plural(requests, "request")} · ${tokens} · ${money}`;
+  return `No requests to the web · ${many ? `about ${tokens} to the model` : tokens} · ${money}`;
 }
 
 export function emptyDraft(plan: Plan): PlanDraft {

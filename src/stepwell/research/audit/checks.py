@@ -7,6 +7,7 @@ facts or words are missing, some are there         partial
 facts are missing, at most names are there         unsupported, unless a fifth of its other words is there too
 nothing is missing, words in another language      partial, whatever a judge says
 every fact and every content word is there         supported, if a judge agrees
+it is a sentence of a quote, word for word         supported, unless a judge disagrees
 ```
 
 The result is a ceiling: later steps may lower it, but never raise it. Where the checks are in doubt, it is lower.
@@ -15,7 +16,7 @@ The result is a ceiling: later steps may lower it, but never raise it. Where the
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stepwell.research.audit.evidence import Quote, Verdict
 from stepwell.research.audit.facts.additions import match_additions, share_said
@@ -28,10 +29,10 @@ from stepwell.research.audit.facts.ranks import find_other_ranks
 from stepwell.research.audit.facts.references import find_joined
 from stepwell.research.audit.facts.statement import Finding, Statement, read
 from stepwell.research.audit.facts.word_match import match_names, match_wording
-from stepwell.research.audit.facts.words import decimal_mark
+from stepwell.research.audit.facts.words import decimal_mark, fold, words
 from stepwell.research.audit.sentences import passages
 
-CHECKS_VERSION = 3
+CHECKS_VERSION = 4
 """The version of these rules; a bundle names the one it was checked with. Increase it whenever a claim may get another verdict."""
 LONGEST_CLAIM = 1_500
 """The longest sentence that we check, in characters. A longer one would occupy a core for seconds, and nobody reads it as one statement."""
@@ -41,11 +42,18 @@ _SOME = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The highest verdict that the facts allow, and why it is not higher. `facts_found` counts the claim's facts that are in the quotes."""
+    """The highest verdict that the facts allow, and why it is not higher. `facts_found` counts the claim's facts that are in the quotes.
+    `is_quoted`: the claim is a sentence of a quote, word for word but for its marks."""
 
     ceiling: Verdict
     reasons: tuple[str, ...] = ()
     facts_found: int = 0
+    is_quoted: bool = False
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether the verdict holds without a judge."""
+        return self.is_quoted and self.ceiling == "supported"
 
 
 def check(text: str, evidence: Sequence[str], quotes: Mapping[str, Quote]) -> Check:
@@ -57,16 +65,22 @@ def check(text: str, evidence: Sequence[str], quotes: Mapping[str, Quote]) -> Ch
     if not cited:
         return Check("unsupported", tuple(unknown))
     if not unknown and _is_quoted(text, cited):
-        return Check("supported", (), 1)
+        return Check("supported", (), 1, is_quoted=True)
     if len(text) > LONGEST_CLAIM:
         return Check("unsupported", (f"the claim has {len(text):,} characters, at most {LONGEST_CLAIM:,} can be checked",))
-    return _conclude(*_look_up(text, cited), unknown)
+    return replace(_conclude(*_look_up(text, cited), unknown), is_quoted=_has_the_same_words(text, cited))
 
 
 def _is_quoted(text: str, cited: Sequence[Quote]) -> bool:
     """Whether the sentence is a whole sentence of a quote, word for word. A part of a sentence could leave out the "not"."""
     said = " ".join(text.split())
     return any(" ".join(passage.text.split()) == said for quote in cited for passage in passages(quote.text))
+
+
+def _has_the_same_words(text: str, cited: Sequence[Quote]) -> bool:
+    """Whether the sentence has the words of a whole sentence of a quote, all of them in their order."""
+    said = [fold(word.text) for word in words(text)]
+    return any([fold(word.text) for word in words(each.text)] == said for quote in cited for each in passages(quote.text))
 
 
 def _look_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]:

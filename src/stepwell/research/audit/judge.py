@@ -33,7 +33,8 @@ class Judge(Protocol):
     """Compares a claim with its quotes."""
 
     async def judge(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
-        """The verdict. A `StepwellError` or a time-out counts as doubt: the claim is then at most partly supported."""
+        """The verdict. A `StepwellError` or a time-out counts as doubt: the claim is then at most partly supported,
+        unless it stands word for word in a quote."""
         ...
 
 

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from stepwell.errors import StepwellError, find_infrastructure
-from stepwell.research.audit.checks import CHECKS_VERSION, check
+from stepwell.research.audit.checks import CHECKS_VERSION, Check, check
 from stepwell.research.audit.evidence import Claim, Quote, Verdict
 from stepwell.research.audit.judge import Judge, LexicalJudge
 
+UNJUDGED = "the model that checks gave no usable verdict"
+"""The reason why a sentence in its own words is only partly supported if its judge did not answer."""
 RANK: dict[Verdict, int] = {"supported": 3, "partial": 2, "unsupported": 1, "contradicted": 0}
 """The higher a verdict's rank, the more a reader may rely on the claim."""
 
@@ -17,6 +19,12 @@ RANK: dict[Verdict, int] = {"supported": 3, "partial": 2, "unsupported": 1, "con
 def lower_of(ceiling: Verdict, judged: Verdict) -> Verdict:
     """The final verdict, from what the checks allow and what a judge thinks."""
     return ceiling if ceiling not in ("supported", "partial") else min(ceiling, judged, key=RANK.__getitem__)
+
+
+def without_judge(checked: Check) -> tuple[Verdict, tuple[str, ...]]:
+    """The verdict and its reasons if no judge could be heard: a sentence that stands word for word in a quote needs none, and any other is
+    at most partly supported."""
+    return ("supported", checked.reasons) if checked.stands_alone else ("partial", (*checked.reasons, UNJUDGED))
 
 
 async def verdict(claim: Claim, quotes: Mapping[str, Quote], judge: Judge | None = None) -> Claim:
@@ -34,7 +42,7 @@ async def verdict(claim: Claim, quotes: Mapping[str, Quote], judge: Judge | None
     except (StepwellError, TimeoutError) as error:  # catch nothing wider, because a pause of the graph must pass through
         if lost := find_infrastructure(error):
             raise lost from lost.__cause__
-        told = f"it could not be judged ({type(error).__name__})"
-        return replace(claim, verdict="partial", reasons=(*checked.reasons, told))
+        unjudged, reasons = without_judge(checked)
+        return replace(claim, verdict=unjudged, reasons=reasons)
     why = (judgement.reason,) if judgement.reason and judgement.verdict != "supported" else ()
     return replace(claim, verdict=lower_of(checked.ceiling, judgement.verdict), reasons=(*checked.reasons, *why))

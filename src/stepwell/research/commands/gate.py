@@ -190,7 +190,7 @@ def plan_lines(interrupt: Mapping[str, Any]) -> Iterator[str]:
         yield f"  suggested: {suggestion}"
     left = audit.get("leftToTheHuman") or audit.get("left_to_the_human") or ()
     if left:
-        yield "  No model could check these rules; please judge them yourself:"
+        yield "  Rules no program can check:"
         yield from (f"  [{rule}] {rules.get(rule, '')}" for rule in left)
     yield f"Estimate: {estimate_line(estimate)}"
     if note := estimate.get("priceNote") or estimate.get("price_note"):
@@ -205,8 +205,11 @@ def estimate_line(estimate: Mapping[str, Any]) -> str:
     cost = estimate.get("costUsd", estimate.get("cost_usd"))
     money = "cost unknown" if cost is None else f"{cost:.2f} USD"
     requests = estimate.get("requests", 0)
-    many = f"at most {requests} request{'s' * (requests != 1)}" if requests else "no requests to the web"
-    return f"{many}, {estimate.get('tokens', 0):,} tokens, {money}"
+    tokens = f"{estimate.get('tokens', 0):,} tokens"
+    if requests:
+        return f"at most {requests} request{'s' * (requests != 1)}, {tokens}, {money}"
+    asked = f"about {tokens} to the model" if estimate.get("tokens") else tokens
+    return f"no requests to the web, {asked}, {money}"
 
 
 def _found_in(plan: Mapping[str, Any]) -> str:

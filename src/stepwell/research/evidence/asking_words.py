@@ -202,6 +202,19 @@ LOST = _words(
     "bitte erkläre sage sag mir"
 )
 """Words that a long question can do without."""
+FRAME = frozenset(
+    stem(word)
+    for word in _words(
+        "source page article document text site website link address url report paper one two both each other another first second "
+        "compare comparison contrast difference differ different agree disagree contradict contradiction similar say tell state claim "
+        "mean mention come came origin trace write wrote written author authors publish publisher date dated when where who rest based "
+        "summary summarise summarize summarising explain explanation read check verify trust reliable point points key content contents "
+        "quelle quellen seite seiten artikel vergleiche vergleich unterschied widersprechen geschrieben autor stammt beruht "
+        "comparer compare différence auteur écrit fuente fuentes página compara comparar diferencia autor escribió"
+    )
+)
+"""Words, by stem, of a question about pages that came with it. They are no subject to search for: who wrote this page, where do the two
+differ."""
 SPOKEN = {
     "en": _words("the of is are was what how who why when does did to it"),
     "de": _words("der die das und ist sind wie was warum welche wer wann ein eine für mit nicht stimmt dass hat den wo nie"),

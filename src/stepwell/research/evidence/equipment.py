@@ -61,6 +61,8 @@ class Equipment:
     pages_per_step: int = PAGES_PER_STEP
     has_route: Callable[[], bool] = own_documents.has_route
     """Whether the web can be reached at all. If it cannot, a question that came with documents is answered from these alone."""
+    unanswered: str = ""
+    """A sentence for the report on a question for which nothing could be written, as a demo has one."""
     sleep: Sleep = asyncio.sleep
     """Makes the pauses that a host asks for. A replay makes none."""
     _turns: OrderedDict[tuple[str, str], Turns] = field(default_factory=OrderedDict, init=False, repr=False, compare=False)

@@ -1,9 +1,8 @@
 """Research without a model that can write: the report consists of quotes, the best first, then source by source.
 
 Every sentence of the draft is a source's own and carries the id of its quote, so the draft goes through the same checks as a model's
-(`audit.writing`, `audit.verdicts`), and they keep all of it. Everything else is a heading; the first heading says that no model wrote the
-report. `QUOTES_NOTE` explains that at more length; `add_note` puts it above the finished report, because inside a draft it would be a
-claim without evidence.
+(`audit.writing`, `audit.verdicts`), and they keep all of it. Everything else is a heading. `QUOTES_NOTE` says that no model wrote it, and
+`add_note` puts that below the title of the finished report, because inside a draft it would be a claim without evidence.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from stepwell.research.audit.writing.report import QUOTES_NOTE
 from stepwell.research.finding.blocks import readable_name
 from stepwell.tools.documents.kinds import EXTENSIONS
 
-TITLE = "# Quotes from the sources: no model wrote this"
+TITLE = "# Quotes from the sources"
 MOST_QUOTES = 16
 """More than a person reads is no report."""
 BRIEF = 3

@@ -84,8 +84,8 @@ async def _search_documents(inquiry: Inquiry, step: Step) -> Gathered:
 async def _fetch_one(inquiry: Inquiry, step: Step) -> Gathered:
     web = inquiry.web(step.id)
     pages, skipped = await _fetch(inquiry, step, web, [step.input])
-    if not pages and (web.out_of_reach or inquiry.robots_web.is_silent(_host(step.input))):
-        missed = Unreached(cause="offline", tried=_host(step.input), told=skipped[0])
+    if not pages and (web.out_of_reach or inquiry.robots_web.is_silent(host_of(step.input))):
+        missed = Unreached(cause="offline", tried=host_of(step.input), told=skipped[0])
         return Gathered(step, "Could not be reached.", skipped=tuple(skipped), unreached=missed)
     return Gathered(step, "Read." if pages else "Could not be read.", tuple(pages), None, tuple(skipped))
 
@@ -153,17 +153,18 @@ async def _fetch(inquiry: Inquiry, step: Step, web: RecordedWeb, urls: Sequence[
         if isinstance(answer, FetchedPage):
             pages.append(answer)
         elif isinstance(answer, RequestCeilingError):
-            skipped.append(f"A page of '{_host(url)}': the ceiling of requests is reached (rule limits.requests).")
+            skipped.append(f"A page of '{host_of(url)}': the ceiling of requests is reached (rule limits.requests).")
         elif isinstance(answer, WebError):
             if isinstance(answer, FetchRefusedError):
                 await inquiry.note_refusal(step.id, url, rule=answer.reason, reason=str(answer), url=url)
-            skipped.append(f"A page of '{_host(url)}' could not be read: {answer}")
+            skipped.append(f"A page of '{host_of(url)}' could not be read: {answer}")
         else:
             raise answer
     return pages, skipped
 
 
-def _host(url: str) -> str:
+def host_of(url: str) -> str:
+    """The host of an address, for people; the beginning of what is no address."""
     try:
         return urlsplit(url).hostname or url[:60]
     except ValueError:

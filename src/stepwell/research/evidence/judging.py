@@ -75,7 +75,7 @@ class ModelJudge:
 
     async def _judge(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
         if ceiling := await self._reached_ceiling():
-            # This counts as doubt, so the sentence is at most partly supported.
+            # This counts as doubt, so a sentence in other words than its source is at most partly supported.
             raise LimitReachedError(ceiling)
         shown = "\n".join(f"{quote.quote_id}: {quote.text}" for quote in quotes)
         asked = f"The sentence:\n{fence_material(claim_text)}\n\nThe quotes:\n{fence_material(shown)}"

@@ -30,6 +30,7 @@ from stepwell.research.evidence.asking_words import (
     CRITICISM,
     EFFECTS,
     FIRST_WORDS,
+    FRAME,
     HOW_TO,
     IN_WHAT,
     IS_AT_END,
@@ -66,6 +67,7 @@ _PRIVATE = re.compile(
     r"|\b\d{3}-\d{2}-\d{4}\b"  # social security number
 )
 _NUMBER_IN_GROUPS = re.compile(r"(?<![\w.,])\+?\(?\d[\d ()/-]{5,28}\d(?![\w])")
+_ADDRESS = re.compile(r"https?://\S+")
 _CALLED_FROM, _CALLED_ABROAD_FROM = 9, 7
 """From how many digits on a number counts as a telephone or card number; after a `+`, fewer suffice. Years and dates have at most eight."""
 
@@ -79,6 +81,14 @@ def make_queries(question: str) -> Iterator[tuple[str, str]]:
     rows = _rows(asked)
     added = [*_find_papers(question, rows[0][0]), *([] if _find_compared(asked) else _counter(asked))]
     yield from _once([*rows[: MOST_QUERIES - len(added)], *added])
+
+
+def make_queries_beside(question: str) -> Iterator[tuple[str, str]]:
+    """The queries of a question that came with pages to read: without their addresses, and only those that name a subject. "Compare these
+    two sources" names none, so that nothing but the pages is read."""
+    for text, why in make_queries(_ADDRESS.sub(" ", question)):
+        if any(stem(word) not in FRAME for word in content_words(text)):
+            yield text, why
 
 
 def sub_questions(question: str) -> list[str]:

@@ -8,7 +8,7 @@ not for defence: all that can happen to a page's text here is that it is quoted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from stepwell.research.audit.facts.words import words
 from stepwell.research.audit.sentences import Passage, passages
@@ -16,6 +16,8 @@ from stepwell.tools.web.fencing import harmless
 
 SHORTEST_WORDS = 5
 SHORTEST_CHARACTERS = 25
+_SHORTEST_WITH_VERB = 3
+"""A closed sentence with a verb needs only so many words: `Ms Okafor is responsible.`"""
 LONGEST_JOINED = 600
 _LONGEST_HEADER = 80
 _SENTENCE_WITHOUT_MARK = 12
@@ -23,6 +25,7 @@ _SENTENCE_WITHOUT_MARK = 12
 
 _SEPARATOR = re.compile(r"[|›»•·→▸►]|\s[/>]\s")
 _CLOSED = re.compile(r"[.!…。！:;][\"'”’»)\]]*$")
+_STOPPED = re.compile(r"[.!][\"'”’»)\]]*$")
 _ASKED = re.compile(r"[?？][\"'”’»)\]]*$")
 _OUR_IDS = re.compile(r"\[\s*[secSEC]\d{1,6}\b")
 _FURNITURE = re.compile(
@@ -52,6 +55,17 @@ _LEANING_WORDS = (
 )
 _LEANS_BACK = frozenset(_LEANING_WORDS.split())
 """A sentence that begins with one of these words is meaningless without the sentence before it."""
+_VERB_WORDS = (
+    "is are was were isn't aren't wasn't weren't has have had do does did don't doesn't didn't can cannot can't could will won't would "
+    "shall should may might must rose fell grew "
+    "became becomes began begins came comes cost costs gave gives goes went held holds kept keeps leads led "
+    "left lies made makes means met needs paid pays ran runs said says saw sees sold spoke stands stood takes took told won wrote writes "
+    "ist sind war waren wird werden wurde wurden hat haben hatte hatten kann können muss müssen soll sollen darf dürfen "
+    "est sont était étaient sera seront a ont avait avaient fut furent peut peuvent doit doivent "
+    "es son era eran fue fueron será serán ha han tiene tienen puede pueden debe deben está están"
+)
+_VERBS = frozenset(_VERB_WORDS.split())
+_PAST = re.compile(r"(?!(?:speed|indeed|hundred|exceed|proceed|shared|red)$)[a-z]{2,}ed")
 
 
 def quotable(text: str) -> list[Passage]:
@@ -92,6 +106,18 @@ def leans_back(passage: str) -> bool:
     return passage.split(maxsplit=1)[0].strip("“\"'(,").casefold() in _LEANS_BACK
 
 
+def is_title(passage: str) -> bool:
+    """Whether a line looks like a title: short, and without a word that is a verb. `Minutes of the meeting of 12 June 2024.` says
+    nothing. A verb that is not known here makes a sentence look like a title, so this alone is no reason to leave a line out."""
+    said = [word.text for word in words(passage)]
+    return passage.isascii() and len(said) <= _SENTENCE_WITHOUT_MARK and not is_row(passage) and not _has_verb(said)
+
+
+def _has_verb(said: Sequence[str]) -> bool:
+    """Whether there is a verb behind the first word, as far as small words and endings tell."""
+    return any(word in _VERBS or _PAST.fullmatch(word) for word in said[1:])
+
+
 def _join_leaning(text: str) -> Iterator[Passage]:
     waiting: Passage | None = None
     for passage in passages(text):
@@ -123,8 +149,12 @@ def _is_sentence(passage: str) -> bool:
         return len(passage) >= SHORTEST_CHARACTERS // 2  # a script without capitals, and perhaps without spaces
     said = [word.text for word in words(passage)]
     if len(said) < SHORTEST_WORDS or len(passage) < SHORTEST_CHARACTERS:
-        return False
+        return len(said) >= _SHORTEST_WITH_VERB and bool(_STOPPED.search(passage)) and _has_verb(said) and _has_lower(said)
     if not _CLOSED.search(passage) and len(said) < _SENTENCE_WITHOUT_MARK:
         return False
-    lower = sum(word[0].islower() for word in said)
-    return lower >= max(2, 0.25 * sum(word[0].isalpha() for word in said))
+    return _has_lower(said)
+
+
+def _has_lower(said: Sequence[str]) -> bool:
+    """Whether enough words begin in lower case for a sentence."""
+    return sum(word[0].islower() for word in said) >= max(2, 0.25 * sum(word[0].isalpha() for word in said))

@@ -21,7 +21,7 @@ from stepwell.models.embedding.embedder import Embedder
 from stepwell.research.audit.evidence import Quote
 from stepwell.research.audit.facts.words import content_stems
 from stepwell.research.audit.sentences import Passage
-from stepwell.research.evidence.quotable import leans_back, quotable
+from stepwell.research.evidence.quotable import is_title, leans_back, quotable
 from stepwell.research.finding.blocks import Block, cut_blocks
 from stepwell.research.finding.choosing import Found, Limits, choose_blocks, dot
 from stepwell.research.finding.names import bare, holds, names_in
@@ -57,6 +57,14 @@ class _Candidate:
     @property
     def in_context(self) -> str:
         return replace(self.found.block, text=self.passage.text).in_context
+
+    @property
+    def is_title(self) -> bool:
+        """Whether it is a line of its own that looks like a title."""
+        block = self.found.block
+        before, after = block.text[: self.passage.start - block.start], block.text[self.passage.end - block.start :]
+        is_alone = before.rstrip(" \t")[-1:] in ("", "\n") and after.lstrip(" \t")[:1] in ("", "\n")
+        return is_alone and is_title(self.passage.text)
 
 
 async def select_quotes(
@@ -102,6 +110,7 @@ async def select_quotes(
         weighed = [*scores[:own], *([_STEP * score for score in row] for row in scores[own:])]
         relevant = _relevant(candidates, _best(weighed), _best(near), least, strict)
         relevant = _about(question, candidates, relevant) if strict else relevant
+        relevant = _without_titles(asked, candidates, relevant)
         relevant = _without_outdated(candidates, relevant, older or {})
         chosen = _choose(_best_of_each(relevant, scores[:own]), candidates, relevant, most, per_source)
         return [
@@ -188,6 +197,21 @@ def _about(question: str, candidates: Sequence[_Candidate], relevant: Mapping[in
     names = [bare(name) for name in names_in(question)]
     about = {at for at in relevant if any(holds(bare(candidates[at].found.block.in_context), name) for name in names)}
     return {at: score for at, score in relevant.items() if not about or at in about or candidates[at].found.is_named}
+
+
+def _without_titles(asked: Sequence[str], candidates: Sequence[_Candidate], relevant: Mapping[int, float]) -> dict[int, float]:
+    """Leaves out lines that look like titles, unless one has as many words of a query as any sentence, or no sentence has any."""
+    titles = {at for at in relevant if candidates[at].is_title}
+    if not titles:
+        return dict(relevant)
+    said = {at: terms_of(candidates[at].passage.text).keys() for at in relevant}
+    kept: set[int] = set()
+    is_answered = False
+    for query in (terms_of(each).keys() for each in asked):
+        most = max((len(query & said[at]) for at in relevant if at not in titles), default=0)
+        is_answered = is_answered or most > 0
+        kept |= {at for at in titles if len(query & said[at]) >= max(1, most)}
+    return {at: score for at, score in relevant.items() if at not in titles or at in kept or not is_answered}
 
 
 def _without_outdated(

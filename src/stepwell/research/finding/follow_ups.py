@@ -9,9 +9,11 @@ The same question and texts give the same follow-ups.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from stepwell.research.audit.facts.dates import MONTHS
 from stepwell.research.audit.facts.words import is_function, stem, words
 from stepwell.research.audit.sentences import passages
 from stepwell.research.finding.blocks import Block, cut_blocks
@@ -30,6 +32,14 @@ _ONE_WORD = 0.6
 _ASKING = frozenset(
     ["how", "many", "much", "which", "what", "who", "whom", "whose", "when", "where", "why", "did", "does", "do", "has", "have"]
 )
+
+
+_DAY_WORDS = (
+    "monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonntag "
+    "lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miercoles jueves viernes sabado domingo"
+)
+_DAYS = frozenset(_DAY_WORDS.split())
+_QUARTER = re.compile(r"[qh][1-4]")
 
 
 class FollowUp(NamedTuple):
@@ -59,7 +69,7 @@ def follow_ups(
     for source_id, sentence, score in _best_sentences(question, blocks):
         for name in names_in(sentence):
             plain = bare(name)
-            if any(holds(each, plain) for each in known):
+            if _is_date(plain) or any(holds(each, plain) for each in known):
                 continue
             holders.setdefault(plain, set()).add(source_id)
             worth = score * (1.0 if " " in plain else _ONE_WORD)
@@ -72,6 +82,11 @@ def follow_ups(
         if len(chosen) < most and not any(holds(one, name) or holds(name, one) for one in chosen):
             chosen.append(name)
     return [best[name][1] for name in chosen]
+
+
+def _is_date(plain: str) -> bool:
+    """Whether a bare name is only a day, a month or a year: `June 2026` leads nowhere."""
+    return all(word in MONTHS or word in _DAYS or word[0].isdigit() or _QUARTER.fullmatch(word) for word in plain.split())
 
 
 def _best_blocks(question: str, texts: Mapping[str, str]) -> list[Block]:

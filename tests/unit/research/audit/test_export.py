@@ -186,10 +186,10 @@ def test_the_same_bundle_gives_the_same_bytes(bundle: Path):
         assert export_bundle(bundle, form) == export_bundle(bundle, form), form
 
 
-async def test_a_report_without_a_writing_model_is_labelled_in_every_format(tmp_path: Path):
+async def test_a_report_without_a_writing_model_is_labelled_once_in_every_format(tmp_path: Path):
     file = await make_bundle(tmp_path / "b.zip", mode="extractive")
-    label = "No model wrote this report"
-    assert label in export_bundle(file, "html").decode()
+    label = "No model wrote this"
+    assert export_bundle(file, "html").decode().count(label) == 1
     assert label in pypdf.PdfReader(io.BytesIO(export_bundle(file, "pdf"))).pages[0].extract_text()
     document = docx.Document(io.BytesIO(export_bundle(file, "docx")))
     assert label in "\n".join(paragraph.text for paragraph in document.paragraphs)

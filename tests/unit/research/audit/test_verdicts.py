@@ -7,7 +7,7 @@ import pytest
 from stepwell.errors import ModelBusyError
 from stepwell.research.audit.evidence import VERDICTS, Claim, Quote, Verdict
 from stepwell.research.audit.judge import Judgement, LexicalJudge
-from stepwell.research.audit.verdicts import verdict
+from stepwell.research.audit.verdicts import UNJUDGED, verdict
 
 DEEP = "In 1890 Dresden had 40 deep wells."
 QUOTES = {"e1": Quote("e1", "s1", 0, len(DEEP), DEEP)}
@@ -56,7 +56,24 @@ async def test_the_lower_of_both_counts(ceiling: Verdict, said: Verdict):
 async def test_a_judge_that_fails_leaves_doubt(error: Exception):
     result = await verdict(CLAIMS["supported"], QUOTES, Says(error))
     assert result.verdict == "partial"
-    assert type(error).__name__ in result.reasons[-1]
+    assert result.reasons == (UNJUDGED,)
+
+
+@pytest.mark.parametrize("ceiling", VERDICTS)
+async def test_a_judge_that_fails_raises_nothing_above_what_the_checks_allow(ceiling: Verdict):
+    result = await verdict(CLAIMS[ceiling], QUOTES, Says(ModelBusyError("busy")))
+    assert result.verdict == min(ceiling, "partial", key=RANK.index)
+
+
+@pytest.mark.parametrize("text", [DEEP, "In 1890, Dresden had 40 deep wells"])
+async def test_a_sentence_of_its_quote_needs_no_judge(text: str):
+    result = await verdict(Claim("c6", text, ("e1",)), QUOTES, Says(ModelBusyError("busy")))
+    assert (result.verdict, result.reasons) == ("supported", ())
+
+
+async def test_a_part_of_a_sentence_and_another_order_are_not_word_for_word():
+    for text in ("Dresden had 40 deep wells.", "In 1890 Dresden had deep 40 wells."):
+        assert (await verdict(Claim("c7", text, ("e1",)), QUOTES, Says(TimeoutError()))).verdict == "partial"
 
 
 async def test_anything_else_a_judge_raises_passes_through():

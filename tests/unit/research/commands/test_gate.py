@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stepwell.research.commands.gate import Gate, GateAnswers, OutageError, parse_edited_plan, plan_lines
+from stepwell.research.commands.gate import Gate, GateAnswers, OutageError, estimate_line, parse_edited_plan, plan_lines
 from stepwell.research.commands.progress import ResearchProgress
 from stepwell.terminal.dialogue.session import OpenInterrupt
 from stepwell.terminal.dialogue.terminal import Terminal
@@ -122,6 +122,9 @@ def test_a_plan_for_own_documents_says_that_nothing_leaves_and_another_search_st
     said, screen = answer("+ cracked beams\n", asked)
     assert said["plan"]["steps"][-1]["tool"] == "search_documents"
     assert "Estimate: no requests to the web, 0 tokens, 0.00 USD\n  Nothing will leave the machine." in screen
+    assert estimate_line({"requests": 0, "tokens": 8000, "costUsd": 0.0}) == (
+        "no requests to the web, about 8,000 tokens to the model, 0.00 USD"
+    )
     assert "Then at most 1 further search for names found in your documents." in screen
 
 

@@ -6,7 +6,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
 from stepwell.research.audit.evidence import Claim, Quote
-from stepwell.research.audit.verdicts import verdict
+from stepwell.research.audit.verdicts import UNJUDGED, verdict
 from stepwell.research.audit.writing.report import mark_of
 from stepwell.research.evidence.judging import ModelJudge
 from stepwell.testing import ScriptedModel
@@ -14,6 +14,7 @@ from stepwell.testing import ScriptedModel
 TEXT = "The well is 15 m deep."
 QUOTES = {"e1": Quote("e1", "s1", 0, len(TEXT), TEXT)}
 CLAIM = Claim("c1", TEXT, ("e1",))
+REWORDED = Claim("c2", "The depth of the well is 15 m.", ("e1",))
 
 
 class Calls:
@@ -41,16 +42,29 @@ async def test_a_judge_who_agrees_leaves_the_sentence_as_the_checks_found_it():
     assert (await verdict(CLAIM, QUOTES, ModelJudge(model, Calls(), not_exhausted))).verdict == "supported"
 
 
-async def test_a_judge_who_cannot_be_reached_makes_the_sentence_doubtful_and_costs_nothing_else():
-    judged = await verdict(CLAIM, QUOTES, ModelJudge(ScriptedModel([]), BrokenLine(), not_exhausted))
+async def test_a_judge_who_cannot_be_reached_makes_a_reworded_sentence_doubtful_and_costs_nothing_else():
+    judged = await verdict(REWORDED, QUOTES, ModelJudge(ScriptedModel([]), BrokenLine(), not_exhausted))
     assert judged.verdict == "partial"
-    assert "could not be judged" in " ".join(judged.reasons)
+    assert judged.reasons[-1] == UNJUDGED
+    assert mark_of(judged) == f" *(partly supported: {UNJUDGED})*"
     assert "sk-secret" not in repr(judged)
 
 
-async def test_a_judge_whose_ceiling_is_reached_makes_the_sentence_doubtful():
-    judged = await verdict(CLAIM, QUOTES, ModelJudge(ScriptedModel([]), Calls(), exhausted))
-    assert judged.verdict == "partial"
+async def test_a_judge_who_gives_no_usable_answer_leaves_a_quoted_sentence_as_the_checks_found_it():
+    for said in (TEXT, "The well is 15 m deep", "“The well is 15 m deep.”"):
+        model = ScriptedModel(["I like wells."] * 9)
+        judged = await verdict(Claim("c1", said, ("e1",)), QUOTES, ModelJudge(model, Calls(), not_exhausted))
+        assert (judged.verdict, judged.reasons) == ("supported", ()), said
+
+
+async def test_a_judge_whose_ceiling_is_reached_makes_a_reworded_sentence_doubtful():
+    assert (await verdict(CLAIM, QUOTES, ModelJudge(ScriptedModel([]), Calls(), exhausted))).verdict == "supported"
+    assert (await verdict(REWORDED, QUOTES, ModelJudge(ScriptedModel([]), Calls(), exhausted))).verdict == "partial"
+
+
+async def test_a_judge_who_is_heard_still_lowers_a_quoted_sentence():
+    model = ScriptedModel(['{"verdict": "unsupported", "reason": "another well"}'])
+    assert (await verdict(CLAIM, QUOTES, ModelJudge(model, Calls(), not_exhausted))).verdict == "unsupported"
 
 
 async def test_a_judge_s_own_words_are_quoted_as_such_and_stay_out_of_the_report():

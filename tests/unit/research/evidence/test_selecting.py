@@ -11,7 +11,7 @@ from tests.support.injections import INJECTIONS
 
 from stepwell.demo.web import WorldPage, world_pages
 from stepwell.models.embedding.lexical import LexicalEmbedder
-from stepwell.research.evidence.quotable import addresses_a_model, is_quotable, quotable
+from stepwell.research.evidence.quotable import addresses_a_model, is_quotable, is_title, quotable
 from stepwell.research.evidence.selecting import says_the_same, select_quotes
 
 EMBEDDER = LexicalEmbedder()
@@ -108,6 +108,54 @@ async def test_what_has_nothing_to_do_with_the_question_is_no_evidence():
     assert await select_quotes("quantum chromodynamics lattice", texts, EMBEDDER) == []
     assert await select_quotes("   ", texts, EMBEDDER) == []
     assert await select_quotes("bees", {}, EMBEDDER) == []
+
+
+MINUTES = (
+    "Minutes of the meeting of 12 June 2024.\n\nThe council agreed to inspect the Elmford footbridge every two years. "
+    "The next inspection is due in June 2026. Ms Okafor is responsible."
+)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+async def test_a_short_sentence_with_the_question_s_word_comes_before_a_title(strict: bool):
+    quotes = await select_quotes("Who is responsible?", {"s1": MINUTES}, EMBEDDER, titles={"s1": "minutes.md"}, strict=strict)
+    assert quotes[0].text == "Ms Okafor is responsible."
+    assert not any(quote.text.startswith("Minutes of") for quote in quotes)
+
+
+async def test_a_title_is_quoted_if_no_sentence_has_more_of_the_question():
+    quotes = await select_quotes("When was the meeting?", {"s1": MINUTES}, EMBEDDER, titles={"s1": "minutes.md"}, strict=True)
+    assert quotes[0].text == "Minutes of the meeting of 12 June 2024."
+
+
+@pytest.mark.parametrize("line", ["Minutes of the meeting of 12 June 2024.", "Quarterly report, river crossing project."])
+def test_a_line_without_a_verb_is_a_title(line: str):
+    assert is_title(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Ms Okafor is responsible.",
+        "The council agreed to inspect it.",
+        "Region: North; Quarter: Q1; Sales: 1,200",
+        "The deck was replaced in 2023 after flood damage.",
+    ],
+)
+def test_a_sentence_or_a_row_is_no_title(line: str):
+    assert not is_title(line)
+
+
+@pytest.mark.parametrize(
+    "short", ["Ms Okafor is responsible.", "Okafor signed the contract.", "Frau Okafor ist verantwortlich."]
+)
+def test_a_short_sentence_with_a_verb_is_quotable(short: str):
+    assert is_quotable(short)
+
+
+@pytest.mark.parametrize("short", ["Home page of Elmford.", "Read more.", "Contact Us", "is it over"])
+def test_a_few_words_without_a_verb_are_not_quotable(short: str):
+    assert not is_quotable(short)
 
 
 @pytest.mark.parametrize(

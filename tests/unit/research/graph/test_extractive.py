@@ -44,6 +44,29 @@ def test_given_pages_are_fetched_first_and_a_search_stays():
     assert steps[-1].tool == "web_search"
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where does this source come from: who wrote it, when, and what does it rest on? https://a.example/0",
+        "Compare these two sources. Where do they agree, and where do they differ? https://a.example/0 https://a.example/1",
+        "Summarize this page.",
+    ],
+)
+def test_a_question_about_given_pages_alone_searches_for_nothing(question: str):
+    urls = ["https://a.example/0", "https://a.example/1"]
+    assert [(step.tool, step.input) for step in plan_by_rules(question, urls).steps] == [("fetch_page", url) for url in urls]
+    assert {step.tool for step in plan_by_rules(question).steps} == {"web_search"}
+
+
+def test_beside_given_pages_only_a_subject_is_searched_for_and_no_address():
+    question = "Compare these two sources. How deep is Rani ki Vav? https://a.example/0"
+    steps = plan_by_rules(question, ["https://a.example/0"]).steps
+    assert [(step.tool, step.input) for step in steps] == [
+        ("fetch_page", "https://a.example/0"),
+        ("web_search", "how deep is Rani ki Vav"),
+    ]
+
+
 def test_what_is_no_address_or_carries_a_secret_is_not_fetched():
     urls = [
         "ftp://a.example/",
@@ -202,7 +225,9 @@ async def test_denied_sources_are_not_quoted_and_nothing_gives_nothing():
 async def test_a_reader_is_told_at_the_top_that_no_model_wrote_it():
     draft, _, _ = await drafted("glaciers", most=3)
     noted = add_note(show(draft))
-    assert noted.index("no model wrote this") < noted.index(QUOTES_NOTE) < noted.index("## In brief")
+    assert noted.index(QUOTES_NOTE) < noted.index("## In brief")
+    assert noted.casefold().count("no model wrote this") == 1
+    assert "STEPWELL_" not in noted
     assert add_note("Insufficient.").startswith(QUOTES_NOTE)
 
 

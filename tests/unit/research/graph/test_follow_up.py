@@ -197,3 +197,12 @@ async def test_a_follow_up_on_the_web_keeps_the_words_that_were_approved(bench: 
     await made.run(follow_up)
     (done,) = made.state["followed"]
     assert done.input == "Kessel Works designer founded"
+
+
+@pytest.mark.parametrize("date", ["June 2026", "12 June 2024", "Monday", "Q3 2025"])
+def test_a_date_is_no_name_to_follow(date: str):
+    texts = {
+        "s1": f"The Elmford footbridge is inspected next in {date}. For the Elmford footbridge, Ann Lawton inspected the deck."
+    }
+    found = follow_ups("How long is the Elmford footbridge that was inspected?", texts, (), 4)
+    assert [each.because for each in found] == ["Ann Lawton"]

@@ -1,7 +1,7 @@
 """Research as a document for people: Markdown, HTML, PDF, DOCX, its sources for reference managers, or the bundle itself.
 
 ```
-bundle ─verify─> dossier.py ─┬─ report.md as it is stored                       md
+bundle ─verify─> dossier.py ─┬─ report.md, below a note if it is a demo         md
                              ├─ page.py                  one file, no script    html
                              ├─ pdf.py                   reportlab              pdf
                              ├─ word.py                  python-docx            docx
@@ -34,7 +34,9 @@ def export_bundle(bundle: Path, form: Format) -> bytes:
     dossier = read_dossier(bundle, checked)
     match form:
         case "md":
-            return dossier.report.encode()
+            from stepwell.research.audit.export.wording import markdown_of
+
+            return markdown_of(dossier).encode()
         case "html":
             from stepwell.research.audit.export.page import to_html
 

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from stepwell.research.audit.evidence import Source
 from stepwell.research.audit.export.dossier import Dossier, clean
 from stepwell.research.audit.export.markdown import unescape
+from stepwell.research.audit.export.wording import DEMO_NOTE, DEMO_SOURCE
 from stepwell.research.audit.writing.references import CitedPlace, address, cited_places, list_places
 
 # Characters that are commands in TeX, and how to write them literally.
@@ -29,13 +30,18 @@ _TEX = str.maketrans(
 
 def to_bibtex(dossier: Dossier) -> bytes:
     """An `@online` entry per source with an address, an `@misc` per source from the user's device."""
-    return ("\n\n".join(_bibtex_entry(*each) for each in _cited(dossier)) + "\n").encode()
+    above = [f"% {DEMO_NOTE}"] if dossier.is_demo else []
+    return ("\n\n".join([*above, *(_bibtex_entry(*each, _demo_note(dossier)) for each in _cited(dossier))]) + "\n").encode()
 
 
 def to_csl_json(dossier: Dossier) -> bytes:
     """A list of items in the form of the Citation Style Language."""
-    items = [_csl_item(*each) for each in _cited(dossier)]
+    items = [_csl_item(*each, _demo_note(dossier)) for each in _cited(dossier)]
     return (json.dumps(items, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def _demo_note(dossier: Dossier) -> str:
+    return DEMO_SOURCE if dossier.is_demo else ""
 
 
 def _cited(dossier: Dossier) -> Iterator[tuple[str, Source, list[CitedPlace]]]:
@@ -55,10 +61,10 @@ def _key(source: Source) -> str:
     return f"{re.sub(r'[^a-z0-9]+', '_', plain).strip('_')[:40] or 'source'}_{source.source_id}"
 
 
-def _bibtex_entry(key: str, source: Source, places: list[CitedPlace]) -> str:
+def _bibtex_entry(key: str, source: Source, places: list[CitedPlace], demo: str) -> str:
     where = address(source)
     pages, others = _split(places)
-    note = [others, "" if where else "From the device of whoever asked", f"sha256 {source.bytes_sha256}"]
+    note = [demo, others, "" if where else "From the device of whoever asked", f"sha256 {source.bytes_sha256}"]
     fields = {
         "title": f"{{{_tex(_title(source))}}}",
         # Inside \url nothing is escaped except what would end the field.
@@ -71,7 +77,7 @@ def _bibtex_entry(key: str, source: Source, places: list[CitedPlace]) -> str:
     return "\n".join([f"@{'online' if where else 'misc'}{{{key},", *lines, "}"])
 
 
-def _csl_item(key: str, source: Source, places: list[CitedPlace]) -> dict[str, object]:
+def _csl_item(key: str, source: Source, places: list[CitedPlace], demo: str) -> dict[str, object]:
     where = address(source)
     item: dict[str, object] = {"id": key, "type": "webpage" if where else "document", "title": _title(source)}
     if where:
@@ -81,7 +87,7 @@ def _csl_item(key: str, source: Source, places: list[CitedPlace]) -> dict[str, o
     pages, others = _split(places)
     if pages:
         item["page"] = pages
-    item["note"] = ". ".join(filter(None, [others, f"sha256 {source.bytes_sha256}"]))
+    item["note"] = ". ".join(filter(None, [demo, others, f"sha256 {source.bytes_sha256}"]))
     return item
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from stepwell.errors import BundleError
 from stepwell.research.audit.bundle import BundleReader
+from stepwell.research.audit.demo import is_demo
 from stepwell.research.audit.evidence import Claim, Quote, Source
 from stepwell.research.audit.exchanges.receipt import egress_receipt
 from stepwell.research.audit.ledger import Evidence
@@ -18,9 +19,6 @@ from stepwell.research.audit.trail import Entry, head
 from stepwell.research.audit.verify import Verification
 
 EXTRACTIVE = "extractive"
-EXTRACTIVE_NOTE = (
-    "No model wrote this report. Its sentences are quotes from the sources, chosen and grouped by a program; no claim is ours."
-)
 
 # Control characters except tab and newline, and those that change the direction of text: these documents quote strangers' pages.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
@@ -45,6 +43,8 @@ class Dossier:
     """Sentences about what the check has shown (who made the bundle, what it is built on) and what it could not show."""
     elsewhere: Sequence[Entry] = ()
     """Questions, plans and answers of other branches of the thread: the report does not rest on them."""
+    is_demo: bool = False
+    """Whether all requests were answered inside the server, and a script wrote the report."""
 
     @property
     def claims(self) -> list[Claim]:
@@ -89,6 +89,7 @@ def read_dossier(bundle: Path, checked: Verification | None = None) -> Dossier:
             evidence=evidence,
             checked=_describe(checked) if checked else (),
             elsewhere=story.elsewhere,
+            is_demo=is_demo(entries),
         )
 
 

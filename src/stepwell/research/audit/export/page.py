@@ -144,16 +144,17 @@ def _quote(quote: Quote, source: Source) -> str:
 
 
 def sources(dossier: Dossier) -> str:
-    items = "\n".join(_source(source) for source in dossier.sources)
+    items = "\n".join(_source(dossier, source) for source in dossier.sources)
     return _section(
         "sources", "All sources", f'<p>{len(dossier.sources)} were read, cited or not.</p>\n<ul class="plain">\n{items}\n</ul>'
     )
 
 
-def _source(source: Source) -> str:
+def _source(dossier: Dossier, source: Source) -> str:
     where, title = address(source), escape(wording.source_title(source))
     named = f'<a href="{escape(where)}" rel="noreferrer">{title}</a>' if where else f"{title} (from your device)"
-    facts = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in wording.source_facts(source))
+    known = wording.source_facts(source, dossier)
+    facts = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in known)
     return f'<li id="source-{escape(source.source_id)}"><p>{escape(source.source_id)} · {named}</p><dl>{facts}</dl></li>'
 
 

@@ -182,7 +182,7 @@ def _sources(dossier: Dossier, sheet: _Sheet) -> Iterator[Any]:
         where, title = address(source), sheet.text(wording.source_title(source))
         yield sheet.line(f"{sheet.text(source.source_id)} · {_link(where, title) if where else title}", before=3, after=1)
         yield sheet.small(where or "from your device", indent=14)
-        yield sheet.small("; ".join(f"{name} {value}" for name, value in wording.source_facts(source)), indent=14)
+        yield sheet.small("; ".join(f"{name} {value}" for name, value in wording.source_facts(source, dossier)), indent=14)
 
 
 def _plan(dossier: Dossier, sheet: _Sheet) -> Iterator[Any]:

@@ -95,7 +95,7 @@ def _sources(document: Any, dossier: Dossier) -> None:
             _link(paragraph, title, where)
         else:
             paragraph.add_run(f"{title} (from your device)")
-        document.add_paragraph("; ".join(f"{name} {value}" for name, value in wording.source_facts(source)))
+        document.add_paragraph("; ".join(f"{name} {value}" for name, value in wording.source_facts(source, dossier)))
 
 
 def _plan(document: Any, dossier: Dossier) -> None:

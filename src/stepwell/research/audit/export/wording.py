@@ -8,7 +8,7 @@ from typing import Any
 
 from stepwell.clock import spell_time
 from stepwell.research.audit.evidence import Claim, Quote, Source, Verdict
-from stepwell.research.audit.export.dossier import EXTRACTIVE, EXTRACTIVE_NOTE, Dossier, clean
+from stepwell.research.audit.export.dossier import EXTRACTIVE, Dossier, clean
 from stepwell.research.audit.trail import Entry
 from stepwell.research.audit.writing.references import SOURCES_HEADING
 
@@ -31,14 +31,26 @@ WRITTEN_NOTE = (
 )
 
 
+DEMO_NOTE = (
+    "This is a demo. Its pages were made for it, a script wrote the report, and nothing left the machine: the requests were answered "
+    "inside the server."
+)
+SCRIPTED_NOTE = (
+    "The script has mistakes in it. A program compared every sentence with the quotes that it cites, and marked or left out what they do "
+    "not bear out, as it does with a report that a model wrote."
+)
+DEMO_SOURCE = "A page made for a demo; it is on no network"
+
+
 def title_of(dossier: Dossier) -> str:
     return dossier.question or "Research report"
 
 
 def about(dossier: Dossier) -> list[str]:
     """The lines under the title."""
+    written = [] if dossier.mode == EXTRACTIVE else [WRITTEN_NOTE]  # a report of quotes has its note
     lines = [
-        EXTRACTIVE_NOTE if dossier.mode == EXTRACTIVE else WRITTEN_NOTE,
+        *([DEMO_NOTE, SCRIPTED_NOTE] if dossier.is_demo else written),
         f"Asked {spell_time(dossier.asked_at)}. Trail {dossier.head}.",
     ]
     lines += dossier.checked
@@ -72,7 +84,7 @@ def source_title(source: Source) -> str:
     return clean(source.title) or source.final_url or source.url or source.source_id
 
 
-def source_facts(source: Source) -> list[tuple[str, str]]:
+def source_facts(source: Source, dossier: Dossier) -> list[tuple[str, str]]:
     """What is known about a source's origin, as pairs of name and value."""
     facts = [
         ("read", spell_time(source.fetched_at)),
@@ -80,7 +92,7 @@ def source_facts(source: Source) -> list[tuple[str, str]]:
         ("text sha256", source.text_sha256),
         ("type", clean(source.media_type)),
         ("status", str(source.status) if source.status else ""),
-        ("found by", source.engine or ""),
+        ("found by", "the demo's own search" if dossier.is_demo and source.engine else source.engine or ""),
         ("robots.txt", source.robots if source.robots != "n/a" else ""),
     ]
     return [(name, value) for name, value in facts if value]
@@ -108,7 +120,13 @@ def receipt_rows(dossier: Dossier) -> Iterator[tuple[str, str, str, str]]:
 
 def receipt_total(dossier: Dossier) -> str:
     totals = dossier.receipt.get("totals", {})
-    return f"{_many(totals.get('requests', 0), 'request')}, {_many(totals.get('bytes', 0), 'byte')} left the machine."
+    many = f"{_many(totals.get('requests', 0), 'request')}, {_many(totals.get('bytes', 0), 'byte')}"
+    return f"Nothing: {many} were answered inside the server." if dossier.is_demo else f"{many} left the machine."
+
+
+def markdown_of(dossier: Dossier) -> str:
+    """The report as it is stored; that of a demo below a note."""
+    return f"> {DEMO_NOTE}\n\n{dossier.report}" if dossier.is_demo else dossier.report
 
 
 def refused_rows(dossier: Dossier) -> Iterator[tuple[str, str, str]]:

@@ -5,7 +5,7 @@
 | and that the checks rate lower than `partial` | what the checks give |
 | of a report that no model wrote | the lower of what the checks and its shared words give |
 | of one that a model wrote, with its judge's opinion | the lower of what the checks and the judge say |
-| of one that a model wrote, without an opinion | `partial`, because the claim is in doubt |
+| of one that a model wrote, without an opinion | `supported` if it stands word for word in a quote, otherwise `partial` |
 | in a trail without a question | any verdict up to what the checks allow, because nothing says who judged it |
 
 A claim that went through other checks is judged by today's. A different result is a problem, unless the bundle is signed by the expected
@@ -26,7 +26,7 @@ from stepwell.research.audit.ledger import Evidence
 from stepwell.research.audit.limits import MAX_CLAIM_CHARS, MAX_CLAIMS
 from stepwell.research.audit.proofs.opened import OpenedBundle, Trail
 from stepwell.research.audit.trail import Defect
-from stepwell.research.audit.verdicts import RANK, lower_of
+from stepwell.research.audit.verdicts import RANK, lower_of, without_judge
 from stepwell.validation import extract_json
 
 MOST_COMPARED = 500_000_000
@@ -91,7 +91,7 @@ def _judge(claim: Claim, quotes: Mapping[str, Quote], opinions: Opinions, mode: 
     found = judged.problems if claim.checks == CHECKS_VERSION else judged.marked_today
     if claim.verdict not in {verdict for verdict, _ in allowed}:
         found.append(_describe(claim, who, {verdict for verdict, _ in allowed}, checked.reasons))
-    elif mode and not any(claim.verdict == verdict and _is_reason(claim, reasons) for verdict, reasons in allowed):
+    elif mode and (claim.verdict, claim.reasons) not in allowed:
         found.append(
             Defect("claims.json", f"claim {claim.claim_id} gives other reasons for its verdict than {who.rpartition(' ')[0]}")
         )
@@ -99,16 +99,6 @@ def _judge(claim: Claim, quotes: Mapping[str, Quote], opinions: Opinions, mode: 
 
 Outcome = tuple[Verdict, tuple[str, ...]]
 """A verdict and the reasons for it."""
-_UNJUDGED = "it could not be judged ("
-
-
-def _is_reason(claim: Claim, reasons: tuple[str, ...]) -> bool:
-    """Whether a claim has exactly these reasons. If it could not be judged, the one word that says why may be any."""
-    if reasons[-1:] != (_UNJUDGED,):
-        return claim.reasons == reasons
-    last = claim.reasons[-1:]
-    told = last[0].removeprefix(_UNJUDGED).removesuffix(")") if last and last[0].startswith(_UNJUDGED) else ""
-    return claim.reasons[:-1] == reasons[:-1] and told.isidentifier()
 
 
 def _allow(claim: Claim, cited: list[Quote], checked: Check, opinions: Opinions, mode: str) -> tuple[set[Outcome], str]:
@@ -122,7 +112,7 @@ def _allow(claim: Claim, cited: list[Quote], checked: Check, opinions: Opinions,
     if not mode:
         below = {each for each in VERDICTS if RANK[each] <= RANK[checked.ceiling]}
         return {(each, ()) for each in below}, "the checks allow"
-    return {("partial", (*checked.reasons, _UNJUDGED))}, "without an opinion of its judge it is at most"
+    return {without_judge(checked)}, "without an opinion of its judge it is"
 
 
 def _join(checked: Check, opinion: Judgement) -> Outcome:

@@ -13,7 +13,7 @@ from stepwell.research.audit.writing.compared import compare_marked, compare_num
 from stepwell.research.audit.writing.draft import read_draft
 from stepwell.research.audit.writing.quoted import quoted_sentences
 from stepwell.research.audit.writing.references import check_references
-from stepwell.research.audit.writing.report import KEPT, QUOTES_NOTE, word_skipped
+from stepwell.research.audit.writing.report import KEPT, QUOTES_NOTES, word_skipped
 
 REPORT = "report.md"
 _LONGEST_DRAFT = 1_000_000
@@ -36,7 +36,7 @@ def check_report(opened: OpenedBundle, trail: Trail, evidence: Evidence, told: E
     yield from _check_lists(entry, trail, evidence)
     claims = [evidence.claims[each] for each in entry.data["claims"] if each in evidence.claims]
     mode = trail.modes[entry.seq]
-    of_quotes = mode == "extractive" or (mode == "written" and QUOTES_NOTE in report.split("\n"))
+    of_quotes = mode == "extractive" or (mode == "written" and not QUOTES_NOTES.isdisjoint(report.split("\n")))
     for fault in _compare(report, entry, trail, claims, told, of_quotes=of_quotes):
         yield Defect(REPORT, fault)
     opened.patience.go_on()

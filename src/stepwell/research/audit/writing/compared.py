@@ -15,7 +15,7 @@ from stepwell.research.audit.writing.report import (
     INSUFFICIENT,
     KEPT,
     NO_REPORT,
-    QUOTES_NOTE,
+    QUOTES_NOTES,
     SKIPPED_HEADING,
     Unsupported,
     note_left_out,
@@ -39,7 +39,9 @@ def compare_numbered(
 
     A caller of `write_report` may choose to have unsupported sentences marked instead of removed, so both forms are valid.
     """
-    if report.split("\n").count(QUOTES_NOTE) != (of_quotes and any(claim.verdict in KEPT for claim in claims)):
+    if sum(line in QUOTES_NOTES for line in report.split("\n")) != (
+        of_quotes and any(claim.verdict in KEPT for claim in claims)
+    ):
         return [
             "does not say that it is made of quotes" if of_quotes else "says that it is made of quotes, and a model wrote it"
         ]
@@ -63,7 +65,7 @@ def _compare(
         if main.strip() != f"{INSUFFICIENT}\n\n{NO_REPORT}" or listed:
             yield "says something, and no claim of its trail holds"
         return
-    lines = [line for line in main.split("\n") if line.strip() and line != QUOTES_NOTE]
+    lines = [line for line in main.split("\n") if line.strip() and line not in QUOTES_NOTES]
     headings = [match for line in lines if (match := _HEADING.fullmatch(line))]
     for heading in headings:
         if states_something(heading[1]):

@@ -15,6 +15,7 @@ from typing import Literal
 
 from stepwell.errors import EvidenceError
 from stepwell.research.audit.evidence import Claim, Quote, Source, Verdict
+from stepwell.research.audit.verdicts import UNJUDGED
 from stepwell.research.audit.writing.draft import Draft, DraftBlock
 from stepwell.research.audit.writing.links import strip_links
 from stepwell.research.audit.writing.references import cited_places, reference_section
@@ -29,18 +30,21 @@ MARKS: dict[Verdict, str] = {
 ANY_MARK = re.compile(r" \*\((?:partly supported|not supported|contradicted by its source)(?:: [^()*\n]{1,120})?\)\*")
 """What `mark_of` writes, with or without a reason."""
 _LONGEST_REASON = 100
-_FOUND_BY_CHECKS = ("the source ", "the claim ", "no sentence of the source ", "it shares no word ")
+_FOUND_BY_CHECKS = ("the source ", "the claim ", "no sentence of the source ", "it shares no word ", UNJUDGED)
 _UNSAFE = re.compile(r"[()\[\]*_<>|`#\\]")
 INSUFFICIENT = "# Insufficient evidence"
 NO_REPORT = "Nothing that was found supports an answer to this question, so there is no report."
 SKIPPED_HEADING = "## What was skipped"
-QUOTES_NOTE = (
+QUOTES_NOTE = "> No model wrote this: each sentence is a quote from the source it names; for a written answer, connect a model."
+"""The note above a report that no model wrote. A check of a bundle looks for it there, word for word."""
+_EARLIER_NOTE = (
     "> **These are quotes, not a written answer.** No model that can write is configured, so nothing here was worded, joined or "
     "concluded by a machine: each sentence stands word for word in the source it names, and was chosen because it is "
     "close to your question. Sources can contradict one another, and a quote can say less, or more, outside its page. "
     "Configure a model (STEPWELL_MODEL) for a written report."
 )
-"""The note above a report that no model wrote. A check of a bundle looks for it there, word for word."""
+QUOTES_NOTES = frozenset({QUOTES_NOTE, _EARLIER_NOTE})
+"""The note as reports have had it: stored evidence must hold as long as somebody keeps it."""
 KEPT: tuple[Verdict, ...] = ("supported", "partial")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stepwell.research.evidence.gathering import Cause, Unreached
+from stepwell.research.evidence.gathering import Cause, Unreached, host_of
 from stepwell.research.evidence.inquiry import Inquiry
 from stepwell.research.graph.answers import SEARCH_RETRY, ask, describe_taken, read_retry
 from stepwell.research.graph.schemas import ResearchPlan, RetryAnswer
@@ -20,9 +20,9 @@ _RECORDED = {"approve": "retry", "reject": "reject", "documents": "documents"}
 """The decision as the trail names it, where `approve` is for plans alone."""
 
 _SAID: dict[Cause, str] = {
-    "offline": "{what} could be reached. Check the network connection, then retry; your plan is kept. Tried: {tried}",
-    "blocked": "{what} serves us at the moment. Retry in a few minutes; your plan is kept. Tried: {tried}",
-    "failed": "{what} gave a usable answer. There may still be something to find: retry; your plan is kept. Tried: {tried}",
+    "offline": "{what} could be reached.{also} Check the network connection, then retry; your plan is kept. Tried: {tried}",
+    "blocked": "{what} serves us at the moment.{also} Retry in a few minutes; your plan is kept. Tried: {tried}",
+    "failed": "{what} gave a usable answer.{also} There may still be something to find: retry; your plan is kept. Tried: {tried}",
 }
 """What happened and what to do; whoever shows it may fold what follows `Tried:`."""
 
@@ -55,8 +55,17 @@ def outage(unreached: dict[str, Unreached], plan: ResearchPlan | None) -> tuple[
     causes = {each["cause"] for each in unreached.values()}
     cause: Cause = "blocked" if "blocked" in causes else "offline" if "offline" in causes else "failed"
     searches = plan is None or any(step.tool == "web_search" for step in plan.steps if step.id in unreached)
+    also = _name_unread(plan) if searches else ""
     tried = "; ".join(dict.fromkeys(each["tried"] for each in unreached.values()))
-    return _SAID[cause].format(what="No search engine" if searches else "None of the pages", tried=tried), cause
+    return _SAID[cause].format(what="No search engine" if searches else "None of the pages", also=also, tried=tried), cause
+
+
+def _name_unread(plan: ResearchPlan | None) -> str:
+    """A sentence about the pages that were to be read, none of which was; empty if there were none."""
+    hosts = list(dict.fromkeys(host_of(step.input) for step in plan.steps if step.tool == "fetch_page")) if plan else []
+    if not hosts:
+        return ""
+    return f" {'The page' if len(hosts) == 1 else 'The pages'} at {' and '.join(hosts)} could not be read either."
 
 
 def _ask(message: str, cause: Cause, steps: list[str], *, documents: bool) -> RetryAnswer:

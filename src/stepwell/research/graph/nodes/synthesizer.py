@@ -22,6 +22,7 @@ from stepwell.research.audit.judge import Judge, LexicalJudge
 from stepwell.research.audit.ledger import record_claims, record_quote
 from stepwell.research.audit.story import excerpts_before
 from stepwell.research.audit.trail import Entry
+from stepwell.research.audit.verdicts import UNJUDGED
 from stepwell.research.audit.writing.draft import Draft, read_draft
 from stepwell.research.audit.writing.report import Report, write_report
 from stepwell.research.evidence.extractive import MOST_QUOTES as MOST_EXTRACTS
@@ -43,6 +44,7 @@ async def synthesizer(inquiry: Inquiry, state: ResearchState) -> Done:
     copies = await _find_copies(inquiry, texts, sources)
     quotes = await _quote(inquiry, state, texts, sources, copies)
     draft, skipped = await _draft(inquiry, state, quotes, sources, copies)
+    skipped += await _say_unanswered(inquiry, draft)
     claims = await judge_all(draft.read.claims(), quotes, _judge(inquiry))
     report = write_report(draft.read, claims, quotes, sources, skipped=skipped)
     if draft.extractive and report.is_sufficient:
@@ -82,6 +84,14 @@ async def _draft(
         await inquiry.note("limit", "limit:write", {"step": "write", "skipped": skipped[-1:]})
         return _Drafted(extractive_draft(list(quotes.values()), sources), True), skipped
     return _Drafted(read_draft(await _write(inquiry, state, quotes, sources)), False), skipped
+
+
+async def _say_unanswered(inquiry: Inquiry, draft: _Drafted) -> list[str]:
+    """What a reader is told if nothing was written; noted in the trail, as everything is that a report says was skipped."""
+    told = [inquiry.equipment.unanswered] if inquiry.equipment.unanswered and not draft.read.claims() else []
+    if told:
+        await inquiry.note("limit", "limit:unanswered", {"step": "unanswered", "skipped": told})
+    return told
 
 
 async def _list_admitted(inquiry: Inquiry, state: ResearchState) -> dict[str, Source]:
@@ -183,12 +193,15 @@ def _claim_prefixes(scope: str) -> Iterator[str]:
 def _summary(claims: Sequence[Claim], report: Report) -> str:
     if not report.is_sufficient:
         return "Insufficient evidence: there is no report."
-    found, partly = (sum(claim.verdict == verdict for claim in claims) for verdict in ("supported", "partial"))
+    found = sum(claim.verdict == "supported" for claim in claims)
+    unjudged = sum(claim.reasons == (UNJUDGED,) for claim in claims)
+    partly = sum(claim.verdict == "partial" for claim in claims) - unjudged
     if found == len(claims):
         return f"Every sentence was found in its source: {found} of {found}."
     in_part = f", {partly} only in part" if partly else ""
     out = f"; {report.removed_sentences} left out" if report.removed_sentences else ""
-    return f"{found} of {len(claims)} sentences were found in their sources{in_part}{out}."
+    doubt = f"; on {unjudged} {UNJUDGED}" if unjudged else ""
+    return f"{found} of {len(claims)} sentences were found in their sources{in_part}{doubt}{out}."
 
 
 def _scope_id(inquiry: Inquiry) -> str:

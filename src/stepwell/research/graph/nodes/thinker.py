@@ -16,7 +16,13 @@ from stepwell.research.evidence.equipment import Equipment
 from stepwell.research.evidence.inquiry import Inquiry
 from stepwell.research.evidence.policy.rules import DOCUMENTS, ResearchPolicy, StepTool
 from stepwell.research.evidence.prompting import fence_material, prompt
-from stepwell.research.evidence.queries import choose_addresses, make_queries, remove_private, sub_questions
+from stepwell.research.evidence.queries import (
+    choose_addresses,
+    make_queries,
+    make_queries_beside,
+    remove_private,
+    sub_questions,
+)
 from stepwell.research.graph.schemas import (
     FOLLOW_UPS,
     MAX_FOLLOW_UPS,
@@ -171,15 +177,15 @@ def plan_by_rules(
     Raises `ToolUseError` if the question gives nothing to search for.
 
     The user's documents are searched first, in one step if the web is searched too. Addresses that the user gave are fetched next; then
-    come the searches of `evidence.queries`, with the one for counter-evidence if there is room for two. Steps that the policy forbids
-    are not even proposed; the rest is audited like any other plan.
+    come the searches of `evidence.queries`, beside pages only those that name a subject, with the one for counter-evidence if there is
+    room for two. Steps that the policy forbids are not even proposed; the rest is audited like any other plan.
     """
     whole = " ".join(query[:_READ_CHARACTERS].split())
     question = remove_private(whole)
     most = max(1, min(max_steps, MAX_STEPS))
-    queries = list(make_queries(question))
     local = [_step(query, DOCUMENTS, whole[:MAX_INPUT_CHARS], "What your documents say.")] if documents != "none" else []
     fetches = [_step(query, "fetch_page", url, "The page was given with the question.") for url in choose_addresses(urls)]
+    queries = make_queries_beside(question) if fetches else make_queries(question)
     searches = [_step(query, "web_search", text, why) for text, why in queries]
     if documents == "only":
         parts = sub_questions(whole)

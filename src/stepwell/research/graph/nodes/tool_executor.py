@@ -9,6 +9,7 @@ from stepwell.research.audit.ledger import Evidence
 from stepwell.research.evidence.equipment import STEPS_AT_ONCE
 from stepwell.research.evidence.gathering import Gathered, gather
 from stepwell.research.evidence.inquiry import Inquiry
+from stepwell.research.evidence.policy.rules import DOCUMENTS
 from stepwell.research.evidence.side_by_side import side_by_side
 from stepwell.research.evidence.sources import SourceBook
 from stepwell.research.graph.routing import ready_steps
@@ -39,17 +40,31 @@ async def tool_executor(inquiry: Inquiry, state: ResearchState) -> Done:
         "unreached": (state.get("unreached") or {}) | {one.step.id: one.unreached for one in gathered if one.unreached},
         "skipped": [*state.get("skipped", ()), *skipped],
         "status": "executing",
-    }, _say_done(gathered, len(new))
+    }, say_done(gathered, len(new), len({each.document for each in inquiry.own}))
 
 
-def _say_done(gathered: Sequence[Gathered], new: int) -> str:
+def say_done(gathered: Sequence[Gathered], new: int, documents: int) -> str:
+    """What the steps have done, as sentences: `new` is how many sources were read, `documents` how many of the user's there are to search.
+    It begins with `Error:` if a step failed and there is nothing to write from."""
     outputs = " ".join(one.output for one in gathered)
-    failed = sum(one.unreached is not None for one in gathered)
-    if failed and failed == len(gathered):
-        return f"Error: {_count(failed, 'step')} failed. {outputs}"
-    return (
-        f"Read {_count(new, 'source')} for {_count(len(gathered), 'step')}{f', {failed} failed' if failed else ''}. {outputs}"
+    failed, all_steps = sum(_has_failed(one) for one in gathered), _count(len(gathered), "step")
+    on_web = sum(one.step.tool != DOCUMENTS for one in gathered)
+    if failed and not new and on_web == len(gathered):
+        return f"Error: nothing was read, {failed} of {all_steps} failed. {outputs}"
+    said = [f"searched {_count(documents, 'document')}"] if on_web < len(gathered) else []
+    said += (
+        [f"read {_count(new, 'source') if new else 'nothing new'} for {_count(on_web, 'step')}"]
+        if on_web and (new or not failed)
+        else []
     )
+    said += [f"{failed} of {all_steps} failed"] if failed else []
+    told = ", ".join(said)
+    return f"{told[0].upper()}{told[1:]}. {outputs}"
+
+
+def _has_failed(one: Gathered) -> bool:
+    """Whether a step reached nobody, or could not read a page it should have read."""
+    return one.unreached is not None or (one.step.tool != DOCUMENTS and not one.pages and bool(one.skipped))
 
 
 def _count(number: int, what: str) -> str:
