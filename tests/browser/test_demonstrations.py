@@ -70,8 +70,8 @@ def test_an_early_click_waits_until_it_is_known_what_can_run(page: Page, context
     held: list[Route] = []
     context.route("**/api/graphs", lambda route: held.append(route))
     page.goto("/")
-    page.get_by_role("button", name="Approve before tools run").click()
-    page.wait_for_timeout(300)
+    with page.expect_request("**/api/graphs"):
+        page.get_by_role("button", name="Approve before tools run").click()
     context.route("**/api/graphs", lambda route: route.continue_())
     for route in held:
         route.continue_()
