@@ -210,7 +210,9 @@ def test_nothing_is_cut_off_at_any_width_and_no_rule_is_broken(page: Page, conte
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             cut = "[...document.querySelectorAll('.welcome button, .welcome h1, .welcome h2, .welcome p, nav .apps, nav a')]"
             assert (
-                page.evaluate(f"{cut}.filter((each) => each.clientWidth && each.scrollWidth > each.clientWidth + 1).map((each) => each.innerText)")
+                page.evaluate(
+                    f"{cut}.filter((each) => each.clientWidth && each.scrollWidth > each.clientWidth + 1).map((each) => each.innerText)"
+                )
                 == []
             )
     page.goto("/")
