@@ -130,7 +130,9 @@ def open_knowledge(page: Page) -> Locator:
 
 
 def addition(page: Page, name: str) -> Locator:
-    return page.get_by_test_id("additions").get_by_role("listitem").filter(has=page.get_by_text(name, exact=True))
+    """A file that is being added, or a document that was."""
+    rows = knowledge(page).get_by_role("list", name=re.compile("^(Additions|Documents)$")).get_by_role("listitem")
+    return rows.filter(has=page.get_by_text(name, exact=True))
 
 
 def counts(page: Page) -> dict[str, int]:
@@ -219,6 +221,19 @@ def test_documents_of_every_kind_are_kept_searched_and_removed_or_refused_with_a
     page.get_by_role("button", name="Really remove survey.pdf").click()
     expect(page.get_by_test_id("preparing")).to_contain_text("2 documents, 2 passages")
     assert counts(page) == {"documents": 2, "chunks": 2, "vectors": 2, "departures": 0}
+
+
+def test_added_files_are_listed_once_and_lead_on_to_a_question(page: Page):
+    dialog = open_knowledge(page)
+    choose(page, survey__txt=SURVEY.encode(), ferry__md=b"The ferry at Quellmouth bridge has two decks.")
+    for name in ("survey.txt", "ferry.md"):
+        expect(addition(page, name)).to_contain_text("Kept: 1 passage")
+        expect(dialog.get_by_role("listitem").filter(has_text=name)).to_have_count(1)
+    assert violations(page) == []
+    dialog.get_by_role("button", name="Ask about these").click()
+    expect(dialog).to_be_hidden()
+    expect(composer(page)).to_be_focused()
+    expect(page.get_by_test_id("going-along").get_by_role("switch", name="Only my documents")).to_be_checked()
 
 
 def test_of_two_bundles_that_are_dropped_the_second_is_judged(page: Page):
