@@ -152,6 +152,22 @@ def test_a_follow_up_goes_on_below_the_report_which_stays(page: Page, server: Se
     expect(first.get_by_role("button", name="Verify")).to_have_count(0)
 
 
+def test_an_earlier_report_keeps_its_verdicts_and_its_evidence(page: Page, two_reports_url: str):
+    page.goto(two_reports_url)
+    first, second = report_of(page).first, report_of(page).last
+    expect(second).to_contain_text("Every sentence was found in its source: ")
+    first.scroll_into_view_if_needed()
+    expect(first).to_contain_text("7 of 9 sentences were found")
+    expect(first.locator(".claim del")).to_have_count(2)
+    expect(first).to_contain_text("Differs: the source says “28 metres”.")
+    first.get_by_text("memorial to a king").click()
+    expect(first.get_by_test_id("evidence").locator("mark")).to_contain_text("memorial to a king")
+    expect(page.get_by_test_id("evidence")).to_have_count(1)
+    second.locator("[data-claim]").first.click()
+    expect(page.get_by_test_id("evidence")).to_have_count(2)
+    assert violations(page) == []
+
+
 @pytest.mark.parametrize("viewport", [WIDE, {"width": 375, "height": 812}])
 def test_after_two_answers_the_page_itself_cannot_scroll(page: Page, two_reports_url: str, viewport: ViewportSize):
     page.set_viewport_size(viewport)
