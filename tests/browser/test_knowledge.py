@@ -333,7 +333,7 @@ def test_a_research_cites_an_excerpt_and_nothing_else_left_the_device(page: Page
     expect(page.get_by_test_id("passage")).to_contain_text("survey.pdf, page 2")
     page.keyboard.press("Escape")
     report.get_by_role("button", name="Verify").click()
-    expect(report.get_by_role("status")).to_contain_text("Verified: ", timeout=120_000)
+    expect(report.get_by_role("status")).to_contain_text("Unchanged since it was written: ", timeout=120_000)
 
     sent = "\n".join(bodies)
     assert "forty-one cracked beams" in sent
