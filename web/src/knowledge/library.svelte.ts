@@ -174,8 +174,7 @@ class Library {
     const stop = new AbortController();
     this.stops.set(item.id, stop);
     // What came before and is kept is in the list of documents by now.
-    if (!this.items.some((each) => each.state === "waiting" || each.state === "reading"))
-      this.forgetKept();
+    if (!this.items.some((each) => each.state === "waiting" || each.state === "reading")) this.forgetKept();
     this.items = [...this.items, item];
     this.queue = this.queue.then(async () => {
       if (stop.signal.aborted) return;
