@@ -166,12 +166,16 @@ def test_threads_can_be_renamed_pinned_searched_and_deleted_with_undo(page: Page
     page.get_by_test_id("thread-search").fill("nothing like it")
     expect(page.get_by_text("No title has these words")).to_be_visible()
     page.get_by_test_id("thread-search").fill("pipes")
+    opened = page.url
     renamed.hover()
     renamed.get_by_role("button", name="More about").click()
     page.get_by_role("menuitem", name="Delete").click()
     expect(renamed).to_have_count(0)
+    expect(page).not_to_have_url(opened)
     page.get_by_role("button", name="Undo").click()
     expect(renamed).to_have_count(1)
+    expect(page).to_have_url(opened)
+    expect(last_answer(page)).to_contain_text("aqueducts")
 
 
 def test_a_list_that_was_asked_for_before_a_rename_does_not_take_it_back(page: Page):

@@ -275,7 +275,7 @@ def test_shortcuts_on_the_buttons_work_wherever_the_focus_is(page: Page):
     page.get_by_test_id("thread-search").focus()
     page.keyboard.press("Control+Enter")
     expect(last_answer(page)).to_contain_text("ordered 3")
-    expect(receipts(page)).to_contain_text(["You approved order."])
+    expect(receipts(page)).to_contain_text(["You approved: Run order."])
 
 
 def test_the_help_lists_every_shortcut_that_a_button_shows(page: Page):

@@ -41,7 +41,7 @@ def test_research_from_the_first_screen_to_a_report_whose_mistakes_are_caught(pa
     expect(page.get_by_test_id("evidence").locator("mark")).to_contain_text("28 metres deep")
     assert violations(page) == []
     report.get_by_role("button", name="Verify").click()
-    expect(report.get_by_role("status")).to_contain_text("Verified: 3 sources", timeout=120_000)
+    expect(report.get_by_role("status")).to_contain_text("Unchanged since it was written: 3 sources", timeout=120_000)
     with page.expect_download() as saved:
         report.get_by_role("button", name="Export").click()
         page.get_by_role("menuitem").filter(has_text=".zip").click()

@@ -63,6 +63,12 @@ WRITE_AND_SEND = """(field, words) => {
     field.dispatchEvent(new Event("input", { bubbles: true }));
     field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
 }"""
+NOTE_WHAT_IS_SHOWN = """() => {
+    const list = document.querySelector("[data-testid=going-along]");
+    window.shown = "";
+    const note = () => (window.shown += list.innerText);
+    new MutationObserver(note).observe(list, { childList: true, subtree: true, characterData: true });
+}"""
 FILL = """async (embedder) => {
     const open = indexedDB.open("stepwell");
     const database = await new Promise((resolve) => (open.onsuccess = () => resolve(open.result)));
@@ -124,7 +130,9 @@ def open_knowledge(page: Page) -> Locator:
 
 
 def addition(page: Page, name: str) -> Locator:
-    return page.get_by_test_id("additions").get_by_role("listitem").filter(has=page.get_by_text(name, exact=True))
+    """A file that is being added, or a document that was."""
+    rows = knowledge(page).get_by_role("list", name=re.compile("^(Additions|Documents)$")).get_by_role("listitem")
+    return rows.filter(has=page.get_by_text(name, exact=True))
 
 
 def counts(page: Page) -> dict[str, int]:
@@ -213,6 +221,19 @@ def test_documents_of_every_kind_are_kept_searched_and_removed_or_refused_with_a
     page.get_by_role("button", name="Really remove survey.pdf").click()
     expect(page.get_by_test_id("preparing")).to_contain_text("2 documents, 2 passages")
     assert counts(page) == {"documents": 2, "chunks": 2, "vectors": 2, "departures": 0}
+
+
+def test_added_files_are_listed_once_and_lead_on_to_a_question(page: Page):
+    dialog = open_knowledge(page)
+    choose(page, survey__txt=SURVEY.encode(), ferry__md=b"The ferry at Quellmouth bridge has two decks.")
+    for name in ("survey.txt", "ferry.md"):
+        expect(addition(page, name)).to_contain_text("Kept: 1 passage")
+        expect(dialog.get_by_role("listitem").filter(has_text=name)).to_have_count(1)
+    assert violations(page) == []
+    dialog.get_by_role("button", name="Ask about these").click()
+    expect(dialog).to_be_hidden()
+    expect(composer(page)).to_be_focused()
+    expect(page.get_by_test_id("going-along").get_by_role("switch", name="Only my documents")).to_be_checked()
 
 
 def test_of_two_bundles_that_are_dropped_the_second_is_judged(page: Page):
@@ -312,7 +333,7 @@ def test_a_research_cites_an_excerpt_and_nothing_else_left_the_device(page: Page
     expect(page.get_by_test_id("passage")).to_contain_text("survey.pdf, page 2")
     page.keyboard.press("Escape")
     report.get_by_role("button", name="Verify").click()
-    expect(report.get_by_role("status")).to_contain_text("Verified: ", timeout=120_000)
+    expect(report.get_by_role("status")).to_contain_text("Unchanged since it was written: ", timeout=120_000)
 
     sent = "\n".join(bodies)
     assert "forty-one cracked beams" in sent
@@ -342,7 +363,7 @@ def _body(request: Request) -> str:
     )
 
 
-def test_a_question_sent_at_once_waits_until_its_excerpts_were_shown(page: Page):
+def test_a_question_sent_at_once_goes_by_itself_when_its_excerpts_were_shown(page: Page):
     open_knowledge(page)
     choose(page, survey__txt=SURVEY.encode())
     expect(addition(page, "survey.txt")).to_contain_text("Kept")
@@ -350,11 +371,12 @@ def test_a_question_sent_at_once_waits_until_its_excerpts_were_shown(page: Page)
     page.keyboard.press("Escape")
     page.goto("/new/research_demo")
     expect(page.get_by_test_id("going-along")).to_be_attached()
-    composer(page).evaluate(WRITE_AND_SEND, "How many beams of the Quellmouth bridge are cracked?")
     along = page.get_by_test_id("going-along")
-    expect(along).to_contain_text("Look at what goes along, then send")
-    expect(composer(page)).to_have_value(re.compile("beams"))
-    assert len(sent_snippets(page)) == 1
+    page.evaluate(NOTE_WHAT_IS_SHOWN)
+    with page.expect_request(lambda request: request.url.endswith("/runs") and request.method == "POST") as started:
+        composer(page).evaluate(WRITE_AND_SEND, "How many beams of the Quellmouth bridge are cracked?")
+    assert len(started.value.post_data_json["input"]["snippets"]) == 1
+    assert "Sending in a moment; a change stops it. 1 excerpt" in page.evaluate("window.shown")
     expect(dock(page)).to_contain_text("Quellmouth")
 
     # What was allowed once is not allowed for ever: the same words again, with "none".
@@ -364,6 +386,26 @@ def test_a_question_sent_at_once_waits_until_its_excerpts_were_shown(page: Page)
     expect(along).to_contain_text("Nothing of your knowledge goes along")
     assert sent_snippets(page) == []
     assert counts(page)["departures"] == 1
+
+
+def test_a_change_keeps_a_question_that_was_about_to_go(page: Page):
+    open_knowledge(page)
+    choose(page, survey__txt=SURVEY.encode())
+    expect(addition(page, "survey.txt")).to_contain_text("Kept")
+    wait_until_prepared(page, 1)
+    page.keyboard.press("Escape")
+    page.goto("/new/research_demo")
+    along = page.get_by_test_id("going-along")
+    expect(along).to_be_attached()
+    page.clock.install()
+    page.clock.pause_at(page.evaluate("Date.now() + 60_000"))
+    composer(page).evaluate(WRITE_AND_SEND, "How many beams of the Quellmouth bridge are cracked?")
+    expect(along).to_contain_text("Sending in a moment")
+    along.get_by_role("checkbox", name="survey.txt").uncheck()
+    page.clock.run_for(60_000)
+    expect(along).to_contain_text("Nothing from your device will go along.")
+    expect(composer(page)).to_have_value(re.compile("beams"))
+    expect(page).to_have_url(re.compile("/new/research_demo$"))
 
 
 def sent_snippets(page: Page) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Response, expect
 from tests.browser.conftest import LOOKS, WIDE, violations
 from tests.browser.model_server import calling, serve_model, tools_of
-from tests.browser.steps import THREAD, last_answer, open_settings, say
+from tests.browser.steps import THREAD, composer, last_answer, open_settings, say
 from tests.integration.served.process import Server, serve
 
 pytestmark = pytest.mark.timeout(600)
@@ -75,6 +75,7 @@ def test_a_model_is_connected_in_five_actions_and_answers_at_once(page: Page, ad
     connect(page, address)
     expect(page.get_by_text("alpha-1 answers from now on.")).to_be_visible()
     expect(settings(page)).to_be_hidden()
+    expect(composer(page)).to_be_focused()
     expect(page).to_have_url(re.compile("/new/simple_agent$"))
     expect(picker(page)).to_have_text("alpha-1")
     say(page, "Hello")
@@ -166,7 +167,8 @@ def test_a_model_is_connected_and_chosen_by_keyboard(page: Page, address: str):
     page.keyboard.type(KEY)
     page.keyboard.press("Enter")
     expect(page.get_by_text("alpha-1 answers from now on.")).to_be_visible()
-    expect(picker(page)).to_be_focused()
+    expect(composer(page)).to_be_focused()
+    picker(page).focus()
     page.keyboard.press("Enter")
     expect(page.get_by_test_id("model-menu").get_by_role("button", name="Default")).to_be_focused()
     page.keyboard.press("ArrowDown")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, ViewportSize, expect
 from tests.browser.conftest import PHONE, WIDE
 from tests.browser.steps import composer, dock
 from tests.browser.test_care import violations
@@ -30,6 +30,23 @@ def report_url(server: Server, browser: Browser) -> str:
         page.get_by_test_id("demo-research_demo").click()
         dock(page).get_by_role("button", name="Approve").click()
         expect(report_of(page)).to_contain_text("sentences were found", timeout=120_000)
+        return page.url
+
+
+@pytest.fixture(scope="module")
+def two_reports_url(server: Server, browser: Browser) -> str:
+    """A conversation of two reports."""
+    with browser.new_context(base_url=server.url, viewport=WIDE, reduced_motion="reduce") as context:
+        page = context.new_page()
+        page.set_default_timeout(120_000)
+        page.goto("/")
+        page.get_by_test_id("demo-research_demo").click()
+        dock(page).get_by_role("button", name="Approve").click()
+        expect(report_of(page)).to_contain_text("sentences were found", timeout=120_000)
+        composer(page).fill("How deep is Chand Baori?")
+        composer(page).press("Enter")
+        dock(page).get_by_role("button", name="Approve").click(timeout=120_000)
+        expect(report_of(page).last).to_contain_text("Every sentence was found in its source: ", timeout=120_000)
         return page.url
 
 
@@ -133,6 +150,38 @@ def test_a_follow_up_goes_on_below_the_report_which_stays(page: Page, server: Se
     expect(second.get_by_text("anything from 20 to 30 metres")).to_be_in_viewport()
     expect(first).to_contain_text("Stepwells gave people water all year round")
     expect(first.get_by_role("button", name="Verify")).to_have_count(0)
+
+
+def test_an_earlier_report_keeps_its_verdicts_and_its_evidence(page: Page, two_reports_url: str):
+    page.goto(two_reports_url)
+    first, second = report_of(page).first, report_of(page).last
+    expect(second).to_contain_text("Every sentence was found in its source: ")
+    first.scroll_into_view_if_needed()
+    expect(first).to_contain_text("7 of 9 sentences were found")
+    expect(first.locator(".claim del")).to_have_count(2)
+    expect(first).to_contain_text("Differs: the source says “28 metres”.")
+    first.get_by_text("memorial to a king").click()
+    expect(first.get_by_test_id("evidence").locator("mark")).to_contain_text("memorial to a king")
+    expect(page.get_by_test_id("evidence")).to_have_count(1)
+    second.locator("[data-claim]").first.click()
+    expect(page.get_by_test_id("evidence")).to_have_count(2)
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("viewport", [WIDE, {"width": 375, "height": 812}])
+def test_after_two_answers_the_page_itself_cannot_scroll(page: Page, two_reports_url: str, viewport: ViewportSize):
+    page.set_viewport_size(viewport)
+    page.goto(two_reports_url)
+    expect(report_of(page)).to_have_count(2)
+    report_of(page).last.locator("[data-claim]").first.click()
+    page.evaluate("scrollTo(0, 9999); document.querySelector('#app').scrollTo(0, 9999)")
+    assert page.evaluate("[document.documentElement.scrollHeight, scrollY, document.querySelector('#app').scrollTop]") == [
+        viewport["height"],
+        0,
+        0,
+    ]
+    for part in (page.locator("header").first, composer(page)):
+        expect(part).to_be_in_viewport(ratio=1)
 
 
 def test_two_thousand_sentences_can_be_read_and_chosen(context: BrowserContext, page: Page, report_url: str):

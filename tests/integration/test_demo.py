@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import asyncio
 import html
 import json
@@ -164,6 +165,23 @@ async def test_the_checks_catch_the_wrong_figure_and_the_invented_sentence(http:
     assert WRONG_FIGURE not in told["report"]
     assert INVENTED not in told["report"]
     assert sum(claim["in_report"] for claim in told["claims"]) == 7
+
+
+async def test_an_earlier_report_keeps_its_evidence_after_a_follow_up(http: httpx.AsyncClient):
+    visitor = Visitor(http, "research_demo")
+    await visitor.say(QUESTION)
+    first = (await visitor.answer({"decision": "approve"}))["final_report"]
+    whole = (await http.get(f"/api/research/{visitor.thread}/report")).json()
+    await visitor.say("How deep is Chand Baori?")
+    await visitor.answer({"decision": "approve"})
+    digest = hashlib.sha256(first.encode()).hexdigest()
+    told = (await http.get(f"/api/research/{visitor.thread}/report", params={"sha256": digest})).json()
+    for name in ("question", "report", "references", "claims", "quotes", "sources", "approvals"):
+        assert told[name] == whole[name]
+    newest = (await http.get(f"/api/research/{visitor.thread}/report")).json()
+    assert newest["question"] == "How deep is Chand Baori?"
+    missing = await http.get(f"/api/research/{visitor.thread}/report", params={"sha256": "0" * 64})
+    assert missing.status_code == 404
 
 
 async def test_the_writer_answers_the_follow_ups_that_the_demo_offers(http: httpx.AsyncClient):

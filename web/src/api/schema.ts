@@ -1605,7 +1605,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a thread's newest report with its claims, quotes and sources */
+        /** Get a thread's newest report, or an earlier one by its hash, with its claims, quotes and sources */
         get: operations["get_research_report"];
         put?: never;
         post?: never;
@@ -3634,7 +3634,7 @@ export interface components {
         };
         /**
          * ReportResponse
-         * @description The newest report of a thread and its evidence.
+         * @description A report of a thread and its evidence.
          */
         ReportResponse: {
             /** Question */
@@ -8639,7 +8639,10 @@ export interface operations {
     };
     get_research_report: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The SHA-256 of a report's Markdown; without it, the newest report */
+                sha256?: string | null;
+            };
             header?: never;
             path: {
                 threadId: string;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chipsFor, QUICK_ACTIONS, startersFor } from "./starters";
+import { chipsFor, QUICK_ACTIONS, saidBy, startersFor } from "./starters";
 
 const assistant = (graphId: string, metadata = {}, demo = false) => ({ graphId, metadata, demo });
 
@@ -27,4 +27,10 @@ test("a quick action makes a question of what was written, and gives addresses t
 test("graphs of other people get the agents' starters", () => {
   expect(startersFor("somebody_elses")).toBe(startersFor("simple_agent"));
   expect(startersFor("research")).toEqual([]);
+});
+
+test("a message that a chip sent reads as the chip does", () => {
+  const [chip] = chipsFor(assistant("deeptutor"), true);
+  expect(saidBy(chip!.text)).toBe("Check my argument");
+  expect(saidBy("Say it in three points")).toBe("Say it in three points");
 });

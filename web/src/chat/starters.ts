@@ -183,6 +183,8 @@ const followUps = (...texts: string[]): FollowUp[] => texts.map((text) => ({ lab
 const RESEARCH_CHIPS = followUps("What speaks against this?", "Which sources are the weakest?", "What is new?");
 const AGENT_CHIPS = followUps("Say it in three points", "Go deeper into the first point", "What did you leave out?");
 const TUTOR_CHIPS = [{ label: "Check my argument", text: "/lint" }];
+/** What a chip says, of the message that it sent. */
+export const saidBy = (text: string): string => TUTOR_CHIPS.find((chip) => chip.text === text)?.label ?? text;
 const WORKSPACE_CHIPS = followUps(
   "Which files did you read for this?",
   "Write that down in a file",

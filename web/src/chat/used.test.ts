@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ShownTurn } from "./turns";
 import { readMessage } from "../state/messages";
-import type { Message, Run } from "../state/types";
+import type { Message, Run, Step } from "../state/types";
 import { usedBy } from "./used";
 
 const run = (runId: string, startedAt: number | null, endedAt: number | null): Run => ({
@@ -35,4 +35,14 @@ test("nothing is said of what is not known, nor while the answer comes", () => {
   expect(usedBy(turnOf(answer("m", "r", null)), [])).toBeNull();
   expect(usedBy(turnOf(answer("m", "r", { model: 1 })), [])).toBeNull();
   expect(usedBy(turnOf({ ...answer("m", "r", { model: "x" }), status: "streaming" }), [])).toBeNull();
+});
+
+test("a report is of the last model that its runs asked; a script is none", () => {
+  const asked = (model: string, runId: string) =>
+    ({ id: model, kind: "model", name: model, model, runId }) as unknown as Step;
+  const report = turnOf(answer("report-q1-x", "r1", null));
+  const steps = [asked("openai:walk-small", "r1"), asked("openai:walk-large", "r1"), asked("openai:other", "r2")];
+  expect(usedBy(report, [run("r1", 0, 1_600)], steps)?.words).toBe("walk-large · 1.6 s");
+  expect(usedBy(report, [], [asked("script:demo", "r1")])).toBeNull();
+  expect(usedBy(turnOf(answer("m", "r1", null)), [], steps)).toBeNull();
 });

@@ -52,6 +52,13 @@ describe("kinds", () => {
 });
 
 describe("fields", () => {
+  it("have names that a person reads", () => {
+    const labels = fieldsOf({ file_path: "/a.md", content: "x", old_string: "y", max_lines: 3 }).map(
+      (each) => each.label,
+    );
+    expect(labels).toEqual(["File", "Content", "Old text", "Max lines"]);
+  });
+
   const args = { n: 3, x: 0.5, on: true, list: [1, "a"], nothing: null, name: "short", text: "two\nlines" };
 
   it("keeps every value as it was when nothing is edited", () => {
@@ -217,7 +224,7 @@ describe("receipts", () => {
   it("say what was decided about each call", () => {
     const answer: Json = { decisions: [{ type: "approve" }, { type: "reject", message: "not to Ann" }] };
     expect(receiptFor(waiting(APPROVAL), answer, new Date(0)).words).toBe(
-      "You approved write_file, rejected send (not to Ann).",
+      "You approved: Write /a.md; rejected: Run send (not to Ann).",
     );
   });
 

@@ -11,6 +11,8 @@ export type FieldKind = "line" | "text" | "number" | "integer" | "switch" | "cho
 
 export interface Field {
   name: string;
+  /** What a person reads beside it: "File", "Old string". */
+  label: string;
   kind: FieldKind;
   about: string;
   choices: string[];
@@ -34,12 +36,20 @@ export function fieldsOf(args: JsonObject, schema?: Json): Field[] {
     const choices = textsOf(described.enum);
     return {
       name,
+      label: labelOf(name),
       kind: kindOfField(args[name], described, choices),
       about: textOf(described.description),
       choices,
       secret: SECRET.test(name),
     };
   });
+}
+
+const LABELS: Record<string, string> = { file_path: "File", old_string: "Old text", new_string: "New text" };
+
+function labelOf(name: string): string {
+  const words = name.replaceAll("_", " ");
+  return LABELS[name] ?? words.slice(0, 1).toUpperCase() + words.slice(1);
 }
 
 export function toForm(fields: Field[], args: JsonObject): Form {

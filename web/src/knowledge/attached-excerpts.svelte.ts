@@ -1,8 +1,8 @@
 // What of the knowledge goes along with a question. Nothing leaves that was not shown: the composer shows what fits while a person writes,
-// each excerpt can be left out, and what stands there when they send is what goes. If they send before anything could be shown, the message
-// waits, once, and what fits is shown.
+// each excerpt can be left out, and what stands there when they send is what goes. A message goes when its excerpts have been on screen for
+// SEEN_MS: whoever sends earlier need not send again, and any change of words or choices in that time keeps the message.
 //
-//   consider(text) -> shown -> permit(text) -> the provider puts exactly that into the run's input, after it is recorded
+//   consider(text) -> shown -> permit(text), when it has been seen -> the provider puts exactly that into the run's input, after it is recorded
 //
 // A message that comes another way (a starter's button, a demonstration, "ask again") takes along what was permitted for the same words in
 // the same thread, or nothing.
@@ -35,6 +35,7 @@ interface Permitted {
 
 const WAIT_MS = 350;
 const LEAST_CHARS = 8;
+const SEEN_MS = 1_500;
 /** The server takes no longer name of a place. */
 const MAX_PLACE_CHARS = 200;
 /** Nor more excerpts. */
@@ -53,12 +54,18 @@ class AttachedExcerpts {
   leftOut = $state.raw<ReadonlySet<string>>(new Set());
   finding = $state(false);
   problem = $state.raw<unknown>(null);
-  /** The message waits for a second look. */
+  /** The message was kept, because of what the list says. */
   held = $state(false);
+  /** The message goes by itself when the list has been on screen long enough. */
+  soon = $state(false);
 
   private text = "";
   private timer: ReturnType<typeof setTimeout> | undefined;
   private looking = new AbortController();
+  /** Since when what is listed is on screen. */
+  private shownAt = 0;
+  /** Tells a message that waits to be seen from one that was changed since. */
+  private changes = 0;
   /** By the words of a message that may leave the composer, until it has left. */
   private readonly permitted = new Map<string, Permitted>();
   /** By thread and words: what went, for "ask again". */
@@ -72,7 +79,7 @@ class AttachedExcerpts {
     const words = text.trim();
     if (words === this.text) return;
     this.text = words;
-    this.held = false;
+    this.keepBack();
     clearTimeout(this.timer);
     this.looking.abort();
     if (words.length < LEAST_CHARS || !this.on) this.clear();
@@ -113,14 +120,21 @@ class AttachedExcerpts {
     this.consider(text);
   }
 
+  /** The list was changed or is gone: a message that waits to be seen stays where it was written. */
+  keepBack(): void {
+    this.changes++;
+    [this.held, this.soon] = [false, false];
+  }
+
   leave(id: string, out: boolean): void {
+    this.keepBack();
     const next = new Set(this.leftOut);
     if (out) next.add(id);
     else next.delete(id);
     this.leftOut = next;
   }
 
-  /** Whether a message may go now, with what is shown. False: something fits that was not shown yet, or nothing does that it could rest on. */
+  /** Whether a message may go, with what is shown. False: nothing fits that it could rest on, or it was changed while it waited to be seen. */
   async permit(message: Pick<OutgoingMessage, "graphId" | "text">): Promise<boolean> {
     if (!takesExcerpts(message.graphId)) return true;
     if (!this.on || !summary.documents) {
@@ -134,17 +148,27 @@ class AttachedExcerpts {
       clearTimeout(this.timer);
       this.text = message.text;
       await this.find(message.text);
-      if (this.candidates.length)
-        return this.hold(
-          `${plural(this.candidates.length, "excerpt")} of your knowledge would go along. Look at them, then send.`,
-        );
     }
     if (this.only && !this.going.length)
       return this.hold("Nothing in your documents fits, so there is nothing to answer from.");
+    if (this.going.length && !(await this.isSeen())) return false;
     this.permitted.set(message.text, { candidates: this.going, only: this.only || this.chosenOnly });
     this.clear();
     this.text = "";
     return true;
+  }
+
+  /** Waits until what goes along has been on screen long enough. */
+  private async isSeen(): Promise<boolean> {
+    const left = this.shownAt + SEEN_MS - performance.now();
+    if (left <= 0) return true;
+    const before = this.changes;
+    this.soon = true;
+    announcer.say(`${plural(this.going.length, "excerpt")} of your knowledge will go along. Sending in a moment.`);
+    await new Promise((resolve) => setTimeout(resolve, left));
+    if (before !== this.changes) return false;
+    this.soon = false;
+    return document.hidden ? this.hold("Look at what goes along, then send.") : true;
   }
 
   private hold(words: string): false {
@@ -173,6 +197,12 @@ class AttachedExcerpts {
     [this.candidates, this.leftOut, this.finding, this.problem, this.held] = [[], new Set(), false, null, false];
   }
 
+  private show(found: readonly Candidate[]): void {
+    const known = new Set(this.candidates.map((each) => each.id));
+    if (found.some((each) => !known.has(each.id))) this.shownAt = performance.now();
+    this.candidates = found;
+  }
+
   private async find(words: string): Promise<void> {
     const { signal } = (this.looking = new AbortController());
     this.finding = true;
@@ -182,7 +212,7 @@ class AttachedExcerpts {
       const documents = new Map(library.documents.map((each) => [each.id, each]));
       const found = hits.flatMap(({ chunk }) => describe(documents.get(chunk.document_id), chunk));
       // The page of an address would have to be fetched.
-      this.candidates = this.only ? found.filter((each) => !each.url) : found;
+      this.show(this.only ? found.filter((each) => !each.url) : found);
       [this.how, this.problem] = [how, null];
     } catch (error) {
       if (!signal.aborted) [this.candidates, this.problem] = [[], error];

@@ -44,6 +44,8 @@ export interface Item {
   readonly state: "waiting" | "reading" | "kept" | "merged" | "failed";
   /** What became of it, or how far it is, in words. */
   readonly words: string;
+  /** Of one that is kept: which document it is. */
+  readonly document?: string;
   readonly done?: number;
   readonly of?: number;
 }
@@ -64,6 +66,9 @@ class Library {
   preparing = $state<{ done: number; of: number } | null>(null);
   /** Undefined: not known yet. Null: the server lends none. */
   embedder = $state.raw<Embedder | null | undefined>(undefined);
+
+  /** Documents that were added just now. */
+  readonly added = $derived(this.items.flatMap((item) => item.document ?? []));
 
   private readonly stops = new Map<number, AbortController>();
   private queue: Promise<void> = Promise.resolve();
@@ -159,13 +164,17 @@ class Library {
     this.items = this.items.filter((item) => item.id !== id);
   }
 
+  /** What is kept is a document like any other from now on. */
+  forgetKept(): void {
+    this.items = this.items.filter((each) => each.state !== "kept");
+  }
+
   private add(label: string, work: (item: Item, signal: AbortSignal) => Promise<void>): void {
     const item: Item = { id: ++this.last, label, state: "waiting", words: "Waiting" };
     const stop = new AbortController();
     this.stops.set(item.id, stop);
     // What came before and is kept is in the list of documents by now.
-    if (!this.items.some((each) => each.state === "waiting" || each.state === "reading"))
-      this.items = this.items.filter((each) => each.state !== "kept");
+    if (!this.items.some((each) => each.state === "waiting" || each.state === "reading")) this.forgetKept();
     this.items = [...this.items, item];
     this.queue = this.queue.then(async () => {
       if (stop.signal.aborted) return;
@@ -238,11 +247,13 @@ class Library {
       return this.show({
         ...item,
         state: "merged",
+        document: same.id,
         words: `The same text is here already, as “${same.label}”. It is kept once.`,
       });
     this.show({
       ...item,
       state: "kept",
+      document: id,
       words: [`Kept: ${plural(read.passages.length, "passage")}`, about.note].filter(Boolean).join(". "),
     });
     announceChange("documents");

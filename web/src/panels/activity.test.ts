@@ -51,6 +51,12 @@ describe("linesOf", () => {
     ).toHaveLength(2);
   });
 
+  it("says of a write that was refused that nothing was written", () => {
+    expect(told(step("write_file", { file_path: "/note.md" }, { status: "failed" }))).toEqual([
+      "Not written: /note.md · 1.2 s",
+    ]);
+  });
+
   it("says nothing of model calls and of nodes that mean nothing to a person", () => {
     expect(
       told(

@@ -23,6 +23,8 @@ export interface Line {
 interface Words {
   past: (count: number) => string;
   present: (count: number) => string;
+  /** Where it failed or was refused: what did not happen. */
+  not?: string;
   /** What it was about, from the arguments of all steps of the group. */
   about?: (args: JsonObject[]) => string;
   /** Several in a row become one line. */
@@ -39,10 +41,17 @@ const TOOLS: Record<string, Words> = {
     about: list("file_path"),
     joins: true,
   },
-  write_file: { past: nth("Wrote", "Wrote # files"), present: () => "Writing", about: list("file_path"), joins: true },
+  write_file: {
+    past: nth("Wrote", "Wrote # files"),
+    present: () => "Writing",
+    not: "Not written:",
+    about: list("file_path"),
+    joins: true,
+  },
   edit_file: {
     past: nth("Edited", "Made # edits in"),
     present: () => "Editing",
+    not: "Not edited:",
     about: list("file_path"),
     joins: true,
   },
@@ -221,7 +230,8 @@ function phrase(steps: Step[], ongoing: boolean, said: Record<string, Saying>): 
     };
   if (step.status === "waiting")
     return { lead: `Waits for you: ${words.present(steps.length).toLowerCase()}`, rest: words.about?.(args) ?? "" };
-  return { lead: (ongoing ? words.present : words.past)(steps.length), rest: words.about?.(args) ?? "" };
+  const done = (step.status === "failed" && words.not) || words.past(steps.length);
+  return { lead: ongoing ? words.present(steps.length) : done, rest: words.about?.(args) ?? "" };
 }
 
 function list(name: string): (args: JsonObject[]) => string {

@@ -1,6 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import type { StepRecord } from "../api";
-import { layOut } from "./timeline";
+import { layOut, nameOf } from "./timeline";
 
 let number = 0;
 const at = (seconds: number, duration_ms: number, more: Partial<StepRecord> = {}): StepRecord => ({
@@ -20,6 +20,14 @@ const at = (seconds: number, duration_ms: number, more: Partial<StepRecord> = {}
   output_tokens: null,
   cost_usd: null,
   ...more,
+});
+
+test("steps are named in words", () => {
+  expect(nameOf({ kind: "node", name: "tool_executor" })).toBe("Searched and read");
+  expect(nameOf({ kind: "node", name: "hitl_gate" })).toBe("Your decision on the plan");
+  expect(nameOf({ kind: "tool", name: "write_file" })).toBe("Write file");
+  expect(nameOf({ kind: "model", name: "openai:org/walk-large" })).toBe("walk-large");
+  expect(nameOf({ kind: "agent", name: "researcher" })).toBe("researcher");
 });
 
 describe("layOut", () => {

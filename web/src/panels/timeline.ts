@@ -37,6 +37,31 @@ export interface Timeline {
   unpriced: number;
 }
 
+const NODES: Record<string, string> = {
+  intake: "Read the question",
+  thinker: "Planned the research",
+  auditor: "Checked the plan",
+  hitl_gate: "Your decision on the plan",
+  source_review: "Your review of the sources",
+  tool_executor: "Searched and read",
+  search_retry: "Your decision on a retry",
+  follow_up: "Looked for further names",
+  synthesizer: "Wrote and checked the report",
+};
+
+/** A step's name in words: "Searched and read", "Write file", "walk-large". */
+export function nameOf({ kind, name }: Pick<StepRecord, "kind" | "name">): string {
+  if (kind === "model")
+    return (
+      name
+        .slice(name.indexOf(":") + 1)
+        .split("/")
+        .at(-1) || name
+    );
+  const words = name.replaceAll("_", " ");
+  return NODES[name] ?? (kind === "agent" ? name : words.slice(0, 1).toUpperCase() + words.slice(1));
+}
+
 const IDLE_MS = 1_500;
 /** A break's share of the time worked. */
 const BREAK_SHARE = 0.03;

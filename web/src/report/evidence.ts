@@ -1,5 +1,7 @@
 /** A research's report and what it rests on, as the server gives it. */
 
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { request, send, type Schemas } from "../api";
 
 export type Verdict = Schemas["ClaimResponse"]["verdict"];
@@ -28,6 +30,11 @@ const of = (threadId: string) => `/api/research/${encodeURIComponent(threadId)}`
 
 export function fetchReport(threadId: string): Promise<Report> {
   return request<Report>(`${of(threadId)}/report`);
+}
+
+/** An earlier report of a thread, by its text. */
+export function fetchEarlierReport(threadId: string, text: string): Promise<Report> {
+  return request<Report>(`${of(threadId)}/report?sha256=${bytesToHex(sha256(utf8ToBytes(text)))}`);
 }
 
 export async function fetchText(threadId: string, sourceId: string): Promise<string> {

@@ -2,7 +2,7 @@
 
 import { ApiError } from "../api";
 import { Loaded } from "../lib/loaded.svelte";
-import { fetchReport, verifyThread, type Claim, type Report, type Verified } from "./evidence";
+import { fetchEarlierReport, fetchReport, verifyThread, type Claim, type Report, type Verified } from "./evidence";
 
 class OpenReport {
   readonly loaded: Loaded<Report | null>;
@@ -16,10 +16,13 @@ class OpenReport {
   unchecked = $state.raw<unknown>(null);
   private moment: string | null = null;
 
-  constructor(readonly threadId: string) {
+  constructor(
+    readonly threadId: string,
+    fetch = () => fetchReport(threadId),
+  ) {
     this.loaded = new Loaded(async () => {
       try {
-        return await fetchReport(threadId);
+        return await fetch();
       } catch (error) {
         if (error instanceof ApiError && error.status === 404) return null;
         throw error;
@@ -74,6 +77,13 @@ class OpenReport {
 export type { OpenReport };
 
 let current: OpenReport | null = null;
+
+/** A report that others have followed: its evidence is shown, and it is not verified or exported by itself. `known`: it was the newest here. */
+export function earlierReport(threadId: string, text: string, known: Report | null): OpenReport {
+  const open = new OpenReport(threadId, () => fetchEarlierReport(threadId, text));
+  open.loaded.value = known;
+  return open;
+}
 
 export function reportOf(threadId: string): OpenReport {
   if (current?.threadId !== threadId) current = new OpenReport(threadId);

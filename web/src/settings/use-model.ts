@@ -1,7 +1,8 @@
-// "Use this model": it becomes the default, the page says so, and leads back to where the person was.
+// "Use this model": it becomes the default, the page says so, and leads back to what the person was writing.
 
 import { isSame, nameOfChoice } from "../models/choices";
 import { connected } from "../models/connected.svelte";
+import { focusComposer } from "../ui/focus-composer";
 import { toasts } from "../ui/toasts.svelte";
 import { putChoice, type Choice } from "../api/connections";
 import { closeSettings } from "../lib/settings-place.svelte";
@@ -24,4 +25,5 @@ export async function useModel(choice: Choice): Promise<void> {
     toasts.show(`${name} answers from now on.`);
   }
   closeSettings();
+  void focusComposer();
 }

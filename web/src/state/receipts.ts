@@ -1,7 +1,18 @@
 /** What was answered, in one line, for the conversation. */
 
 import { plural } from "../lib/words";
-import { actionsIn, asObject, isObject, kindOf, textOf, textsOf, type Json, type Kind, type Waiting } from "./waiting";
+import {
+  actionsIn,
+  asObject,
+  isObject,
+  kindOf,
+  sentenceOf,
+  textOf,
+  textsOf,
+  type Json,
+  type Kind,
+  type Waiting,
+} from "./waiting";
 
 export interface Receipt {
   id: string;
@@ -15,9 +26,9 @@ export interface Receipt {
 
 const SAID: Record<string, string> = {
   approve: "approved",
-  edit: "edited",
+  edit: "changed and approved",
   reject: "rejected",
-  respond: "answered in place of",
+  respond: "answered instead",
 };
 
 /** Answers that were given outside the answer box (by a button of a panel), by interrupt: their receipt says so, too. */
@@ -67,9 +78,10 @@ function decisionWords(payload: Json, said: { [name: string]: Json }): string {
   const lines = actionsIn(asObject(payload)).map((action, at) => {
     const decision = decisions[at] ?? {};
     const reason = textOf(decision.message);
-    return `${SAID[textOf(decision.type)] ?? "answered"} ${textOf(action.name)}${reason ? ` (${shorten(reason)})` : ""}`;
+    const words = reason ? ` (${shorten(reason).replace(/\.$/, "")})` : "";
+    return `${SAID[textOf(decision.type)] ?? "answered"}: ${sentenceOf(action)}${words}`;
   });
-  return `You ${lines.join(", ")}.`;
+  return `You ${lines.join("; ")}.`;
 }
 
 function chosenWords(payload: Json, said: { [name: string]: Json }): string {

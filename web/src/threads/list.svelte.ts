@@ -86,13 +86,14 @@ export class ThreadList {
     }
   }
 
-  /** Gone from the list at once, from the server when nobody has undone it. */
-  remove(threadId: string): void {
+  /** Gone from the list at once, from the server when nobody has undone it; then `undone` is called. */
+  remove(threadId: string, undone?: () => void): void {
     this.leaving = new Set([...this.leaving, threadId]);
     const timer = setTimeout(() => void this.carryOut(threadId), UNDO_MS);
     const undo = () => {
       clearTimeout(timer);
       this.bringBack(threadId);
+      undone?.();
     };
     toasts.show("The conversation is deleted.", { action: { label: "Undo", run: undo }, ms: UNDO_MS });
   }

@@ -223,7 +223,7 @@ def _of_status(seen: Evidence, about: About) -> Problem:
 def _refused_key(about: About) -> tuple[ProblemKind, str]:
     if not about.has_key:
         return "key_missing", f"{about.who} wants a key. Enter the one that you got for it."
-    page = f", or make a new one at {about.guide.key_page}" if about.guide.key_page else ""
+    page = f", or make a new one at {about.guide.key_page}" if about.guide.key_page else "."
     return "key_refused", f"{about.who} refuses the key. Check that it is complete and was not revoked{page}"
 
 

@@ -60,6 +60,18 @@ def story_of(entries: Iterable[Entry]) -> Story:
     """The story of the last report, or of the last entry if there is none."""
     told = [entry for entry in entries if entry.kind in KINDS]
     end = next((entry for entry in reversed(told) if entry.kind == "report"), told[-1] if told else None)
+    return _story_before(end, told)
+
+
+def story_of_report(entries: Iterable[Entry], report_sha256: str) -> Story:
+    """The story of the report whose Markdown has this hash; empty if the trail has none."""
+    told = [entry for entry in entries if entry.kind in KINDS]
+    reports = (entry for entry in reversed(told) if entry.kind == "report")
+    end = next((entry for entry in reports if entry.data["sha256"] == report_sha256), None)
+    return _story_before(end, told)
+
+
+def _story_before(end: Entry | None, told: Sequence[Entry]) -> Story:
     own = _keys_before(end, told)
     return Story(tuple(entry for entry in told if entry.key in own), tuple(entry for entry in told if entry.key not in own))
 

@@ -23,7 +23,7 @@ from stepwell.research.audit.apart import BundleChecker
 from stepwell.research.audit.bundle import write_bundle
 from stepwell.research.audit.evidence import Source
 from stepwell.research.audit.ledger import read_evidence
-from stepwell.research.audit.story import evidence_of, story_of
+from stepwell.research.audit.story import evidence_of, story_of, story_of_report
 from stepwell.research.audit.trail import Entry
 from stepwell.research.audit.vault import EvidenceVault
 from stepwell.research.database_vault import SqlVault
@@ -54,6 +54,9 @@ Worker = Annotated[Principal, Depends(stream_policy("threads:read"))]
 Exporter = Annotated[Principal, Depends(stream_policy("threads:export"))]
 OfThread = Annotated[ThreadId, Path(alias="threadId")]
 Expected = Annotated[VerifyQuery, Query()]
+ReportHash = Annotated[
+    str | None, Query(pattern="^[0-9a-f]{64}$", description="The SHA-256 of a report's Markdown; without it, the newest report")
+]
 SourceId = Annotated[str, Path(alias="sourceId", min_length=1, max_length=64)]
 
 MAX_BUNDLE_BYTES = 64 * 1024 * 1024
@@ -132,14 +135,16 @@ async def _verify(checker: BundleChecker, bundle: FilePath, expected: VerifyQuer
 @router.get(
     "/api/research/{threadId}/report",
     operation_id="get_research_report",
-    summary="Get a thread's newest report with its claims, quotes and sources",
+    summary="Get a thread's newest report, or an earlier one by its hash, with its claims, quotes and sources",
     responses={200: {"model": ReportResponse}},
 )
-async def get_report(thread_id: OfThread, principal: Reader, services: Given) -> Response:
+async def get_report(thread_id: OfThread, principal: Reader, services: Given, sha256: ReportHash = None) -> Response:
     vault, entries = await _evidence(services, principal, thread_id)
-    story = story_of(entries)
+    story = story_of_report(entries, sha256) if sha256 else story_of(entries)
     evidence = evidence_of(entries, story)
     if evidence.report_sha256 is None:
+        if sha256:
+            raise NotFoundError("report", sha256, "The thread has no report with this hash.")
         raise NotFoundError("report of thread", thread_id, "The research has not finished yet. Follow the thread's run.")
     report = (await vault.get(evidence.report_sha256)).decode()
     return json_response(await asyncio.to_thread(report_wire, entries, story, evidence, report))

@@ -142,7 +142,7 @@ class EgressResponse(BaseModel):
 
 
 class ReportResponse(BaseModel):
-    """The newest report of a thread and its evidence."""
+    """A report of a thread and its evidence."""
 
     question: str
     mode: str = Field(description="`extractive`: the report consists of quotes; no model wrote it")
