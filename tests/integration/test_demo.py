@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import asyncio
+import hashlib
 import html
 import json
 import uuid

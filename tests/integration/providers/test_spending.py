@@ -63,7 +63,10 @@ def test_calls_are_counted_and_a_limit_is_kept(product: Product) -> None:
     product.provider.plan()
     refused = product.ask()
     assert refused["status"] == "error"
-    assert "Your limit on 'Ours' is reached: $0.01 of $0.01 today, with the calls under way. Nothing was sent." in refused["error"]["message"]
+    assert (
+        "Your limit on 'Ours' is reached: $0.01 of $0.01 today, with the calls under way. Nothing was sent."
+        in refused["error"]["message"]
+    )
     assert product.provider.requests == []
     [row] = product.client.get("/api/connections/spend").raise_for_status().json()
     assert (row["label"], row["calls"], row["input_tokens"]) == ("Ours", 3, 3_600)
