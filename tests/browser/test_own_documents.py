@@ -76,7 +76,7 @@ def test_an_office_file_is_sent_to_be_read_only_after_the_person_agreed(far_page
     expect(question).to_contain_text(
         "To read a Word file, your browser sends it to this server, which returns its text and keeps nothing."
     )
-    expect(addition(page, "table.csv")).to_contain_text("Kept")  # it waits for nobody
+    expect(addition(page, "table.csv")).to_contain_text("passage")  # it waits for nobody
     assert violations(page) == []
     question.get_by_role("button", name="Not this time").click()
     expect(addition(page, "report.docx")).to_contain_text("Not read: it was not sent to the server")
@@ -87,7 +87,7 @@ def test_an_office_file_is_sent_to_be_read_only_after_the_person_agreed(far_page
     expect(question).to_contain_text("To read these 2 files, your browser sends them")
     expect(question).to_contain_text("report.docx, beams.xlsx")
     question.get_by_role("button", name="Read them").click()
-    expect(addition(page, "beams.xlsx")).to_contain_text("Kept: 1 passage")
+    expect(addition(page, "beams.xlsx")).to_contain_text("1 passage")
     expect(dialog.get_by_role("list", name="Documents")).to_contain_text("Word · 2 passages")
     assert [request.headers["x-stepwell-file-name"] for request in sent] == ["file.docx", "file.xlsx"], (
         "no more than the ending"
@@ -97,7 +97,7 @@ def test_an_office_file_is_sent_to_be_read_only_after_the_person_agreed(far_page
     page.reload()
     open_knowledge(page)
     choose(page, letter__eml=OFFICE["letter__eml"])  # remembered
-    expect(addition(page, "letter.eml")).to_contain_text("Kept")
+    expect(addition(page, "letter.eml")).to_contain_text("passage")
     knowledge(page).get_by_role("button", name="Ask me before").click()
     choose(page, talk__pptx=OFFICE["talk__pptx"])
     expect(question).to_contain_text("To read a PowerPoint file")

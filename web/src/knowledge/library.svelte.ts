@@ -254,7 +254,7 @@ class Library {
       ...item,
       state: "kept",
       document: id,
-      words: [`Kept: ${plural(read.passages.length, "passage")}`, about.note].filter(Boolean).join(". "),
+      words: [plural(read.passages.length, "passage"), about.note].filter(Boolean).join(". "),
     });
     announceChange("documents");
     void this.prepare();
