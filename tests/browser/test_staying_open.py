@@ -81,7 +81,7 @@ def test_a_chosen_bar_stays_chosen_when_the_timeline_is_read_again(page: Page):
     ask(page, "hostile", "Go")
     expect(last_answer(page)).to_have_attribute("data-status", "done")
     page.get_by_role("tab", name="Steps").click()
-    page.locator("svg g", has_text="write_file").first.locator("rect").click()
+    page.locator("svg g", has_text="Write file").first.locator("rect").click()
     expect(page.locator("svg rect.chosen")).to_have_count(1)
     bars = page.locator("svg g").count()
     say(page, "Once more")
