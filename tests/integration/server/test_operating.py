@@ -35,7 +35,7 @@ async def test_the_embedded_model_says_what_it_cannot_do_and_how_to_do_better(tm
     )
     assert (current["downloaded"], current["size_bytes"]) == (False, 98_362_432)
     assert "because nothing else is configured" in told["sentence"]
-    assert "STEPWELL_MODEL" in told["sentence"]
+    assert "connect a model under Settings > Models" in told["sentence"]
     assert told["embedded"][0]["id"] == "local:smollm2-135m"
 
 
