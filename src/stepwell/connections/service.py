@@ -32,7 +32,7 @@ from stepwell.supervision import Supervisor
 
 MAX_CONNECTIONS = 50
 """How many connections one user may have."""
-_TESTS_A_MINUTE = 10
+_TESTS_A_MINUTE = 20
 _USERS_MAY_ADDRESS = frozenset({"openai", OLLAMA, *SPEAK_OPENAI})
 """Providers at whose addresses we check every connection, so that ordinary users may give one."""
 

@@ -167,7 +167,7 @@ async def test_a_test_says_what_a_model_can_do_and_is_limited(tmp_path: Path):
             both = await user.send(
                 "POST", "/api/connections/test", json={"connection": made["id"], "base_url": address_of(server)}
             )
-            more = [await user.send("POST", "/api/connections/test", json=entered) for _ in range(10)]
+            more = [await user.send("POST", "/api/connections/test", json=entered) for _ in range(20)]
     assert (stored["ok"], stored["answers"], stored["tools"], stored["model"]) == (True, True, True, MODEL), stored
     assert new["ok"], new
     assert "sk-entered-00000000" in keys_used(server)

@@ -67,8 +67,13 @@ class World:
     till: Path
 
     async def start(self, text: str) -> Run:
-        given = {"messages": [{"role": "user", "content": text}]}
-        return (await self.engine.start(OWNER, RunOrder("payer", input=given))).run
+        order = RunOrder("payer", input={"messages": [{"role": "user", "content": text}]})
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                try:
+                    return (await self.engine.start(OWNER, order)).run
+                except StorageUnavailableError:  # nothing was stored: its connections are not back yet
+                    await asyncio.sleep(0.05)
 
     async def end(self, run: Run) -> tuple[Run, list[dict[str, Any]]]:
         async with asyncio.timeout(PATIENCE_S):
