@@ -236,6 +236,18 @@ def test_added_files_are_listed_once_and_lead_on_to_a_question(page: Page):
     expect(page.get_by_test_id("going-along").get_by_role("switch", name="Only my documents")).to_be_checked()
 
 
+def test_after_a_drop_on_the_composer_typing_goes_on_there(page: Page):
+    """The dialog gave the focus back to the composer without a caret, and what was typed was lost."""
+    expect(composer(page)).to_be_focused()
+    drop(page, "survey.txt", SURVEY.encode(), "text/plain")
+    knowledge(page).get_by_role("button", name="Ask about this").click()
+    expect(knowledge(page)).to_be_hidden()
+    page.evaluate("() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+    expect(composer(page)).to_be_focused()
+    page.keyboard.type("How long is it")
+    expect(composer(page)).to_have_value("How long is it")
+
+
 def test_of_two_bundles_that_are_dropped_the_second_is_judged(page: Page):
     held: list[Route] = []
     page.route("**/api/research/verify", lambda route: held.append(route), times=1)

@@ -8,6 +8,7 @@ export async function focusComposer(): Promise<void> {
     await new Promise(requestAnimationFrame);
     const field = document.querySelector<HTMLElement>("textarea[aria-label='Message']");
     if (!field?.offsetParent || document.querySelector("dialog[open]")) continue;
+    field.blur(); // Chromium gives the focus back without a caret, and focusing what has the focus changes nothing
     return field.focus();
   }
 }
