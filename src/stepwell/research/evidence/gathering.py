@@ -130,7 +130,8 @@ async def _read_results(inquiry: Inquiry, step: Step, known: frozenset[str], web
     allowed = [result.url for result in ranked if not await inquiry.check_address(step.id, result.url)]
     fresh = [url for url in dict.fromkeys(allowed) if url not in known][: inquiry.equipment.pages_per_step]
     pages, skipped = await _fetch(inquiry, step, web, fresh)
-    said = f"{outcome.engine} found {len(outcome.results)} results; {len(pages)} of {len(fresh)} pages read."
+    found = "1 result" if len(outcome.results) == 1 else f"{len(outcome.results)} results"
+    said = f"{outcome.engine} found {found}; {len(pages)} of {len(fresh)} pages read."
     return Gathered(step, said, tuple(pages), outcome.engine, tuple(skipped))
 
 
