@@ -15,6 +15,7 @@ The result is a ceiling: later steps may lower it, but never raise it. Where the
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,14 +23,16 @@ from stepwell.research.audit.evidence import Quote, Verdict
 from stepwell.research.audit.facts.additions import match_additions, share_said
 from stepwell.research.audit.facts.agents import find_other_agents
 from stepwell.research.audit.facts.date_match import match_dates
+from stepwell.research.audit.facts.dropped import find_dropped
 from stepwell.research.audit.facts.figure_match import match_figures
 from stepwell.research.audit.facts.names import plain_words
 from stepwell.research.audit.facts.opposites import find_opposites
 from stepwell.research.audit.facts.ranks import find_other_ranks
 from stepwell.research.audit.facts.references import find_joined
 from stepwell.research.audit.facts.statement import Finding, Statement, read
+from stepwell.research.audit.facts.subjects import refers
 from stepwell.research.audit.facts.word_match import match_names, match_wording
-from stepwell.research.audit.facts.words import decimal_mark, fold, words
+from stepwell.research.audit.facts.words import content_stems, decimal_mark, fold, words
 from stepwell.research.audit.sentences import passages
 
 CHECKS_VERSION = 4
@@ -97,10 +100,42 @@ def _look_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]:
         *find_other_ranks(claim, statements),
         *find_joined(claim, statements),
         *match_additions(claim, statements, len(cited)),
+        *find_dropped(claim, statements),
     ]
     if not any(finding.outcome == "found" for finding in findings) and not _shares_a_word(claim, statements):
         findings.append(Finding("missing", "it shares no word with its source"))
-    return findings, share_said(claim, statements)
+    settled = [_settle(finding, claim, statements) for finding in findings]
+    return settled, share_said(claim, statements)
+
+
+_CLOSE = ((4, 0.6), (10, 0.85), (sys.maxsize, 1.0))
+"""The share of a claim's other words that a sentence must have to be about the same thing, by the number of sentences quoted: of many
+sentences, some are close by chance. What a sentence further away says otherwise leaves the claim open."""
+
+
+def _settle(finding: Finding, claim: Statement, statements: Sequence[Statement]) -> Finding:
+    """A contradiction stays one only if it is in a sentence about the same thing."""
+    if finding.outcome != "contradicted":
+        return finding
+    if finding.at is None:
+        return finding if len(statements) <= _LONG else replace(finding, outcome="missing")
+    rest = claim.stems - set(content_stems(finding.reason))
+    if refers(finding.at):
+        rest -= {each for name in claim.names for each in content_stems(claim.text[name.start : name.end])}
+    if len(rest) < _FEW or not rest:
+        return finding
+    near, nearest = len(rest & finding.at.stems), max(len(rest & each.stems) for each in statements)
+    close = next(share for most, share in _CLOSE if len(statements) <= most)
+    if near >= close * len(rest) and near >= nearest - _AS_CLOSE * len(rest):
+        return finding
+    return replace(finding, outcome="missing")
+
+
+_FEW = 3
+"""Of fewer words, one sentence says as much as another."""
+_LONG = 10
+"""In more sentences than this, only a sentence with all other words of the claim can contradict it."""
+_AS_CLOSE = 0.15
 
 
 def _sentences(quote: Quote, plain: Container[str]) -> list[Statement]:

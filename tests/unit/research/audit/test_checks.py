@@ -49,7 +49,7 @@ SUPPORTED = [
     ("The bridge was repaired in 2019.", "The bridge, built in 1873, was repaired and widened in 2019."),
     ("U.S. wells are deep.", "US wells are deep."),
     ("John Smith dug 40 wells.", "Smith dug 40 wells."),
-    ("The share rose from 40 % to 50 %.", "The share rose from 40 % to 50 %, the ministry says."),
+    ("The share rose from 40 % to 50 %.", "Last year the share rose from 40 % to 50 %."),
     ("Between 40 and 50 wells remain.", "40–50 wells remain."),
     ("More than 40 wells remain.", "Over 40 wells remain."),
     ("Leipzig is smaller than Dresden.", "Dresden is larger than Leipzig."),

@@ -213,7 +213,11 @@ def test_a_sentence_may_take_its_subject_from_the_one_before():
             "The well is 65 metres long and 28 metres deep.",
             "the claim says '38 metres', the source '28 metres'",
         ),
-        ("Emil Roth bought the mill.", "The mill was bought by Ada Lunn.", "the source says 'bought by Ada Lunn'"),
+        (
+            "Emil Roth bought the mill.",
+            "The mill was bought by Ada Lunn.",
+            "the claim says 'bought by Emil Roth', the source 'bought by Ada Lunn'",
+        ),
         (
             "Joan Brand wrote Low Tide.",
             "Joan Brand wrote plays. Low Tide was written by a neighbour.",

@@ -17,10 +17,13 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
-from stepwell.research.audit.facts.directions import compares, pairs_of
+from stepwell.research.audit.facts.directions import compares, directions, pairs_of, strong_words
+from stepwell.research.audit.facts.effects import effects
 from stepwell.research.audit.facts.frames import find_replaced, key
+from stepwell.research.audit.facts.kinds import special_words
 from stepwell.research.audit.facts.names import acronyms_of, stands_for
 from stepwell.research.audit.facts.negations import DENYING
+from stepwell.research.audit.facts.phrases import phrase_at, phrases
 from stepwell.research.audit.facts.qualifiers import base_of
 from stepwell.research.audit.facts.references import speaking_of
 from stepwell.research.audit.facts.roots import pieces, root
@@ -40,6 +43,16 @@ _CARRYING_WORDS = (
     "stands stood lie lies stay stayed remain remained amount amounted total located situated called named known around roughly "
     "approximately nearly almost circa altogether respectively currently today now namely one possess possesses possessed"
 )
+_LIGHT_WORDS = (
+    "type kind sort form part piece example instance case way manner respect aspect thing entity factor feature subject genre character "
+    "language title place time event role function functional effect act action activity process response capacity ability position "
+    "information work works worked working involve involves involved involvement include includes included including play plays played "
+    "perform performs appear appears appeared affect affects affected influence influences regulate regulates regulated regulation "
+    "modulate modulates mediate mediates contribute contributes contributed participate participates require requires required "
+    "responsible basis presence certain specific particular overall general themselves itself"
+)
+_LIGHT = frozenset(stem(word) for word in _LIGHT_WORDS.split())
+"""Words that say little by themselves: a claim may add them to what its source says, if the source says enough of the rest."""
 _REPORTING = frozenset(stem(word) for word in _REPORTING_WORDS.split())
 _CARRYING = frozenset(stem(word) for word in _CARRYING_WORDS.split())
 _OPENING_WORDS = 5
@@ -65,21 +78,42 @@ def match_additions(claim: Statement, quotes: Sequence[Statement], cited: int = 
         else frozenset()
     )
     short = acronyms_of(" ".join(quote.text for quote in quotes))
-    new = [
-        list(run)
-        for is_new, run in groupby(told, lambda word: not (is_said(word.text, anywhere) or pairs_of(word.text) & compared))
-        if is_new
-    ]
+
+    def is_new(word: Word) -> bool:
+        if is_said(word.text, anywhere) or pairs_of(word.text) & compared:
+            return False
+        if (phrase := phrase_at(claim.text, word)) and is_said(phrase, anywhere):
+            return False
+        return not (stem(word.text) in claim.denials.surely and _is_denied_by_opposite(word.text, quotes))
+
+    new = [list(run) for are_new, run in groupby(told, is_new) if are_new]
     new = [
         run for run in new if not stands_for([word.text for word in run], short) and not _is_introduced(claim.text, run, short)
     ]
+    heavy = [run for run in new if not all(stem(word.text) in _LIGHT for word in run)]
+    if len(heavy) < len(new) and _says_enough(told, anywhere):
+        new = heavy
+    yield from _find_scattered(claim, quotes, cited)
     if not new:
-        yield from _find_scattered(told, said, cited)
         return
     if len(new) == 1 and len(new[0]) == 1 and _is_borne_out(claim, told, new[0][0], said, quotes):
         return
+    if _is_well_covered(claim, told, [word for run in new for word in run], quotes):
+        return
     for run in new:
         yield _name_run(claim, run, quotes)
+
+
+def _is_denied_by_opposite(word: str, quotes: Sequence[Statement]) -> bool:
+    """Whether the quotes have the opposite of a word that the claim denies: "not approved" is "rejected"."""
+    ours = {(each.pair, each.sign) for each in directions(word)}
+    return any((each.pair, -each.sign) in ours for quote in quotes for each in directions(quote.text))
+
+
+def _says_enough(told: Sequence[Word], anywhere: Set[str]) -> bool:
+    """Whether the quotes say so much of a claim that its light words add nothing."""
+    weighty = [word for word in told if stem(word.text) not in _LIGHT]
+    return sum(is_said(word.text, anywhere) for word in weighty) >= 1
 
 
 def _find_untold(told: Sequence[Word], quotes: Sequence[Statement]) -> Iterator[Finding]:
@@ -118,7 +152,7 @@ _AUXILIARY = re.compile(r" (?:is|was|are|were|has|had|have|will|can|may)\b")
 
 def families(text: str) -> frozenset[str]:
     """The possible meanings of the words of a text. Words with hyphens count as a whole and in parts."""
-    spoken = [piece for word in words(text) for piece in pieces(word.text)]
+    spoken = [*(piece for word in words(text) for piece in pieces(word.text)), *phrases(text)]
     return frozenset(each for piece in spoken for each in (*meanings(piece), root(base_of(piece))))
 
 
@@ -126,7 +160,7 @@ def is_said(word: str, spoken: Set[str]) -> bool:
     parts = pieces(word)
     if len(parts) > 1:
         return root(parts[-1]) in spoken or all(is_function(part) or meanings(part) & spoken for part in parts[:-1])
-    return bool(meanings(word) & spoken) or root(base_of(word)) in spoken
+    return bool(meanings(word) & spoken or special_words(word) & spoken) or root(base_of(word)) in spoken
 
 
 def is_translated(claim: Statement, quotes: Sequence[Statement]) -> bool:
@@ -197,17 +231,52 @@ def _is_borne_out(
     )
 
 
-def _find_scattered(told: Sequence[Word], said: Sequence[Set[str]], cited: int) -> Iterator[Finding]:
-    """A finding if a claim combines words that are far apart in the quotes, so that no two adjacent sentences contain most of them."""
-    left = [word.text for word in told]
-    if len(left) < _FIRM:
+_MOST_NEW = 3
+_FEWEST_SAID = 5
+_COVERED, _COVERED_IN_LONG, _LONG = 0.6, 0.7, 4
+
+
+def _is_well_covered(claim: Statement, told: Sequence[Word], new: Sequence[Word], quotes: Sequence[Statement]) -> bool:
+    """Whether the quotes say so much of a longer claim, in one place, that a few other words of it are no more than another wording.
+
+    Words with an opposite are never just wording, nor is a word in the place of another; and effects must go the same way.
+    """
+    if len(new) > _MOST_NEW or len(told) - len(new) < _FEWEST_SAID or strong_words(claim.text):
+        return False
+    texts = [quote.text for quote in quotes]
+    if any(directions(word.text) or effects(word.text) or find_replaced(claim.text, word, texts) for word in new):
+        return False
+    spoken = [word.text for word in words(claim.text) if not is_function(word.text)]
+    said = [families(text) for text in texts]
+    shares = [sum(is_said(word, each) for word in spoken) / len(spoken) for each in said]
+    best = quotes[shares.index(max(shares))]
+    near = [one | two for one, two in pairwise(said)] or said
+    covered = max(sum(is_said(word, each) for word in spoken) / len(spoken) for each in near)
+    own = _own_words(claim)
+    places = {word.start for word in new}
+    if bool(claim.denials.cores) != bool(best.denials.cores):
+        return False
+    if any(True for _ in find_inserted(claim, own, [word.start in places for word in own], quotes)):
+        return False
+    return effects(claim.text) <= effects(best.text) and covered >= (_COVERED if len(quotes) <= _LONG else _COVERED_IN_LONG)
+
+
+def _find_scattered(claim: Statement, quotes: Sequence[Statement], cited: int) -> Iterator[Finding]:
+    """A finding if a claim combines words that are far apart in a long quote. Its words may come from two sentences, and from one more for
+    each further quote; a single word may stand elsewhere."""
+    if len(quotes) <= _LONG:
         return
-    windows = [one | two for one, two in pairwise(said)] or list(said)
-    for _ in range(cited):
-        best = max(windows, key=lambda each: sum(is_said(word, each) for word in left), default=frozenset[str]())
+    said = [families(quote.text) for quote in quotes]
+    anywhere = frozenset[str]().union(*said)
+    left = [word.text for word in words(claim.text) if not is_function(word.text) and is_said(word.text, anywhere)]
+    for _ in range(1 + cited):
+        best = max(said, key=lambda each: sum(is_said(word, each) for word in left))
         left = [word for word in left if not is_said(word, best)]
-    if len(left) > (1 - _TOGETHER) * len(told):
+    if len(left) > _ELSEWHERE:
         yield Finding("missing", "the source says these things in different places, and not together")
+
+
+_ELSEWHERE = 1
 
 
 _ENDS = ".,;:!?)–—"

@@ -50,15 +50,17 @@ class Act:
 
 def find_other_agents(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
     """A finding per act that the claim and the quotes attribute to different agents."""
-    told = [act for quote in quotes for act in passive_acts(quote)]
+    found = [(act, quote) for quote in quotes for act in passive_acts(quote)]
+    told = [act for act, _ in found]
     doers = {act.verb: frozenset[str]() for act in told}
     for act in told:
         doers[act.verb] |= act.names
     for act in (*passive_acts(claim), *_active_acts(claim)):
         others = doers.get(act.verb)
         if others and not others & act.names:
-            shown = next(each.shown for each in told if each.verb == act.verb)
-            yield Finding("contradicted", f"the source says '{shown}'")
+            shown, where = next((each.shown, quote) for each, quote in found if each.verb == act.verb)
+            told_of = f"the claim says '{act.shown}', the source '{shown}'"
+            yield Finding("contradicted", told_of, at=where)
 
 
 def passive_acts(statement: Statement) -> Iterator[Act]:
@@ -86,7 +88,8 @@ def _active_acts(statement: Statement) -> Iterator[Act]:
         if verb is None or before in (["a"], ["an"], ["by"]) or not is_participle(verb.text):
             continue  # the American in "an American painted it" may be anyone
         if not any(token.text.casefold() in _BEING for token in after if token.start < verb.start):
-            yield Act(root(verb.text), frozenset(name.parts), "")
+            shown = f"{verb.text} by {statement.text[name.start : name.end]}"
+            yield Act(root(verb.text), frozenset(name.parts), shown)
 
 
 def _verbs_before(tokens: Sequence[Word], place: int) -> list[Word]:

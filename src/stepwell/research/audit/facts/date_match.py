@@ -25,9 +25,9 @@ def _match(claim: Statement, date: DatePoint, quotes: Sequence[Statement]) -> Fi
     said = f"'{claim.text[date.start : date.end]}'"
     equal = [(quote, other) for quote in quotes for other in quote.dates if date.is_within(other)]
     if equal and all(_is_of_something_else(claim, date, quote, other) for quote, other in equal):
-        return Finding("contradicted", f"the source gives {said} for something else, and another date for this")
+        return Finding("contradicted", f"the source gives {said} for something else, and another date for this", at=equal[0][0])
     if equal and _is_told_of_another_day(claim, date, quotes, [quote for quote, _ in equal]):
-        return Finding("contradicted", f"the source gives {said} for something else, and another date for this")
+        return Finding("contradicted", f"the source gives {said} for something else, and another date for this", at=equal[0][0])
     if equal or _names_a_thing(date, quotes):
         return FOUND
     if (bound := _bound(claim, date)) and (
@@ -37,7 +37,9 @@ def _match(claim: Statement, date: DatePoint, quotes: Sequence[Statement]) -> Fi
     for quote in quotes:
         for other in quote.dates if claim.shared(quote) >= SAME_SUBJECT else ():
             if other.part == date.part and _differs(date, other):
-                return Finding("contradicted", f"the claim says {said}, the source '{quote.text[other.start : other.end]}'")
+                return Finding(
+                    "contradicted", f"the claim says {said}, the source '{quote.text[other.start : other.end]}'", at=quote
+                )
     return Finding("missing", f"the source does not say {said}")
 
 

@@ -163,7 +163,7 @@ _COUNT = (
 _BOUND = re.compile(rf"\b(?:more|less|fewer|greater|higher|lower|mehr|weniger) (?:than|als) (?={_COUNT})", re.IGNORECASE)
 _NO_DIRECTION = re.compile(
     r"\b(?:ma[dk]es?|making|sets?|takes?|took|ends?|ended|calls?|called|built) up\b|\bup to\b|"
-    r"\b(?:fail(?:s|ed)?|refus(?:es|ed)|unable) to\b",
+    r"\b(?:fail(?:s|ed)?|refus(?:es|ed)|declin(?:es|ed)|unable) to\b",
     re.IGNORECASE,
 )
 _LASTING = re.compile(r"\blast(?:s|ed|ing)\b", re.IGNORECASE)
@@ -203,8 +203,10 @@ def _without_ly(word: str) -> str:
 
 
 def pairs_of(text: str) -> frozenset[int]:
-    """The strict pairs of which a text has a word, on either side."""
-    return frozenset(direction.pair for direction in directions(text) if direction.strict)
+    """The pairs of which a text has a word on either side: strict ones, and others with a comparative ("deeper")."""
+    return frozenset(
+        direction.pair for direction in directions(text) if direction.strict or direction.word.casefold().endswith("er")
+    )
 
 
 def compares(text: str) -> bool:

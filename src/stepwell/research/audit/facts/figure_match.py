@@ -10,6 +10,7 @@ anything else                                                    missing
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import pairwise
@@ -17,6 +18,7 @@ from itertools import pairwise
 from stepwell.research.audit.facts.dates import DatePoint
 from stepwell.research.audit.facts.figures import Figure
 from stepwell.research.audit.facts.statement import FOUND, Anchors, Finding, Statement
+from stepwell.research.audit.facts.synonyms import meanings
 from stepwell.research.audit.facts.units import DIMENSION_OF
 from stepwell.research.audit.facts.words import stem
 
@@ -35,7 +37,34 @@ _Candidate = tuple[Statement, Figure]
 def match_figures(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
     """One finding per figure of the claim."""
     candidates = [(quote, figure) for quote in quotes for figure in quote.figures]
-    return [*(_match(claim, figure, candidates) for figure in claim.figures), *_swapped_pairs(claim, quotes)]
+    text = "\n".join(quote.text for quote in quotes)
+    findings = [
+        FOUND if _is_said_as_share(figure, text) else _match(claim, figure, candidates)
+        for figure in claim.figures
+        if not is_ordinal(claim.text, figure)
+    ]
+    return [*findings, *_swapped_pairs(claim, quotes)]
+
+
+_SHARES = {
+    Decimal(50): r"\bhalf\b(?! (?:a )?(?:past|hour|million|billion|dozen))|\bHälfte\b|\bmoitié\b|\bmitad\b",
+    Decimal(25): r"\b(?:a|one) quarter of\b|\bein Viertel\b",
+    Decimal(75): r"\bthree[- ]quarters\b|\bdrei Viertel\b",
+}
+
+
+def _is_said_as_share(figure: Figure, text: str) -> bool:
+    """Whether the quotes have a percentage as a word: "half" for 50 percent."""
+    wanted = next((form for value, form in _SHARES.items() if figure.values == {value}), "") if figure.unit == "percent" else ""
+    return bool(wanted) and re.search(wanted, text, re.IGNORECASE) is not None
+
+
+def is_ordinal(text: str, figure: Figure) -> bool:
+    """Whether the figure is a rank ("3rd"), which `ranks` compares."""
+    return _ORDINAL.match(text, figure.start) is not None
+
+
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)\b")
 
 
 def _swapped_pairs(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
@@ -46,7 +75,9 @@ def _swapped_pairs(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Fi
         for quote, one, two in theirs:
             if first.values == two.values != second.values == one.values and between == quote.text[one.end : two.start].split():
                 said = claim.text[first.start : second.end]
-                yield Finding("contradicted", f"the claim says '{said}', the source '{quote.text[one.start : two.end]}'")
+                yield Finding(
+                    "contradicted", f"the claim says '{said}', the source '{quote.text[one.start : two.end]}'", at=quote
+                )
 
 
 def _match(claim: Statement, figure: Figure, candidates: list[_Candidate]) -> Finding:
@@ -60,9 +91,11 @@ def _match(claim: Statement, figure: Figure, candidates: list[_Candidate]) -> Fi
         if claim.shared(quote) < SAME_SUBJECT:
             continue
         if _is_measured_alike(figure, other) and not figure.values & other.values:
-            return Finding("contradicted", f"the claim says {said}, the source '{other.named(quote.text)}'")
+            return Finding("contradicted", f"the claim says {said}, the source '{other.named(quote.text)}'", at=quote)
         if figure.is_same_value(other) and _is_other_unit(figure, other):
-            return Finding("contradicted", f"the claim says {said}, the source '{other.named(quote.text)}': another unit")
+            return Finding(
+                "contradicted", f"the claim says {said}, the source '{other.named(quote.text)}': another unit", at=quote
+            )
     return Finding("missing", f"the source does not say {said}")
 
 
@@ -70,18 +103,18 @@ def _compare(claim: Statement, figure: Figure, candidate: _Candidate, candidates
     quote, other = candidate
     said = f"'{figure.named(claim.text)}'"
     if figure.per and other.per and figure.per != other.per:
-        return Finding("contradicted", f"{said} is per {figure.per} in the claim and per {other.per} in the source")
+        return Finding("contradicted", f"{said} is per {figure.per} in the claim and per {other.per} in the source", at=quote)
     if {figure.bound, other.bound} == {"<", ">"}:
-        return Finding("contradicted", f"{said} is an upper bound on one side and a lower bound on the other")
+        return Finding("contradicted", f"{said} is an upper bound on one side and a lower bound on the other", at=quote)
     if figure.role and other.role and figure.role != other.role:
-        return Finding("contradicted", f"{said} is where it starts on one side and where it ends on the other")
+        return Finding("contradicted", f"{said} is where it starts on one side and where it ends on the other", at=quote)
     mine, theirs = claim.anchors(figure), quote.anchors(other)
     if mine.names and theirs.names and (not mine.names & theirs.names or _stands_elsewhere(figure, mine, quote, other)):
         return _of_another("name", said, any(_has_other_value(figure, mine, each, "name") for each in candidates))
     if mine.dates and theirs.dates and not _meet(mine.dates, theirs.dates):
         return _of_another("date", said, any(_has_other_value(figure, mine, each, "date") for each in candidates))
     if _is_of_something_else(claim, figure, quote, other):
-        return Finding("contradicted", f"the source gives {said} for something else, and another figure for this")
+        return Finding("contradicted", f"the source gives {said} for something else, and another figure for this", at=quote)
     if figure.bound != other.bound and figure.bound != "~":
         return Finding("missing", f"{said} is exact on one side and a bound on the other")
     return FOUND
@@ -147,12 +180,16 @@ def _is_value(figure: Figure, other: Figure) -> bool:
 def _is_same_thing(figure: Figure, quote: Statement, other: Figure) -> bool:
     if figure.unit or other.unit:
         return figure.unit == other.unit
-    if not figure.nouns or not other.nouns or set(figure.nouns) & set(other.nouns):
+    if not figure.nouns or not other.nouns or _are_alike(figure.nouns, other.nouns):
         return True
     if figure.nouns[0] in _ANYBODY and other.nouns[0] in _PEOPLE:
         return True
     counted_elsewhere = any(set(figure.nouns) & set(third.nouns) for third in quote.figures if third is not other)
     return not counted_elsewhere and bool(set(figure.nouns) & quote.stems)
+
+
+def _are_alike(ours: Sequence[str], theirs: Sequence[str]) -> bool:
+    return bool(set(ours) & set(theirs)) or any(meanings(one) & meanings(other) for one in ours for other in theirs)
 
 
 def _is_measured_alike(figure: Figure, other: Figure) -> bool:

@@ -8,7 +8,7 @@ them: the verdict is lower, not higher.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,7 +16,7 @@ from stepwell.research.audit.facts.number_words import read_number
 from stepwell.research.audit.facts.peoples import is_same_place
 from stepwell.research.audit.facts.roots import root
 from stepwell.research.audit.facts.units import MULTIPLIER_OF, UNIT_OF
-from stepwell.research.audit.facts.words import Word, fold, is_function, words
+from stepwell.research.audit.facts.words import Word, fold, is_function, language, words
 
 _TITLES = frozenset(["mr", "mrs", "ms", "dr", "prof", "sir", "herr", "frau", "mme"])
 _OPENING_WORDS = (
@@ -33,6 +33,7 @@ _OPENING_WORDS = (
     "heute laut seit nach vor zudem außerdem dabei dort hier insgesamt alle selon depuis après avant aujourd según desde hoy"
 )
 _OPENING = frozenset(_OPENING_WORDS.split())
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)\b|\d{2,4}'?s$", re.IGNORECASE)
 _QUOTED = re.compile(r"“([^“”\n]{2,200})”|„([^„“”\n]{2,200})[“”]|«\s?([^«»\n]{2,200}?)\s?»|\"([^\"\n]{2,200})\"")
 _JOINS = re.compile(
     r"[ \u00a0]|[ \u00a0]?(?:&|/)[ \u00a0]?|[ \u00a0](?:of|the|de|la|du|von|der|van|del|di)[ \u00a0](?:the[ \u00a0])?"
@@ -94,7 +95,7 @@ def _is_name(text: str, tokens: list[Word], position: int, taken: Sequence[tuple
         return False
     if not word.text[0].isupper():
         is_code = word.text.upper() != word.text and any(character.isdigit() for character in word.text)  # b12, but not km²
-        return is_code and word.text.casefold() not in UNIT_OF
+        return is_code and word.text.casefold() not in UNIT_OF and _ORDINAL.match(word.text) is None
     folded = word.text.casefold()
     if folded in UNIT_OF or folded in MULTIPLIER_OF or read_number(tokens, position) is not None:
         return len(word.text) > 1 and word.text.isupper() and folded not in UNIT_OF
@@ -137,6 +138,21 @@ def _begins(parts: Sequence[str], tokens: list[str], begin: int) -> bool:
     return True
 
 
+def is_in_compound(name: Name, text: str) -> bool:
+    """Whether a German text has the word as a part of another: "Dach" in "Bahnhofsdach". Nouns have capitals there, as names do."""
+    if language(text) != "de":
+        return False
+    spoken = {fold(word.text) for word in words(text)}
+    return all(part in spoken or _is_in_one_of(part.removesuffix("s"), spoken) for part in name.parts)
+
+
+def _is_in_one_of(part: str, spoken: Iterable[str]) -> bool:
+    return len(part) >= _SHORTEST_PART and any(word.startswith(part) or word.endswith(part) for word in spoken)
+
+
+_SHORTEST_PART = 4
+
+
 def is_spelt_in(name: Name, text: str) -> bool:
     """Whether a text has a code like `B-12` in another spelling: `B(12)`, `b12`."""
     chunks = {squeeze(chunk) for chunk in text.split()}
@@ -154,10 +170,43 @@ def stands_for(words_of: Sequence[str], acronyms: Container[str]) -> bool:
 
 
 def is_short_for(name: Name, quoted: Sequence[Name]) -> bool:
-    """Whether the quotes use the last part of the name alone ("Lawton" for "Ann Lawton"), and nobody else there has that last part."""
+    """Whether the quotes use the last part of the name alone ("Lawton" for "Ann Lawton"), and nobody else there has that last part; or
+    the name with a fuller or shorter first name ("Zachary Mark Lawton" for "Zac Lawton"); or without the word for what it is
+    ("Selvik" for "Selvik University")."""
+    if len(name.parts) < 2:
+        return any(_is_same_first_name(name.parts[0], other.parts[0]) for other in quoted if len(other.parts) > 1)
     last = name.parts[-1]
     same = [other.parts for other in quoted if other.parts[-1] == last]
-    return len(name.parts) > 1 and bool(same) and all(set(parts) <= set(name.parts) for parts in same)
+    if same and all(set(parts) <= set(name.parts) for parts in same):
+        return True
+    if any(_is_same_first_name(name.parts[0], part) for parts in same for part in parts[:-1]):
+        return True
+    bare = tuple(part for part in name.parts if part not in _KINDS)
+    return bool(bare) and len(bare) < len(name.parts) and any(other.parts == bare for other in quoted)
+
+
+def _is_same_first_name(one: str, other: str) -> bool:
+    """Whether two first names may be the same person's: `Zac` and `Zachary`, `Bill` and `William`."""
+    short, long = sorted((one, other), key=len)
+    if one == other or frozenset((one, other)) in _NICKNAMES:
+        return True
+    return len(short) > 1 and long.startswith(short) and len(long) - len(short) > 1
+
+
+_KIND_WORDS = (
+    "university college school academy institute party company corporation inc ltd group band church museum festival county city "
+    "river island lake series show film song album language award prize act treaty war battle club railway station bridge airport"
+)
+_KINDS = frozenset(_KIND_WORDS.split())
+"""Words that say what a name stands for, and that texts leave out once they have said it."""
+_NICKNAME_PAIRS = (
+    "bill william|will william|bob robert|bobby robert|rob robert|dick richard|rick richard|mike michael|jim james|jimmy james|jack john|"
+    "johnny john|tom thomas|tony anthony|ted edward|ned edward|kate katherine|kate catherine|kathy katherine|liz elizabeth|beth elizabeth|"
+    "betty elizabeth|peggy margaret|meg margaret|maggie margaret|harry henry|hank henry|chuck charles|charlie charles|larry lawrence|"
+    "andy andrew|drew andrew|steve stephen|steve steven|nick nicholas|sasha alexander|sandy alexander|joe joseph|jeff jeffrey|"
+    "geoff geoffrey|jerry gerald|molly mary|polly mary|nancy ann|sally sarah|hans johannes|fritz friedrich|sepp josef"
+)
+_NICKNAMES = frozenset(frozenset(pair.split()) for pair in _NICKNAME_PAIRS.split("|"))
 
 
 def _is_initial(part: str, token: str) -> bool:

@@ -32,7 +32,7 @@ DENYING = re.compile(
 class Denials:
     """What a text denies: the core of each of its negations, and the scope of all of them together, as stems."""
 
-    cores: tuple[frozenset[str], ...] = ()
+    cores: tuple[tuple[str, ...], ...] = ()
     scope: frozenset[str] = frozenset()
 
     @property
@@ -40,11 +40,16 @@ class Denials:
         """The stems that the text certainly denies."""
         return frozenset[str]().union(*self.cores)
 
+    @property
+    def heads(self) -> frozenset[str]:
+        """The first word of each core: `finish` in "did not finish the race"."""
+        return frozenset(core[0] for core in self.cores)
+
 
 def denials(text: str) -> Denials:
     """What a text denies. Reads the text once, in linear time however many negations it has."""
     plain = DENYING.sub("without", _NO_DENIAL.sub(" ", text.replace("’", "'")))
-    cores: dict[frozenset[str], None] = {}
+    cores: dict[tuple[str, ...], None] = {}
     scope: set[str] = set()
     for clause in _CLAUSE.split(plain):
         found, may_deny = _read_clause([word.text for word in words(clause)])
@@ -53,7 +58,7 @@ def denials(text: str) -> Denials:
     return Denials(tuple(cores), frozenset(scope))
 
 
-def _read_clause(tokens: Sequence[str]) -> tuple[list[frozenset[str]], set[str]]:
+def _read_clause(tokens: Sequence[str]) -> tuple[list[tuple[str, ...]], set[str]]:
     """The core of each negation of a clause, and everything that they may deny: all words after the first of them."""
     meant: list[str] = []
     places: list[tuple[int, int]] = []
@@ -63,6 +68,6 @@ def _read_clause(tokens: Sequence[str]) -> tuple[list[frozenset[str]], set[str]]
             meant.append(stem(token))
         if token.casefold() in _NEGATIONS:
             places.append((before, len(meant)))
-    cores = [frozenset(meant[after : after + 2] or meant[:before][-1:]) for before, after in places]
+    cores = [tuple(meant[after : after + 2] or meant[:before][-1:]) for before, after in places]
     may_deny = set(meant[places[0][1] :]) if places else set()
     return [core for core in cores if core], may_deny.union(*cores)

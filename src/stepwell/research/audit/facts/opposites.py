@@ -41,7 +41,7 @@ def find_opposites(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Fi
                 continue
             turned = next((each for each in _turns(word, theirs) if stem(each) not in ours), "")
             if turned and stem(turned) not in quote.denials.scope and _is_about_the_same(claim, key, quote):
-                yield Finding("contradicted", f"the claim says '{word}', the source '{turned}'")
+                yield Finding("contradicted", f"the claim says '{word}', the source '{turned}'", at=quote)
 
 
 def _is_about_the_same(claim: Statement, key: str, quote: Statement) -> bool:

@@ -21,11 +21,15 @@ _REACH = 3
 
 def find_other_ranks(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
     """A finding per thing that the claim ranks differently from the quotes."""
-    theirs = [(place, things, shown) for quote in quotes for place, things, shown in ranks(quote.text)]
+    theirs = [(place, things, shown, quote) for quote in quotes for place, things, shown in ranks(quote.text)]
     for place, things, shown in ranks(claim.text):
         same = [other for other in theirs if other[1] & things]
         if same and not any(other[0] == place for other in same):
-            yield Finding("contradicted", f"the claim says '{shown}', the source '{same[0][2]}'")
+            yield Finding("contradicted", f"the claim says '{shown}', the source '{same[0][2]}'", at=same[0][3])
+    told = {place for place, *_ in theirs}
+    for place, _, shown in ranks(claim.text):
+        if _NUMBERED.match(shown) and place not in told and not any(_has_rank(quote.text, place) for quote in quotes):
+            yield Finding("missing", f"the source does not say '{shown}'")
     text = " ".join(quote.text for quote in quotes)
     for base, shown in superlatives(claim.text):
         if not _is_ranked(claim.text, shown) and base in {each for each, _ in superlatives(text)}:
@@ -44,6 +48,10 @@ def ranks(text: str) -> Iterator[tuple[int, frozenset[str], str]]:
         after = [each for each in tokens[at + 1 : at + 7] if not is_function(each.text)][:_REACH]
         if after:
             yield place, frozenset(root(each.text) for each in after if each.text[0].isalpha()), word.text
+
+
+def _has_rank(text: str, place: int) -> bool:
+    return any(place_of(word.text) == place for word in words(text))
 
 
 def place_of(word: str) -> int | None:

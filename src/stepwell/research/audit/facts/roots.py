@@ -26,6 +26,25 @@ _IRREGULAR_FORMS = (
     "strive strove|swear swore sworn|sweep swept|swim swam swum|swing swung|take took taken|teach taught|tear tore torn|"
     "tell told|think thought|throw threw thrown|understand understood|wake woke woken|wear wore worn|weave wove woven|"
     "win won|wind wound|write wrote written writer|man men|woman women|child children|foot feet|tooth teeth|mouse mice|"
+    "try tries tried trying|destroy destroyed destroying destruction destructive|believe belief|"
+    "prove proved proven proof|relieve relief|"
+    "advise advice|serve served service|depart departure|fail failure|sign signed signature|arrive arrived arrival|survive survival|"
+    "approve approved approval|refuse refused refusal|deny denied denial|bury buried burial|apply applied application applicant|"
+    "supply supplied|vary varied variation|describe described description|receive received reception receipt|"
+    "permit permitted permission|admit admitted admission|submit submitted submission|succeed succeeded success successful|"
+    "defend defended defence defense|offend offence offense offender|respond responded response|"
+    "compete competed competition competitor|"
+    "repeat repetition|define definition|oppose opposed opposition opponent|compose composed composition composer|"
+    "expose exposed exposure|"
+    "propose proposed proposal|acquire acquired acquisition|inquire inquiry enquiry|conquer conquered conquest|pursue pursued pursuit|"
+    "maintain maintenance|retain retention|detain detained detention|explain explained explanation|proclaim proclamation|"
+    "reveal revelation|abolish abolition|demolish demolished demolition|publish published publication publisher|absorb absorption|"
+    "resume resumption|consume consumption consumer|assume assumption|invade invaded invasion|explode exploded explosion|"
+    "divide divided division|collide collided collision|conclude concluded conclusion|expand expansion|young youth|"
+    "poor poverty|free freedom|"
+    "inherit inheritance heir|hate hatred|criticise criticize criticism critic|ill illness|injure injured injury|rob robbery robber|"
+    "steal theft thief|discover discovery|recover recovery|deliver delivery|perform performance performer|govern government governor|"
+    "enter entry entrance|vote voter|elect election elected|lead leader leadership|own owner ownership|member membership|"
     "person people|analysis analyses|crisis crises|marry married marriage|lay layer|strong strength|long length|wide width|"
     "deep depth|high height"
 )
@@ -42,7 +61,7 @@ _SPELLINGS = (
     (re.compile(r"(?<=[a-z][bt])re(?=s?$)"), "er"),
     (re.compile(r"(?<=[a-z]{3})is(?=e$|ed$|es$|ing$|ation|er$)"), "iz"),
     (re.compile(r"[ao]e(?=[a-z]{3})"), "e"),
-    (re.compile(r"ll(?=ed$|ing$|er$)"), "l"),
+    (re.compile(r"(?<=[a-z]{2})ll(?=ed$|ing$|er$|s?$)"), "l"),
 )
 """British and American spellings. Claims and quotes are both rewritten with these, so it does not matter which spelling is right."""
 

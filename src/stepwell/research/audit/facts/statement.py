@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
@@ -108,6 +108,8 @@ class Finding:
     reason: str = ""
     tells_whom: bool = False
     """Whether the fact is a name, which tells what the sentence is about, but nothing of what the sentence says about it."""
+    at: Statement | None = field(default=None, compare=False, repr=False)
+    """The sentence that has the other value, if the outcome is `contradicted` and one sentence decides."""
 
 
 FOUND = Finding("found")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
-from stepwell.research.audit.facts.directions import directions, sides_of_comparison, strong_words
+from stepwell.research.audit.facts.directions import Direction, directions, sides_of_comparison, strong_words
 from stepwell.research.audit.facts.frames import frame
-from stepwell.research.audit.facts.names import Name, is_short_for, is_spelt_in, quoted_terms, stands_in
+from stepwell.research.audit.facts.names import Name, is_in_compound, is_short_for, is_spelt_in, quoted_terms, stands_in
 from stepwell.research.audit.facts.peoples import PEOPLES
 from stepwell.research.audit.facts.qualifiers import (
     find_unsaid,
@@ -21,6 +22,7 @@ from stepwell.research.audit.facts.qualifiers import (
 )
 from stepwell.research.audit.facts.roots import root
 from stepwell.research.audit.facts.statement import FOUND, NAMED, Finding, Statement
+from stepwell.research.audit.facts.subjects import is_referred_to, is_subject
 from stepwell.research.audit.facts.words import content_stems, fold, is_function, stem, words
 from stepwell.research.audit.quoting import locate
 
@@ -39,8 +41,10 @@ def match_names(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
     quoted = [name for quote in quotes for name in quote.names]
     findings = []
     for name in claim.names:
-        if stands_in(name, text) or is_short_for(name, quoted) or is_spelt_in(name, text):
+        if stands_in(name, text) or is_in_compound(name, text) or is_short_for(name, quoted) or is_spelt_in(name, text):
             findings.append(NAMED)
+            continue
+        if _is_meant(claim, name, quotes):
             continue
         said, other = (
             claim.text[name.start : name.end],
@@ -52,6 +56,18 @@ def match_names(claim: Statement, quotes: Sequence[Statement]) -> list[Finding]:
         is_there = locate(text.casefold(), term.casefold()) is not None
         findings.append(FOUND if is_there else Finding("missing", f"the source does not say “{term}”"))
     return findings
+
+
+def _is_meant(claim: Statement, name: Name, quotes: Sequence[Statement]) -> bool:
+    """Whether the name is the claim's subject, which the sentence that says the rest refers to without naming it."""
+    if not is_subject(claim, name):
+        return False
+    own = set(content_stems(claim.text[name.start : name.end]))
+    rest = claim.stems - own
+    return any(
+        len(rest & quote.stems) >= _SAME_SUBJECT * len(rest) and is_referred_to(quotes, place, name)
+        for place, quote in enumerate(quotes)
+    )
 
 
 def match_wording(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
@@ -96,17 +112,43 @@ def _against(claim: Statement, quote: Statement) -> Iterator[Finding]:
     yield from _find_denials(claim, quote)
     yield from _find_turned_words(claim, quote)
     yield from _find_swapped_names(claim, quote)
+    if _prefers_the_other_way(claim, quote):
+        yield Finding("contradicted", "the source says it the other way round", at=quote)
     if sides_of_comparison(claim.text) is None and is_reversed(claim, quote):
-        yield Finding("missing", "the source says it the other way round")
+        yield Finding("missing", "the source says it the other way round", at=quote)
     if hedged_words(quote.text) & claim.stems and not is_hedged(claim.text):
         yield Finding("missing", "the source says only that it may be so")
 
 
+_PREFERS = re.compile(r"\b(?:prefer\w*|favou?r\w*)\b(?P<one>.+?)\b(?:to|over)\b(?P<two>.+)", re.IGNORECASE)
+
+
+def _prefers_the_other_way(claim: Statement, quote: Statement) -> bool:
+    """Whether a preference has changed sides: "clover to heather", "heather to clover"."""
+    ours, theirs = _PREFERS.search(claim.text), _PREFERS.search(quote.text)
+    if ours is None or theirs is None:
+        return False
+    (a, b), (c, d) = ([set(content_stems(side)) for side in match.groups()] for match in (ours, theirs))
+    return bool((a - b) & (d - c)) and bool((b - a) & (c - d))
+
+
 def _find_denials(claim: Statement, quote: Statement) -> Iterator[Finding]:
-    for word in sorted((quote.denials.surely & claim.stems) - claim.denials.scope):
-        yield Finding("contradicted", f"the source denies '{word}'")
-    for word in sorted((claim.denials.surely & quote.stems) - quote.denials.scope):
-        yield Finding("contradicted", f"the claim denies '{word}', which the source says")
+    for core in quote.denials.cores:
+        if core[0] in claim.stems - claim.denials.scope and _is_meant_too(core, claim):
+            yield Finding("contradicted", f"the source denies '{_shown(core, quote)}'", at=quote)
+    for core in claim.denials.cores:
+        if core[0] in quote.stems - quote.denials.scope and _is_meant_too(core, quote):
+            yield Finding("contradicted", f"the claim denies '{_shown(core, claim)}', which the source says", at=quote)
+
+
+def _is_meant_too(core: Sequence[str], other: Statement) -> bool:
+    """Whether the other side says all that a negation certainly denies."""
+    return set(core) <= other.stems
+
+
+def _shown(core: Sequence[str], statement: Statement) -> str:
+    """The words of a core as the sentence has them."""
+    return " ".join(dict.fromkeys(word.text for word in words(statement.text) if stem(word.text) in core))
 
 
 def _find_denials_elsewhere(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
@@ -115,21 +157,25 @@ def _find_denials_elsewhere(claim: Statement, quotes: Sequence[Statement]) -> It
     said = [quote.stems - quote.denials.scope for quote in quotes]
     for quote in quotes:
         for core in quote.denials.cores:
-            if len(core) > 1 and core <= claimed and not any(core <= each for each in said):
-                yield Finding("contradicted", f"the source denies '{' '.join(sorted(core))}'")
+            if len(core) > 1 and set(core) <= claimed and not any(set(core) <= each for each in said):
+                yield Finding("contradicted", f"the source denies '{_shown(core, quote)}'", at=quote)
 
 
 def _find_unanswered_denials(claim: Statement, quotes: Sequence[Statement]) -> Iterator[Finding]:
     """A finding if the claim denies something and its quotes deny nothing: they contradict it if they mention what it denies, else they
     leave it open."""
-    surely = claim.denials.surely
+    surely = claim.denials.heads
     if not surely or any(quote.denials.scope for quote in quotes):
         return
     denied = sorted({word.text for word in words(claim.text) if stem(word.text) in surely})
+    signs = {(each.pair, -each.sign) for quote in quotes for each in directions(quote.text)}
+    if denied and all(any((each.pair, each.sign) in signs for each in directions(word)) for word in denied):
+        return  # "not approved" is "rejected"
     said = {root(word.text) for quote in quotes for word in words(quote.text)}
     firm = next((word for word in denied if root(word) in said), "")
     if firm:
-        yield Finding("contradicted", f"the claim denies '{firm}', which the source says")
+        where = next(quote for quote in quotes if root(firm) in {root(word.text) for word in words(quote.text)})
+        yield Finding("contradicted", f"the claim denies '{firm}', which the source says", at=where)
     else:
         yield Finding("missing", f"the source does not deny '{' '.join(denied)}'")
 
@@ -143,17 +189,32 @@ def _find_strictly_turned(claim: Statement, quotes: Sequence[Statement]) -> Iter
 
 
 def _find_turned_words(claim: Statement, quote: Statement, *, strictly: bool = False) -> Iterator[Finding]:
-    ours, theirs = directions(claim.text), directions(_nearest_clause(claim, quote.text))
+    ours, theirs = _turned(directions(claim.text), claim), _turned(directions(_nearest_clause(claim, quote.text)), quote)
     is_swapped = _compares_the_other_way(claim, quote)
     for direction in ours:
+        if stem(direction.word) in claim.denials.scope and quote.denials.scope:
+            continue  # both deny something: who turns what cannot be told
         if (strictly and not direction.strict) or any(
             other.pair == direction.pair and other.sign != direction.sign for other in ours
         ):
             continue
         signs = {other.sign for other in theirs if other.pair == direction.pair}
-        if signs and (direction.sign not in signs) != (is_swapped and direction.strict):
+        turns = is_swapped and (direction.strict or _is_comparative(direction.word))
+        if signs and (direction.sign not in signs) != turns:
             other = next(other.word for other in theirs if other.pair == direction.pair)
-            yield Finding("contradicted", f"the claim says '{direction.word}', the source '{other}'")
+            if fold(other) == fold(direction.word) and not turns:
+                continue
+            yield Finding("contradicted", f"the claim says '{direction.word}', the source '{other}'", at=quote)
+
+
+def _turned(found: Sequence[Direction], statement: Statement) -> list[Direction]:
+    """Directions as they are meant: "not approved" is on the side of "rejected"."""
+    denied = statement.denials.surely
+    return [replace(each, sign=-each.sign) if stem(each.word) in denied else each for each in found]
+
+
+def _is_comparative(word: str) -> bool:
+    return word.casefold().endswith("er")
 
 
 def _nearest_clause(claim: Statement, text: str) -> str:
@@ -178,6 +239,7 @@ def _compares_the_other_way(claim: Statement, quote: Statement) -> bool:
     moved = {part for name in claim.names for part in name.parts}
     if moved:
         left, right = ({fold(word.text) for word in words(side)} & moved for side in ours)
+        left, right = left - right, right - left
         quoted_left, quoted_right = ({fold(word.text) for word in words(side)} & moved for side in theirs)
         if left | right and quoted_left | quoted_right:
             return bool(left & quoted_right or right & quoted_left) and not (left & quoted_left or right & quoted_right)
