@@ -16,7 +16,7 @@ from itertools import count
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-from stepwell.research.audit.evidence import Claim, Quote, Source
+from stepwell.research.audit.evidence import HELD, Claim, Quote, Source
 from stepwell.research.audit.excerpts import documents_of
 from stepwell.research.audit.judge import Judge, LexicalJudge
 from stepwell.research.audit.ledger import record_claims, record_quote
@@ -193,15 +193,16 @@ def _claim_prefixes(scope: str) -> Iterator[str]:
 def _summary(claims: Sequence[Claim], report: Report) -> str:
     if not report.is_sufficient:
         return "Insufficient evidence: there is no report."
-    found = sum(claim.verdict == "supported" for claim in claims)
+    held = sum(claim.verdict in HELD for claim in claims)
+    if held == len(claims):
+        return f"Every sentence is supported by its source: {held} of {held}."
+    unsettled = sum(claim.verdict == "partial" for claim in claims)
     unjudged = sum(claim.reasons == (UNJUDGED,) for claim in claims)
-    partly = sum(claim.verdict == "partial" for claim in claims) - unjudged
-    if found == len(claims):
-        return f"Every sentence was found in its source: {found} of {found}."
-    in_part = f", {partly} only in part" if partly else ""
+    doubt = f" ({unjudged} because {UNJUDGED})" if unjudged else ""
+    still_open = f"; {unsettled} not settled{doubt}" if unsettled else ""
     out = f"; {report.removed_sentences} left out" if report.removed_sentences else ""
-    doubt = f"; on {unjudged} {UNJUDGED}" if unjudged else ""
-    return f"{found} of {len(claims)} sentences were found in their sources{in_part}{doubt}{out}."
+    are = "is supported by its source" if held == 1 else "are supported by their sources"
+    return f"{held} of {len(claims)} sentences {are}{still_open}{out}."
 
 
 def _scope_id(inquiry: Inquiry) -> str:
