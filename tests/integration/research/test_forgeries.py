@@ -60,7 +60,7 @@ def _claim(forgery: Forgery, verdict: str) -> Entry:
 
 def _raise_verdict(forgery: Forgery) -> None:
     """The judge did not settle it."""
-    _claim(forgery, "partial").data["verdict"] = "supported"
+    _claim(forgery, "partial").data["verdict"] = "verbatim"
     forgery.report = ANY_MARK.sub("", forgery.report)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
@@ -196,13 +197,19 @@ def _summary(claims: Sequence[Claim], report: Report) -> str:
     held = sum(claim.verdict in HELD for claim in claims)
     if held == len(claims):
         return f"Every sentence is supported by its source: {held} of {held}."
-    unsettled = sum(claim.verdict == "partial" for claim in claims)
+    count = Counter(claim.verdict for claim in claims)
     unjudged = sum(claim.reasons == (UNJUDGED,) for claim in claims)
-    doubt = f" ({unjudged} because {UNJUDGED})" if unjudged else ""
-    still_open = f"; {unsettled} not settled{doubt}" if unsettled else ""
-    out = f"; {report.removed_sentences} left out" if report.removed_sentences else ""
-    are = "is supported by its source" if held == 1 else "are supported by their sources"
-    return f"{held} of {len(claims)} sentences {are}{still_open}{out}."
+    others = [
+        _count(count["partial"], "is not settled", "are not settled") + (f" ({unjudged} because {UNJUDGED})" if unjudged else ""),
+        _count(count["contradicted"], "differs", "differ"),
+        _count(count["unsupported"], "is not in its source", "are not in their sources"),
+    ]
+    supported = "is supported by its source" if held == 1 else "are supported by their sources"
+    return f"{held} of {len(claims)} sentences {supported}; {', '.join(filter(None, others))}."
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}" if number else ""
 
 
 def _scope_id(inquiry: Inquiry) -> str:
