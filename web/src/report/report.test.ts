@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import measured from "../../../src/stepwell/research/audit/levels.json";
 import type { Claim, Quote, Report, Verdict, Verified } from "./evidence";
 import { codeUnits, evidenceOf, excerpt, readReport as read, skippedIn, type Block, type Readable } from "./reading";
-import { LEVELS, meaningOf, METHOD, problemOf, shortHash, signatureOf, standingOf, summaryOf } from "./wording";
+import { LEVELS, meaningOf, METHOD, problemOf, shareOf, shortHash, signatureOf, standingOf, summaryOf } from "./wording";
 
 const claim = (id: string, text: string, more: Partial<Claim> = {}): Claim => ({
   claim_id: id,
@@ -239,12 +239,13 @@ describe("words", () => {
 describe("levels", () => {
   it("have the figures that were measured", () => {
     const { true: share, lowest, highest } = measured.levels.supported;
+    expect(shareOf("supported")).toBe(`${share} (${lowest} to ${highest})`);
     expect(meaningOf("supported")).toBe(
-      `${share} of 100 such sentences are true (${lowest} to ${highest}, by data set).`,
+      `On public data, ${share} of 100 such sentences are true (${lowest} to ${highest}, by data set).`,
     );
     expect(METHOD).toContain(`for a writer who is right ${measured.right} % of the time`);
     for (const verdict of Object.keys(LEVELS) as Verdict[])
-      expect(meaningOf(verdict)).toMatch(measured.levels[verdict].true === null ? /^Not measured/ : /^\d+ of 100 /);
+      expect(meaningOf(verdict)).toMatch(measured.levels[verdict].true === null ? /^Not measured/ : /^On public data, \d+ of 100 /);
   });
 });
 

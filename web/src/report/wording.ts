@@ -14,15 +14,21 @@ export const LEVELS: Record<Verdict, { word: string; tone: "good" | "warn" | "ba
   contradicted: { word: "Differs", tone: "bad" },
 };
 
-/** "88 of 100 such sentences are true (78 to 93, by data set)", measured on public data. */
+/** "88 (78 to 93)": how many of 100 sentences of a level are true on public data, and the lowest and highest of a data set. */
+export function shareOf(verdict: Verdict): string {
+  const { true: share, lowest, highest } = measured.levels[verdict];
+  return share === null ? "not measured: too few in public data" : `${share} (${lowest} to ${highest})`;
+}
+
 export function meaningOf(verdict: Verdict): string {
   const { true: share, lowest, highest } = measured.levels[verdict];
   if (share === null) return "Not measured: the public data sets have too few such sentences.";
-  return `${share} of 100 such sentences are true (${lowest} to ${highest}, by data set).`;
+  return `On public data, ${share} of 100 such sentences are true (${lowest} to ${highest}, by data set).`;
 }
 
 const COUNTS = Object.values(measured.sets);
-export const METHOD = `Measured on ${COUNTS.reduce((sum, each) => sum + each, 0).toLocaleString("en")} claims of ${COUNTS.length} public data sets, for a writer who is right ${measured.right} % of the time.`;
+const CLAIMS = COUNTS.reduce((sum, each) => sum + each, 0).toLocaleString("en");
+export const METHOD = `${COUNTS.length} data sets with ${CLAIMS} claims, for a writer who is right ${measured.right} % of the time`;
 
 export const ROBOTS: Record<string, string> = {
   allowed: "allowed",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from benchmarks.claims.levels import FEWEST, to_json
@@ -11,7 +12,17 @@ from benchmarks.claims.score import Score, score
 
 from stepwell.research.audit.checks import CHECKS_VERSION
 from stepwell.research.audit.evidence import HELD, VERDICTS
-from stepwell.research.audit.levels import LEVELS, describe_meaning, describe_method, legend, measurement, spell_reason
+from stepwell.research.audit.levels import (
+    LEVELS,
+    describe_meaning,
+    describe_method,
+    legend,
+    measurement,
+    name_level,
+    spell_reason,
+)
+
+ROOT = Path(__file__).parents[4]
 
 
 def test_the_stored_figures_were_measured_with_the_current_checks():
@@ -41,6 +52,13 @@ def test_every_level_has_a_meaning_in_a_sentence(verdict):
 def test_a_legend_has_the_levels_that_are_shown_from_the_best():
     assert [name for name, _ in legend({"contradicted", "supported"})] == ["Supported", "Differs"]
     assert "right 60 % of the time" in describe_method()
+
+
+def test_the_page_has_the_same_words_and_reads_the_same_figures():
+    wording = (ROOT / "web/src/report/wording.ts").read_text(encoding="utf-8")
+    assert 'from "../../../src/stepwell/research/audit/levels.json"' in wording
+    for verdict in VERDICTS:
+        assert f'{verdict}: {{ word: "{name_level(verdict)}"' in wording
 
 
 @pytest.mark.parametrize(

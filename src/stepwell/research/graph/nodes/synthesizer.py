@@ -200,7 +200,8 @@ def _summary(claims: Sequence[Claim], report: Report) -> str:
     count = Counter(claim.verdict for claim in claims)
     unjudged = sum(claim.reasons == (UNJUDGED,) for claim in claims)
     others = [
-        _count(count["partial"], "is not settled", "are not settled") + (f" ({unjudged} because {UNJUDGED})" if unjudged else ""),
+        _count(count["partial"], "is not settled", "are not settled")
+        + (f" ({unjudged} because {UNJUDGED})" if unjudged else ""),
         _count(count["contradicted"], "differs", "differ"),
         _count(count["unsupported"], "is not in its source", "are not in their sources"),
     ]
