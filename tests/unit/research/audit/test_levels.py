@@ -61,6 +61,15 @@ def test_the_page_has_the_same_words_and_reads_the_same_figures():
         assert f'{verdict}: {{ word: "{name_level(verdict)}"' in wording
 
 
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_the_documentation_has_the_same_words_and_figures(verdict):
+    page = (ROOT / "docs/explanation/evidence.md").read_text(encoding="utf-8")
+    found = measurement().levels[verdict]
+    figures = "not measured" if found.true is None else f"{found.true} ({found.lowest} to {found.highest})"
+    (row,) = [line for line in page.splitlines() if line.startswith(f"| {LEVELS[verdict]} | `{verdict}` |")]
+    assert row.endswith(f"| {figures} |")
+
+
 @pytest.mark.parametrize(
     ("reason", "said"),
     [
