@@ -122,7 +122,7 @@ def test_a_sentence_that_is_not_settled_has_a_thin_dotted_line_and_no_words(
     expect(sentence).to_have_css("text-decoration-thickness", "1px")
     expect(sentence).not_to_contain_text("does not say")
     sentence.get_by_text("all year round").click()
-    expect(evidence_of(page)).to_contain_text("The source does not say “all year”.")
+    expect(report.get_by_test_id("evidence")).to_contain_text("The source does not say “all year”.")
     assert violations(page) == []
 
 

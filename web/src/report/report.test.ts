@@ -2,7 +2,17 @@ import { describe, expect, it } from "vitest";
 import measured from "../../../src/stepwell/research/audit/levels.json";
 import type { Claim, Quote, Report, Verdict, Verified } from "./evidence";
 import { codeUnits, evidenceOf, excerpt, readReport as read, skippedIn, type Block, type Readable } from "./reading";
-import { LEVELS, meaningOf, METHOD, problemOf, shareOf, shortHash, signatureOf, standingOf, summaryOf } from "./wording";
+import {
+  LEVELS,
+  meaningOf,
+  METHOD,
+  problemOf,
+  shareOf,
+  shortHash,
+  signatureOf,
+  standingOf,
+  summaryOf,
+} from "./wording";
 
 const claim = (id: string, text: string, more: Partial<Claim> = {}): Claim => ({
   claim_id: id,
@@ -245,7 +255,9 @@ describe("levels", () => {
     );
     expect(METHOD).toContain(`for a writer who is right ${measured.right} % of the time`);
     for (const verdict of Object.keys(LEVELS) as Verdict[])
-      expect(meaningOf(verdict)).toMatch(measured.levels[verdict].true === null ? /^Not measured/ : /^On public data, \d+ of 100 /);
+      expect(meaningOf(verdict)).toMatch(
+        measured.levels[verdict].true === null ? /^Not measured/ : /^On public data, \d+ of 100 /,
+      );
   });
 });
 

@@ -72,17 +72,21 @@ def describe_meaning(verdict: Verdict) -> str:
 
 
 def describe_method() -> str:
-    """What the figures were measured on, as a sentence."""
+    """What a legend's figures say and what they were measured on, to be followed by `legend`."""
     found = measurement()
     return (
-        f"Measured on {sum(found.sets.values()):,} claims of {len(found.sets)} public data sets, for a writer who is right {found.right} % "
-        "of the time."
+        f"How many of 100 such sentences are true, on public data ({len(found.sets)} data sets with {sum(found.sets.values()):,} claims, "
+        f"for a writer who is right {found.right} % of the time; in brackets the lowest and the highest set):"
     )
 
 
 def legend(shown: Container[Verdict]) -> list[tuple[str, str]]:
-    """The levels that a report has, each with its meaning."""
-    return [(name_level(each), describe_meaning(each)) for each in VERDICTS if each in shown]
+    """The levels that a report has, from the best, each with its share of true sentences: `("Supported", "88 (78 to 93)")`."""
+    return [(name_level(each), _share(measurement().levels[each])) for each in VERDICTS if each in shown]
+
+
+def _share(found: Measured) -> str:
+    return "not measured, too few in public data" if found.true is None else f"{found.true} ({found.lowest} to {found.highest})"
 
 
 def spell_reason(reason: str) -> str:

@@ -118,7 +118,7 @@ def claims(dossier: Dossier) -> str:
     count = escape(wording.count_of_verdicts(dossier)) or "none"
     items = "\n".join(_claim(dossier, claim) for claim in dossier.claims)
     meaning = "".join(f"<dt>{escape(name)}</dt><dd>{escape(said)}</dd>" for name, said in wording.levels_of(dossier))
-    levels = f'<dl class="levels">{meaning}</dl>' if meaning else ""
+    levels = f'<p class="place">{escape(wording.LEVELS_NOTE)}</p><dl class="levels">{meaning}</dl>' if meaning else ""
     return _section("claims", "Claims", f"<p>{count}. {wording.LEFT_OUT}</p>\n{levels}\n<ol>\n{items}\n</ol>")
 
 

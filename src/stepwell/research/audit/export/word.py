@@ -76,10 +76,10 @@ def _link(paragraph: Any, text: str, target: str) -> None:
 def _claims(document: Any, dossier: Dossier) -> None:
     document.add_heading("Claims", 2)
     document.add_paragraph(f"{wording.count_of_verdicts(dossier) or 'none'}. {wording.LEFT_OUT} {wording.HOW_TO_CHECK}")
-    for name, said in wording.levels_of(dossier):
-        paragraph = document.add_paragraph()
-        paragraph.add_run(f"{name}: ").bold = True
-        paragraph.add_run(said)
+    if levels := wording.levels_of(dossier):
+        document.add_paragraph(wording.LEVELS_NOTE)
+        for name, share in levels:
+            document.add_paragraph(f"{name}: {share}", style="List Bullet")
     for claim in dossier.claims:
         paragraph = document.add_paragraph()
         paragraph.add_run(name_level(claim.verdict)).bold = True

@@ -14,6 +14,7 @@ from stepwell.research.audit.trail import Entry
 from stepwell.research.audit.writing.references import SOURCES_HEADING
 
 SOURCES_TITLE = SOURCES_HEADING.lstrip("# ")
+LEVELS_NOTE = describe_method()
 LEFT_OUT = "Sentences that differ from their source, or are not in it, were left out of the report or marked in it."
 HOW_TO_CHECK = (
     "Every quote stands word for word in the stored text of its source, at the place given. "
@@ -63,9 +64,8 @@ def count_of_verdicts(dossier: Dossier) -> str:
 
 
 def levels_of(dossier: Dossier) -> list[tuple[str, str]]:
-    """The levels that the report has, each with how many such sentences are true, and what that was measured on."""
-    found = legend({claim.verdict for claim in dossier.claims})
-    return [*found, ("These figures", describe_method())] if found else []
+    """The levels that the report has, each with how many of 100 such sentences are true; `LEVELS_NOTE` says what that means."""
+    return legend({claim.verdict for claim in dossier.claims})
 
 
 def quote_place(quote: Quote, source: Source) -> str:
