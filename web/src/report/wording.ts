@@ -17,7 +17,7 @@ export const LEVELS: Record<Verdict, { word: string; tone: "good" | "warn" | "ba
 /** "88 (78 to 93)": how many of 100 sentences of a level are true on public data, and the lowest and highest of a data set. */
 export function shareOf(verdict: Verdict): string {
   const { true: share, lowest, highest } = measured.levels[verdict];
-  return share === null ? "not measured: too few in public data" : `${share} (${lowest} to ${highest})`;
+  return share === null ? "not measured, too few in public data" : `${share} (${lowest} to ${highest})`;
 }
 
 export function meaningOf(verdict: Verdict): string {

@@ -95,7 +95,7 @@ def test_the_page_shows_report_claims_sources_plan_policy_and_receipt(bundle: Pa
     for part in (
         "The well has 12 steps",
         "Word for word or nearly",
-        "of 100 such sentences are true",
+        "How many of 100 such sentences are true",
         "Not in its source",
         "Be kind",
         "2 requests, ",

@@ -50,7 +50,10 @@ def test_every_level_has_a_meaning_in_a_sentence(verdict):
 
 
 def test_a_legend_has_the_levels_that_are_shown_from_the_best():
-    assert [name for name, _ in legend({"contradicted", "supported"})] == ["Supported", "Differs"]
+    (first, share), (second, _) = legend({"contradicted", "supported"})
+    found = measurement().levels["supported"]
+    assert (first, second) == ("Supported", "Differs")
+    assert share == f"{found.true} ({found.lowest} to {found.highest})"
     assert "right 60 % of the time" in describe_method()
 
 

@@ -28,8 +28,8 @@ _SHAPED = range(0x0900, 0x0E00)
 """Indic scripts, whose letters change shape with their neighbours. Nothing here supports that."""
 _FONT_STYLES = {"FiraGO": "Regular", "FiraGO-Bold": "Bold", "FiraGO-Italic": "Italic", "FiraGO-BoldItalic": "BoldItalic"}
 _COLOURS = {
-    "verbatim": "#0a5c2b",
-    "supported": "#0a5c2b",
+    "verbatim": "#444444",
+    "supported": "#444444",
     "partial": "#6b4300",
     "unsupported": "#8c1111",
     "contradicted": "#8c1111",
@@ -169,8 +169,10 @@ def _link(target: str, text: str) -> str:
 def _claims(dossier: Dossier, sheet: _Sheet) -> Iterator[Any]:
     yield sheet.heading("Claims")
     yield sheet.line(sheet.text(f"{wording.count_of_verdicts(dossier) or 'none'}. {wording.LEFT_OUT} {wording.HOW_TO_CHECK}"))
-    for name, said in wording.levels_of(dossier):
-        yield sheet.small(f"{name}: {said}")
+    if levels := wording.levels_of(dossier):
+        yield sheet.small(wording.LEVELS_NOTE)
+        for name, share in levels:
+            yield sheet.small(f"{name}: {share}", indent=14)
     for claim in dossier.claims:
         yield sheet.line(_claim(claim, sheet), before=4, heading=True)
         for reason in claim.reasons:
