@@ -83,7 +83,8 @@ export default defineConfig({
   },
   // Module workers: they share code with the page, and load what they need when they need it.
   worker: { format: "es" },
-  server: { proxy },
+  // The figures of the levels of a report lie beside the Python that measures them.
+  server: { proxy, fs: { allow: [".", "../src/stepwell/research/audit"] } },
   preview: { proxy, headers: { "Content-Security-Policy": CSP } },
   // The first test of a file may wait for components to be compiled.
   test: { include: ["src/**/*.test.ts"], environment: "node", testTimeout: 120_000 },

@@ -1,4 +1,8 @@
-"""`python -m benchmarks.claims FOLDER [--half odd]` prints what becomes of the claims of each set, in percent with 95 % intervals."""
+"""`python -m benchmarks.claims FOLDER [--half odd]` prints what becomes of the claims of each set, in percent with 95 % intervals.
+
+The first rows say how many sentences of a level are true, if the writer is right 60 % of the time. `--write FILE` stores them for the
+legend of reports: `--half odd --write src/stepwell/research/audit/levels.json`.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +12,32 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
-from benchmarks.claims.pairs import FALSE, Half, PairsError, find_sets, read_pairs
-from benchmarks.claims.score import RIGHT, Score, score
+from benchmarks.claims.levels import to_json
+from benchmarks.claims.pairs import FALSE, TRUE, Half, PairsError, find_sets, read_pairs
+from benchmarks.claims.score import Score, score
+from stepwell.research.audit.evidence import HELD, KEPT, Verdict
+from stepwell.research.audit.levels import LEVELS
+
+
+def _row_of(verdict: Verdict) -> Callable[[Score], object]:
+    return lambda found: found.precision(verdict)
+
 
 ROWS: dict[str, Callable[[Score], object]] = {
-    "true: unmarked": lambda found: found.of(["supported"], "supported"),
-    "true: marked": lambda found: found.of(["supported"], "partial"),
-    "true: left out": lambda found: found.of(["supported"], "unsupported", "contradicted"),
-    "false: unmarked": lambda found: found.of(FALSE, "supported"),
-    "of these refuted": lambda found: found.of(["refuted"], "supported"),
-    "of these not in the evidence": lambda found: found.of(["nei"], "supported"),
-    "of these partly in it": lambda found: found.of(["partial"], "supported"),
-    "refuted: shown at all": lambda found: found.of(["refuted"], "supported", "partial"),
-    "false: shown with a mark": lambda found: found.of(FALSE, "partial"),
-    f"precision, writer {RIGHT:.0%} right": lambda found: found.precision,
-    "true and false claims": lambda found: f"{found.of(['supported']).of} and {found.of(FALSE).of}",
+    **{f"*{words}*: true": _row_of(verdict) for verdict, words in LEVELS.items()},
+    "*differs* right": lambda found: found.differs_right,
+    "unmarked (the first two): true": lambda found: found.unmarked,
+    "true claims not shown as supported": lambda found: found.of(TRUE, "partial", "unsupported", "contradicted"),
+    "true: unmarked": lambda found: found.of(TRUE, *HELD),
+    "true: not settled": lambda found: found.of(TRUE, "partial"),
+    "true: left out": lambda found: found.of(TRUE, "unsupported", "contradicted"),
+    "false: unmarked": lambda found: found.of(FALSE, *HELD),
+    "of these refuted": lambda found: found.of(["refuted"], *HELD),
+    "of these not in the evidence": lambda found: found.of(["nei"], *HELD),
+    "of these partly in it": lambda found: found.of(["partial"], *HELD),
+    "refuted: shown at all": lambda found: found.of(["refuted"], *KEPT),
+    "false: not settled": lambda found: found.of(FALSE, "partial"),
+    "true and false claims": lambda found: f"{found.of(TRUE).of} and {found.of(FALSE).of}",
     "CPU per check, µs": lambda found: f"{found.cpu_us:.0f}",
 }
 
@@ -31,6 +46,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
     try:
         scores = {name: score(read_pairs(file, options.half)) for name, file in find_sets(options.folder).items()}
+        if options.write:
+            options.write.write_text(to_json(scores), encoding="utf-8")
     except (PairsError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -49,6 +66,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.claims", description=__doc__)
     parser.add_argument("folder", type=Path, help="a folder of .jsonl files, or one of them; see benchmarks/claims/pairs.py")
     parser.add_argument("--half", choices=get_args(Half), default="all", help="which lines count (tune on even, report odd)")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="store the share of true sentences per level in this file")
     return parser.parse_args(arguments)
 
 

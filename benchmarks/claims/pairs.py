@@ -17,6 +17,7 @@ from typing import Literal, get_args
 
 Label = Literal["supported", "refuted", "nei", "partial"]
 Half = Literal["odd", "even", "all"]
+TRUE: tuple[Label, ...] = ("supported",)
 FALSE: tuple[Label, ...] = ("refuted", "nei", "partial")
 
 

@@ -1,7 +1,7 @@
 """What becomes of the claims of a set. The judge agrees with everything, so a verdict is what the checks allow.
 
-*Unmarked* is a claim that is shown as it stands (`supported`), *marked* one that is shown with a mark (`partial`), *left out* one that
-a report does not show (`unsupported`, `contradicted`).
+*Unmarked* is a claim that is shown as it stands (`verbatim`, `supported`), *marked* one that is shown with a mark (`partial`), *left out*
+one that a report does not show (`unsupported`, `contradicted`).
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from benchmarks.claims.pairs import FALSE, Label, Pair
+from benchmarks.claims.pairs import FALSE, TRUE, Label, Pair
 from benchmarks.claims.shares import Share, precision, share
 from stepwell.research.audit.checks import check
-from stepwell.research.audit.evidence import Quote, Verdict
+from stepwell.research.audit.evidence import HELD, Quote, Verdict
 
 RIGHT = 0.6
-"""The writer of the precision column is right this often."""
+"""The writer whose sentences are counted is right this often."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,23 @@ class Score:
         own = [(verdict, number) for (label, verdict), number in self.count.items() if label in labels]
         return share(sum(number for verdict, number in own if verdict in verdicts), sum(number for _, number in own))
 
+    def precision(self, *verdicts: Verdict) -> Share:
+        """How many of the sentences with one of these verdicts are true."""
+        return precision(self.of(TRUE, *verdicts), self.of(FALSE, *verdicts), RIGHT)
+
+    def claims(self, *verdicts: Verdict) -> int:
+        """How many claims there are; with verdicts, only those that got one of them."""
+        return sum(number for (_, verdict), number in self.count.items() if not verdicts or verdict in verdicts)
+
     @property
-    def precision(self) -> Share:
-        return precision(self.of(["supported"], "supported"), self.of(FALSE, "supported"), RIGHT)
+    def unmarked(self) -> Share:
+        return self.precision(*HELD)
+
+    @property
+    def differs_right(self) -> Share:
+        """How many of the sentences that are said to differ from their source are false."""
+        found = self.precision("contradicted")
+        return Share(1 - found.value, 1 - found.high, 1 - found.low, found.of)
 
 
 def score(pairs: Iterable[Pair]) -> Score:

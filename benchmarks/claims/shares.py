@@ -31,7 +31,8 @@ def share(part: int, whole: int) -> Share:
 
 
 def precision(true_shown: Share, false_shown: Share, right: float) -> Share:
-    """How many of the sentences without a mark are true, if a share `right` of what is written is.
+    """How many of the sentences shown in one way are true, if a share `right` of what is written is. `true_shown` and `false_shown` are
+    the shares of the true and of the false sentences that are shown so.
 
     The interval takes both shares at their worse and at their better ends, so it is wider than it need be.
     """
@@ -40,7 +41,7 @@ def precision(true_shown: Share, false_shown: Share, right: float) -> Share:
         shown = right * true + (1 - right) * false
         return right * true / shown if shown else 0.0
 
-    if not true_shown.of or not false_shown.of:
+    if not true_shown.of or not false_shown.of or not true_shown.value + false_shown.value:
         return Share(0.0, 0.0, 1.0, 0)
     return Share(
         at(true_shown.value, false_shown.value),

@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.research_runs.claims import SHARES
 from benchmarks.research_runs.held_out import cases
-from stepwell.research.audit.evidence import Claim, Quote, Verdict
+from stepwell.research.audit.evidence import HELD, Claim, Quote, Verdict
 from stepwell.research.audit.judge import Judgement
 from stepwell.research.audit.verdicts import verdict
 
@@ -33,7 +33,7 @@ async def _measure() -> dict[str, Any]:
     for case in cases():
         for claim in case.claims:
             count[claim.label, claim.kind, await judged(case.passage, claim.text)] += 1
-    plain = {label: _share(count, label, "supported") for label in SHARES}
+    plain = {label: _share(count, label, *HELD) for label in SHARES}
     false = SHARES["unsupported"] * plain["unsupported"] + SHARES["contradicted"] * plain["contradicted"]
     right = SHARES["true"] * plain["true"]
     return {
@@ -53,9 +53,9 @@ async def judged(passage: str, text: str) -> Verdict:
     return (await verdict(Claim("c1", text, ("e1",)), {"e1": quote}, Agrees())).verdict
 
 
-def _share(count: Counter[tuple[str, str, Verdict]], label: str, wanted: Verdict) -> float:
+def _share(count: Counter[tuple[str, str, Verdict]], label: str, *wanted: Verdict) -> float:
     own = {key: number for key, number in count.items() if key[0] == label}
-    return sum(number for key, number in own.items() if key[2] == wanted) / sum(own.values())
+    return sum(number for key, number in own.items() if key[2] in wanted) / sum(own.values())
 
 
 def _left_by_kind(count: Counter[tuple[str, str, Verdict]]) -> dict[str, str]:
@@ -65,5 +65,5 @@ def _left_by_kind(count: Counter[tuple[str, str, Verdict]]) -> dict[str, str]:
     for (label, kind, given), number in count.items():
         if label != "true":
             written[f"{label}, {kind}"] += number
-            left[f"{label}, {kind}"] += number if given == "supported" else 0
+            left[f"{label}, {kind}"] += number if given in HELD else 0
     return {kind: f"{number} of {written[kind]}" for kind, number in left.most_common() if number}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,8 @@ from tests.browser.conftest import PHONE, WIDE
 from tests.browser.steps import composer, dock
 from tests.browser.test_care import violations
 from tests.integration.served.process import Server, serve
+
+from stepwell.research.audit.levels import describe_meaning, measurement
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +32,7 @@ def report_url(server: Server, browser: Browser) -> str:
         page.goto("/")
         page.get_by_test_id("demo-research_demo").click()
         dock(page).get_by_role("button", name="Approve").click()
-        expect(report_of(page)).to_contain_text("sentences were found", timeout=120_000)
+        expect(report_of(page)).to_contain_text("sentences are supported", timeout=120_000)
         return page.url
 
 
@@ -42,11 +45,11 @@ def two_reports_url(server: Server, browser: Browser) -> str:
         page.goto("/")
         page.get_by_test_id("demo-research_demo").click()
         dock(page).get_by_role("button", name="Approve").click()
-        expect(report_of(page)).to_contain_text("sentences were found", timeout=120_000)
+        expect(report_of(page)).to_contain_text("sentences are supported", timeout=120_000)
         composer(page).fill("How deep is Chand Baori?")
         composer(page).press("Enter")
         dock(page).get_by_role("button", name="Approve").click(timeout=120_000)
-        expect(report_of(page).last).to_contain_text("Every sentence was found in its source: ", timeout=120_000)
+        expect(report_of(page).last).to_contain_text("Every sentence is supported by its source: ", timeout=120_000)
         return page.url
 
 
@@ -68,7 +71,7 @@ def test_it_begins_at_its_top_with_verify_and_export(page: Page, report_url: str
     report = report_of(page)
     for name in ("Verify", "Export"):
         expect(report.get_by_role("button", name=name)).to_be_in_viewport()
-    expect(report.get_by_text("7 of 9 sentences were found")).to_be_in_viewport()
+    expect(report.get_by_text("7 of 9 sentences are supported")).to_be_in_viewport()
     expect(report.get_by_text("In western India nearly all rain falls")).to_be_in_viewport()
     shown = report.inner_text() + page.get_by_role("complementary", name="Details").inner_text()
     for detail in ("sha256", "SHA-256", "UTC", "searxng", "requests"):
@@ -79,11 +82,11 @@ def test_a_click_anywhere_in_a_sentence_shows_its_evidence_beside_it(page: Page,
     page.goto(report_url)
     page.get_by_role("tab", name="Steps").click()
     report_of(page).get_by_text("memorial to a king").click()
-    expect(evidence_of(page)).to_contain_text("Found in its source")
+    expect(evidence_of(page)).to_contain_text(re.compile("^(Supported|Word for word or nearly)"))
     expect(evidence_of(page).locator("mark")).to_contain_text("memorial to a king")
     expect(page.get_by_role("complementary", name="Details").get_by_test_id("evidence")).to_have_count(1)
     report_of(page).get_by_text("paid in salt").click()
-    expect(evidence_of(page)).to_contain_text("Not found in its source")
+    expect(evidence_of(page)).to_contain_text("Not in its source")
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         assert violations(page, of_colours=True) == []
@@ -91,9 +94,41 @@ def test_a_click_anywhere_in_a_sentence_shows_its_evidence_beside_it(page: Page,
     expect(evidence_of(page)).to_have_count(0)
 
 
+def test_the_legend_and_the_evidence_say_how_often_such_a_sentence_is_true(page: Page, report_url: str):
+    page.goto(report_url)
+    figures = measurement().levels["contradicted"]
+    legend = report_of(page).get_by_role("definition").filter(has_text=re.compile(rf"^{figures.true} \({figures.lowest} to"))
+    expect(legend.first).to_be_attached()
+    report_of(page).get_by_text("Rani ki Vav is 38 metres deep").click()
+    expect(evidence_of(page)).to_contain_text(describe_meaning("contradicted"))
+
+
+def test_a_sentence_that_is_not_settled_has_a_thin_dotted_line_and_no_words(
+    context: BrowserContext, page: Page, report_url: str
+):
+    thread = report_url.rsplit("/", 1)[1]
+
+    def doubt(route: Route) -> None:
+        told: dict[str, Any] = route.fetch().json()
+        told["claims"][1] |= {"verdict": "partial", "reasons": ["the source does not say 'all year'"]}
+        route.fulfill(body=json.dumps(told), content_type="application/json")
+
+    context.route(f"**/api/research/{thread}/report", doubt)
+    page.goto(f"{report_url}/report")
+    report = page.get_by_test_id("report-page")
+    expect(report).to_contain_text("6 of 9 sentences are supported by their sources; 1 is not settled")
+    sentence = report.locator("[data-claim].partial")
+    expect(sentence).to_have_css("text-decoration-style", "dotted")
+    expect(sentence).to_have_css("text-decoration-thickness", "1px")
+    expect(sentence).not_to_contain_text("does not say")
+    sentence.get_by_text("all year round").click()
+    expect(report.get_by_test_id("evidence")).to_contain_text("The source does not say “all year”.")
+    assert violations(page) == []
+
+
 def test_without_the_details_the_evidence_stands_below_the_sentence(page: Page, report_url: str):
     page.goto(report_url)
-    expect(report_of(page)).to_contain_text("sentences were found")
+    expect(report_of(page)).to_contain_text("sentences are supported")
     page.get_by_role("button", name="Details", exact=True).click()
     expect(page.get_by_role("complementary", name="Details")).to_have_count(0)
     report_of(page).get_by_text("memorial to a king").click()
@@ -140,13 +175,13 @@ def phone(server: Server, browser: Browser) -> Iterator[Page]:
 
 def test_a_follow_up_goes_on_below_the_report_which_stays(page: Page, server: Server, report_url: str):
     page.goto(report_url)
-    expect(report_of(page)).to_contain_text("sentences were found")
+    expect(report_of(page)).to_contain_text("sentences are supported")
     composer(page).fill("How deep is Chand Baori?")
     composer(page).press("Enter")
     dock(page).get_by_role("button", name="Approve").click(timeout=120_000)
     expect(report_of(page)).to_have_count(2, timeout=120_000)
     first, second = report_of(page).first, report_of(page).last
-    expect(second).to_contain_text("Every sentence was found in its source: ", timeout=120_000)
+    expect(second).to_contain_text("Every sentence is supported by its source: ", timeout=120_000)
     expect(second.get_by_text("anything from 20 to 30 metres")).to_be_in_viewport()
     expect(first).to_contain_text("Stepwells gave people water all year round")
     expect(first.get_by_role("button", name="Verify")).to_have_count(0)
@@ -155,11 +190,11 @@ def test_a_follow_up_goes_on_below_the_report_which_stays(page: Page, server: Se
 def test_an_earlier_report_keeps_its_verdicts_and_its_evidence(page: Page, two_reports_url: str):
     page.goto(two_reports_url)
     first, second = report_of(page).first, report_of(page).last
-    expect(second).to_contain_text("Every sentence was found in its source: ")
+    expect(second).to_contain_text("Every sentence is supported by its source: ")
     first.scroll_into_view_if_needed()
-    expect(first).to_contain_text("7 of 9 sentences were found")
-    expect(first.locator(".claim del")).to_have_count(2)
-    expect(first).to_contain_text("Differs: the source says “28 metres”.")
+    expect(first).to_contain_text("7 of 9 sentences are supported")
+    expect(first.locator(".claim del")).to_have_count(1)
+    expect(first).to_contain_text("Differs: “38 metres”; the source says “28 metres”.")
     first.get_by_text("memorial to a king").click()
     expect(first.get_by_test_id("evidence").locator("mark")).to_contain_text("memorial to a king")
     expect(page.get_by_test_id("evidence")).to_have_count(1)
@@ -198,7 +233,7 @@ def test_two_thousand_sentences_can_be_read_and_chosen(context: BrowserContext, 
     context.route(f"**/api/research/{thread}/report", lengthen)
     page.goto(f"{report_url}/report")
     report = page.get_by_test_id("report-page")
-    expect(report).to_contain_text("Every sentence was found in its source: 2000 of 2000.")
+    expect(report).to_contain_text("Every sentence is supported by its source: 2000 of 2000.")
     expect(report.locator("[data-claim]")).to_have_count(2000)
     expect(report.locator(".cite[tabindex='0']")).to_have_count(1)
     report.get_by_text("Fact number 3 is").click()

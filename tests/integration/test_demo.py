@@ -20,6 +20,7 @@ from tests.integration.server.conftest import listening
 
 from stepwell.cli.compose import graphs_to_serve, open_server
 from stepwell.demo.web.stepwells import stepwell_pages
+from stepwell.research.audit.evidence import HELD
 from stepwell.research.demo import UNANSWERED
 from stepwell.research.demo_writer import INVENTED, QUESTION, WRONG_FIGURE
 from stepwell.server.settings import ServerSettings
@@ -156,7 +157,7 @@ async def researched(http: httpx.AsyncClient) -> Visitor:
 
 async def test_the_checks_catch_the_wrong_figure_and_the_invented_sentence(http: httpx.AsyncClient, researched: Visitor):
     told = (await http.get(f"/api/research/{researched.thread}/report")).json()
-    caught = {claim["text"]: claim for claim in told["claims"] if claim["verdict"] != "supported"}
+    caught = {claim["text"]: claim for claim in told["claims"] if claim["verdict"] not in HELD}
     assert set(caught) == {f"{WRONG_FIGURE}.", f"{INVENTED}."}
     wrong, invented = caught[f"{WRONG_FIGURE}."], caught[f"{INVENTED}."]
     assert (wrong["verdict"], wrong["in_report"]) == ("contradicted", False)
@@ -346,8 +347,8 @@ async def test_the_terminal_researches_the_packaged_web(tmp_path: Path):
     assert f"Question: {QUESTION}" in result.stderr
     assert "Stepwells gave people water all year round [1]." in result.stdout
     assert "2 sentences were left out" in result.stdout
-    assert f"“{WRONG_FIGURE}.”\n    Contradicted: the claim says '38 metres', the source '28 metres'\n" in result.stderr
-    assert f"“{INVENTED}.”\n    Not supported: " in result.stderr
+    assert f"“{WRONG_FIGURE}.”\n    Differs: “38 metres”; the source says “28 metres”\n" in result.stderr
+    assert f"“{INVENTED}.”\n    Not in its source: " in result.stderr
     (bundle,) = (tmp_path / "data").rglob("bundle.zip")
     verified = await asyncio.to_thread(stepwell, "verify", str(bundle), cwd=tmp_path)
     assert (verified.returncode, "holds" in verified.stdout) == (0, True)

@@ -312,15 +312,16 @@ async def test_every_sentence_of_a_deep_report_is_judged_and_the_bundle_verifies
     report = await deep_run(world, tmp_path, vault)
     number = next(fact for fact in pages_for(world)["one"].facts if fact.kind == "number")
     assert re.search(re.escape(number.sentence.rstrip(".")) + r" \[s1\]\(\S+\)\. ", report), report
-    told = "the claim says '77,777 metres', the source '1,025 metres'"
-    assert re.search(rf"77,777 metres.* \[s1\]\(\S+\)\. \*\(contradicted by its source: {told}\)\*", report), report
+    told = "“77,777 metres”; the source says “1,025 metres”"
+    assert re.search(rf"77,777 metres.* \[s1\]\(\S+\)\. \*\(differs: {told}\)\*", report), report
     assert re.search(
-        r"green by volunteers \[s1\]\(\S+\)\. \*\(not supported(?:: [^()]+)?\)\* Nobody was asked\. \*\(not supported(?:: [^()]+)?\)\*",
+        r"green by volunteers \[s1\]\(\S+\)\. \*\(not in its source(?:: [^()]+)?\)\* "
+        r"Nobody was asked\. \*\(not in its source(?:: [^()]+)?\)\*",
         report,
     )
     claims = read_evidence(await vault.entries()).claims
     assert [claim.verdict for claim in claims.values()] == [
-        "supported", "contradicted", "unsupported", "unsupported", "supported",
+        "verbatim", "contradicted", "unsupported", "unsupported", "verbatim",
     ]  # fmt: skip
     await write_bundle(vault, bundle)
     checked = verify_bundle(bundle)
@@ -345,7 +346,7 @@ async def test_a_deep_report_is_called_the_work_of_an_agent(world: OfflineWorld,
 
 async def test_a_judge_of_a_deep_report_can_lower_what_the_words_allow(world: OfflineWorld, tmp_path: Path):
     report = await deep_run(world, tmp_path, MemoryVault(), verdict="partial")
-    assert "*(partly supported)*" in report
+    assert "*(not settled)*" in report
 
 
 async def test_the_agents_of_a_question_are_as_polite_as_one(world: OfflineWorld, tmp_path: Path):

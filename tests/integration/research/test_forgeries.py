@@ -13,6 +13,7 @@ from tests.conftest import Effort
 
 from stepwell.clock import spell_time
 from stepwell.research.audit.bundle import BundleReader
+from stepwell.research.audit.checks import FIRST_WITH_VERBATIM
 from stepwell.research.audit.sentences import passages
 from stepwell.research.audit.signing import SigningKey
 from stepwell.research.audit.trail import Entry
@@ -29,7 +30,7 @@ def test_what_was_not_forged_holds_and_is_vouched_for(bundles: dict[str, Path], 
     checked = verify_bundle(bundles[mode], key=key, strict=True)
     assert (checked.ok, checked.vouched) == (True, True), checked.problems
     verdicts = {entry.data["verdict"] for entry in take_apart(bundles[mode]).of_kind("claim")}
-    assert verdicts == ({"supported"} if mode == "extractive" else {"supported", "partial", "unsupported"})
+    assert verdicts == ({"verbatim"} if mode == "extractive" else {"verbatim", "partial", "unsupported"})
     again = take_apart(bundles[mode]).seal(tmp_path / "again.zip", owner_of(bundles[mode]))
     assert verify_bundle(again).ok, verify_bundle(again).problems
 
@@ -42,13 +43,24 @@ def test_a_report_of_quotes_with_an_earlier_note_still_holds(bundles: dict[str, 
     assert verify_bundle(file).ok, verify_bundle(file).problems
 
 
+def test_a_report_of_checks_that_had_no_level_verbatim_still_holds(bundles: dict[str, Path], tmp_path: Path):
+    stored = take_apart(bundles["written"])
+    for claim in stored.of_kind("claim"):
+        claim.data["checks"] = FIRST_WITH_VERBATIM - 1
+        claim.data["verdict"] = "supported" if claim.data["verdict"] == "verbatim" else claim.data["verdict"]
+    assert "*(not settled)*" in stored.report
+    stored.report = stored.report.replace("*(not settled)*", "*(partly supported)*")
+    checked = verify_bundle(stored.seal(tmp_path / "earlier.zip", owner_of(bundles["written"])))
+    assert (checked.ok, checked.marked_today) == (True, ()), checked.problems
+
+
 def _claim(forgery: Forgery, verdict: str) -> Entry:
     return next(entry for entry in forgery.of_kind("claim") if entry.data["verdict"] == verdict)
 
 
 def _raise_verdict(forgery: Forgery) -> None:
-    """The judge found it partly supported."""
-    _claim(forgery, "partial").data["verdict"] = "supported"
+    """The judge did not settle it."""
+    _claim(forgery, "partial").data["verdict"] = "verbatim"
     forgery.report = ANY_MARK.sub("", forgery.report)
 
 
@@ -61,7 +73,7 @@ def _raise_unsupported(forgery: Forgery) -> None:
 
 def _lower_verdict(forgery: Forgery) -> None:
     """A sentence that is in the way is called unsupported, and left out."""
-    claim = _claim(forgery, "supported")
+    claim = _claim(forgery, "verbatim")
     claim.data["verdict"] = "unsupported"
 
 
@@ -289,7 +301,7 @@ def _give_another_reason(forgery: Forgery) -> None:
     """A reason of the checks stands in the mark behind a sentence, so it must be theirs."""
     claim = _claim(forgery, "partial")
     claim.data["reasons"] = ["the source is a friend of the mayor"]
-    forgery.report = forgery.report.replace("*(partly supported)*", "*(partly supported: the source is a friend of the mayor)*")
+    forgery.report = forgery.report.replace("*(not settled)*", "*(not settled: the source is a friend of the mayor)*")
 
 
 def _write_a_sentence_of_our_own(forgery: Forgery) -> None:

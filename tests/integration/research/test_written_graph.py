@@ -253,7 +253,7 @@ async def test_a_judge_can_lower_a_verdict(world: OfflineWorld, start: StartRese
     await research.ask(QUESTION)
     report = (await research.answer(True))["final_report"]
     assert ("## Sources" in report) is kept
-    assert ("*(partly supported)*" in report) is (opinion == "partial")
+    assert ("*(not settled)*" in report) is (opinion == "partial")
     assert report.startswith("# Insufficient evidence") is not kept
 
 

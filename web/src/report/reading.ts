@@ -3,8 +3,8 @@
  *
  * The server writes a claim's sentence as its words, its references, its mark and a note on its verdict; here the same pieces are
  * found again, in order. What is not found stays plain text: nothing of a report is ever hidden by a mismatch. What code appends (notes
- * on verdicts, sources, what was skipped and left out) is cut, because the page shows it itself. Sentences that were left out of the
- * report are put back where the writer had them, marked as such.
+ * on verdicts, sources, what was skipped and left out) is cut, because the page shows it itself. Sentences that were left out because they
+ * differ from their source are put back where the writer had them, marked as such.
  */
 
 import type { Claim, Quote, Report, Source } from "./evidence";
@@ -24,14 +24,9 @@ export interface Block {
 }
 
 const APPENDED = new Set(["sources", "what was skipped"]);
-const NOTES: Record<Claim["verdict"], string> = {
-  supported: "",
-  partial: "partly supported",
-  unsupported: "not supported",
-  contradicted: "contradicted by its source",
-};
-/** How far a sentence holds and, in reports that say it, what is missing. */
-const NOTE = /^ \*\(([a-z ]+)(?:: [^()*\n]+)?\)\*/;
+/** The level of a sentence and what is missing, in today's words and in those of earlier reports. */
+const NOTE =
+  /^ \*\((?:not settled|not in its source|differs|partly supported|not supported|contradicted by its source)(?:: [^()*\n]+)?\)\*/;
 const REFERENCES = /^(?: ?\[\d{1,4}(?:, ?\d{1,4})*\])+/;
 const LEFT_OUT =
   /^\*(?:One sentence was|\d+ sentences were) left out because the evidence does not support what was said\.\*$/;
@@ -62,7 +57,7 @@ function numbered(report: Readable): string {
   });
 }
 
-/** Puts each sentence that was left out behind the one that came before it in the draft. Returns whether there was a place for them. */
+/** Puts each sentence that differs behind the one that came before it in the draft. Returns whether there was a place for them. */
 function putBack(blocks: Block[], report: Readable): boolean {
   const places = new Map<Claim, Sentence[]>();
   for (const block of blocks)
@@ -83,7 +78,7 @@ function putBack(blocks: Block[], report: Readable): boolean {
     if (places.has(claim)) {
       if (waiting.length) places.get(claim)!.unshift(...waiting.splice(0).map(sentence));
       before = claim;
-    } else if (!claim.in_report) {
+    } else if (!claim.in_report && claim.verdict === "contradicted") {
       const list = before && places.get(before);
       if (!list) waiting.push(claim);
       else {
@@ -264,16 +259,15 @@ function findNext(text: string, at: number, open: readonly Claim[]): Found | nul
     const start = words ? text.indexOf(words, at) : -1;
     if (start < 0 || (best && start >= best.start)) continue;
     const after = start + words.length;
-    const [end, next] = tailOf(text.slice(after, after + LONGEST_TAIL), claim);
+    const [end, next] = tailOf(text.slice(after, after + LONGEST_TAIL));
     best = { claim, start, end: after + end, next: after + next };
   }
   return best;
 }
 
 /** Where the references and the mark behind a claim's words end, and where the note on its verdict does. */
-function tailOf(rest: string, claim: Claim): [number, number] {
+function tailOf(rest: string): [number, number] {
   let length = REFERENCES.exec(rest)?.[0].length ?? 0;
   length += /^[.!?…]*/.exec(rest.slice(length))![0].length;
-  const note = NOTE.exec(rest.slice(length));
-  return [length, note?.[1] === NOTES[claim.verdict] ? length + note[0].length : length];
+  return [length, length + (NOTE.exec(rest.slice(length))?.[0].length ?? 0)];
 }

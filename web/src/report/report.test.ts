@@ -1,7 +1,18 @@
 import { describe, expect, it } from "vitest";
-import type { Claim, Quote, Report, Verified } from "./evidence";
+import measured from "../../../src/stepwell/research/audit/levels.json";
+import type { Claim, Quote, Report, Verdict, Verified } from "./evidence";
 import { codeUnits, evidenceOf, excerpt, readReport as read, skippedIn, type Block, type Readable } from "./reading";
-import { problemOf, shortHash, signatureOf, standingOf, summaryOf } from "./wording";
+import {
+  LEVELS,
+  meaningOf,
+  METHOD,
+  problemOf,
+  shareOf,
+  shortHash,
+  signatureOf,
+  standingOf,
+  summaryOf,
+} from "./wording";
 
 const claim = (id: string, text: string, more: Partial<Claim> = {}): Claim => ({
   claim_id: id,
@@ -25,7 +36,7 @@ const MARKDOWN = `# Quotes from the sources
 
 ## Length
 
-- The bridge is 1,025 metres long [1]. It carries a tramway [1, 2]. *(partly supported)*
+- The bridge is 1,025 metres long [1]. It carries a tramway [1, 2]. *(not settled)*
 - It was opened in 1981 [2].
 
 *One sentence was left out because the evidence does not support what was said.*
@@ -41,13 +52,13 @@ describe("readReport", () => {
     claims: [
       claim("c1", "The bridge is 1,025 metres long."),
       claim("c2", "It carries a tramway.", { verdict: "partial" }),
-      claim("c3", "It is the longest.", { verdict: "unsupported", in_report: false, evidence: ["e1"] }),
+      claim("c3", "It is the longest.", { verdict: "contradicted", in_report: false, evidence: ["e1"] }),
       claim("c4", "It was opened in 1981."),
     ],
   };
   const blocks = readReport(report);
 
-  it("knows each sentence with its references, and puts back those that were left out", () => {
+  it("knows each sentence with its references, and puts back those that differ from their source", () => {
     const item = blocks.find((block) => block.kind === "item")!;
     expect(item.sentences.map((each) => [each.claim?.claim_id, each.text, each.out ?? false])).toEqual([
       ["c1", "The bridge is 1,025 metres long [1].", false],
@@ -63,14 +74,23 @@ describe("readReport", () => {
     expect(cited.flatMap((block) => block.sentences).find((each) => each.out)?.text).toBe("It is the longest [2].");
   });
 
-  it("cuts a note that says what is missing", () => {
-    const told = MARKDOWN.replace("(partly supported)", "(partly supported: the source does not say 'tramway')");
-    const item = readReport({ ...report, report: told }).find((block) => block.kind === "item")!;
-    expect(item.sentences[1]).toMatchObject({ claim: { claim_id: "c2" }, text: "It carries a tramway [1, 2]." });
+  it("cuts a note that says what is missing, in today's words and in earlier ones", () => {
+    for (const note of ["(not settled: the source does not say “tramway”)", "(partly supported)"]) {
+      const told = MARKDOWN.replace("(not settled)", note);
+      const item = readReport({ ...report, report: told }).find((block) => block.kind === "item")!;
+      expect(item.sentences[1]).toMatchObject({ claim: { claim_id: "c2" }, text: "It carries a tramway [1, 2]." });
+    }
   });
 
-  it("puts a first sentence that was left out before the next one", () => {
-    const out = claim("c1", "It is old.", { verdict: "unsupported", in_report: false });
+  it("keeps sentences that are not in their source out of the text", () => {
+    const out = claim("c2", "It is old.", { verdict: "unsupported", in_report: false });
+    expect(claims(readReport({ report: "It is long [1].", claims: [claim("c1", "It is long."), out] }))).toEqual([
+      "c1",
+    ]);
+  });
+
+  it("puts a first sentence that differs before the next one", () => {
+    const out = claim("c1", "It is old.", { verdict: "contradicted", in_report: false });
     expect(claims(readReport({ report: "It is long [1].", claims: [out, claim("c2", "It is long.")] }))).toEqual([
       "c1",
       "c2",
@@ -181,14 +201,14 @@ describe("words", () => {
 
   it("say what was checked", () => {
     const partly = claim("b", "b", { verdict: "partial" });
-    expect(summaryOf({ claims: [claim("a", "a"), claim("b", "b")] })).toBe(
-      "Every sentence was found in its source: 2 of 2.",
+    expect(summaryOf({ claims: [claim("a", "a"), claim("b", "b", { verdict: "verbatim" })] })).toBe(
+      "Every sentence is supported by its source: 2 of 2.",
     );
     expect(summaryOf({ claims: [claim("a", "a"), claim("b", "b"), partly, differs, missing] })).toBe(
-      "2 of 5 sentences were found in their sources, 1 only in part. Left out: 1 that differs from its source, 1 that was not found.",
+      "2 of 5 sentences are supported by their sources; 1 is not settled, 1 differs, 1 is not in its source.",
     );
     expect(summaryOf({ claims: [claim("a", "a"), { ...missing, in_report: true }] })).toBe(
-      "1 of 2 sentences was found in its source. Marked: 1 that was not found.",
+      "1 of 2 sentences is supported by its source; 1 is not in its source.",
     );
     expect(summaryOf({ claims: [] })).toBe("");
     expect(shortHash("9f2c71aa04d8ffff")).toBe("9f2c 71aa 04d8…");
@@ -197,12 +217,14 @@ describe("words", () => {
   it("say what is wrong with a sentence", () => {
     const because = (verdict: Claim["verdict"], ...reasons: string[]) =>
       problemOf(claim("x", "x", { verdict, reasons, evidence: ["e1"] }));
-    expect(problemOf(differs)).toBe("Differs: the source says “28 metres”.");
+    expect(problemOf(differs)).toBe("Differs: “38 metres”; the source says “28 metres”.");
     expect(because("contradicted", "the source says 'red', not 'green'")).toBe(
       "Differs: the source says “red”, not “green”.",
     );
-    expect(because("partial", "the source does not say 'Ada's mill'")).toBe("The source does not say “Ada's mill”.");
-    expect(problemOf(missing)).toBe("Not found in its source.");
+    expect(because("partial", "the source does not say 'Ada's mill'")).toBe(
+      "Not settled: the source does not say “Ada's mill”.",
+    );
+    expect(problemOf(missing)).toBe("Not in its source.");
     expect(problemOf({ ...missing, evidence: [] })).toBe("It names no source.");
     expect(problemOf(claim("a", "a"))).toBe("");
   });
@@ -217,7 +239,25 @@ describe("words", () => {
       words: "Supports 2 sentences, differs from 1",
       tone: "warn",
     });
+    expect(standing(supported, claim("p", "p", { verdict: "partial", evidence: ["e1"] })).words).toBe(
+      "Supports 1 sentence, does not settle 1",
+    );
     expect(standing(differs)).toEqual({ words: "Differs from 1 sentence", tone: "warn" });
+  });
+});
+
+describe("levels", () => {
+  it("have the figures that were measured", () => {
+    const { true: share, lowest, highest } = measured.levels.supported;
+    expect(shareOf("supported")).toBe(`${share} (${lowest} to ${highest})`);
+    expect(meaningOf("supported")).toBe(
+      `On public data, ${share} of 100 such sentences are true (${lowest} to ${highest}, by data set).`,
+    );
+    expect(METHOD).toContain(`for a writer who is right ${measured.right} % of the time`);
+    for (const verdict of Object.keys(LEVELS) as Verdict[])
+      expect(meaningOf(verdict)).toMatch(
+        measured.levels[verdict].true === null ? /^Not measured/ : /^On public data, \d+ of 100 /,
+      );
   });
 });
 

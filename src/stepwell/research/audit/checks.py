@@ -7,7 +7,7 @@ facts or words are missing, some are there         partial
 facts are missing, at most names are there         unsupported, unless a fifth of its other words is there too
 nothing is missing, words in another language      partial, whatever a judge says
 every fact and every content word is there         supported, if a judge agrees
-it is a sentence of a quote, word for word         supported, unless a judge disagrees
+it is a sentence of a quote, word for word         verbatim, unless a judge disagrees
 ```
 
 The result is a ceiling: later steps may lower it, but never raise it. Where the checks are in doubt, it is lower.
@@ -35,8 +35,10 @@ from stepwell.research.audit.facts.word_match import match_names, match_wording
 from stepwell.research.audit.facts.words import content_stems, decimal_mark, fold, words
 from stepwell.research.audit.sentences import passages
 
-CHECKS_VERSION = 4
+CHECKS_VERSION = 5
 """The version of these rules; a bundle names the one it was checked with. Increase it whenever a claim may get another verdict."""
+FIRST_WITH_VERBATIM = 5
+"""Checks before this version called a sentence that stands word for word in its quote `supported`."""
 LONGEST_CLAIM = 1_500
 """The longest sentence that we check, in characters. A longer one would occupy a core for seconds, and nobody reads it as one statement."""
 _SOME = 0.2
@@ -56,7 +58,7 @@ class Check:
     @property
     def stands_alone(self) -> bool:
         """Whether the verdict holds without a judge."""
-        return self.is_quoted and self.ceiling == "supported"
+        return self.is_quoted and self.ceiling == "verbatim"
 
 
 def check(text: str, evidence: Sequence[str], quotes: Mapping[str, Quote]) -> Check:
@@ -68,10 +70,11 @@ def check(text: str, evidence: Sequence[str], quotes: Mapping[str, Quote]) -> Ch
     if not cited:
         return Check("unsupported", tuple(unknown))
     if not unknown and _is_quoted(text, cited):
-        return Check("supported", (), 1, is_quoted=True)
+        return Check("verbatim", (), 1, is_quoted=True)
     if len(text) > LONGEST_CLAIM:
         return Check("unsupported", (f"the claim has {len(text):,} characters, at most {LONGEST_CLAIM:,} can be checked",))
-    return replace(_conclude(*_look_up(text, cited), unknown), is_quoted=_has_the_same_words(text, cited))
+    checked = replace(_conclude(*_look_up(text, cited), unknown), is_quoted=_has_the_same_words(text, cited))
+    return replace(checked, ceiling="verbatim") if checked.is_quoted and checked.ceiling == "supported" else checked
 
 
 def _is_quoted(text: str, cited: Sequence[Quote]) -> bool:

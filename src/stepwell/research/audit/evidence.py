@@ -14,13 +14,17 @@ from typing import Any, Literal, get_args
 from stepwell.secrets.text import hide_secrets
 from stepwell.tools.documents.parts import Part, merge_parts, place_of
 
-Verdict = Literal["supported", "partial", "unsupported", "contradicted"]
+Verdict = Literal["verbatim", "supported", "partial", "unsupported", "contradicted"]
 SourceKind = Literal["web", "device"]
 Robots = Literal["allowed", "disallowed", "none", "unreachable", "n/a"]
 
 ADDRESSES = ("http://", "https://", "mcp://")
 """How the address of a source begins that is not from the device. `mcp://<server>/<tool>?query=...` is an answer of an MCP server."""
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+HELD: tuple[Verdict, ...] = ("verbatim", "supported")
+"""The verdicts on sentences that their sources support."""
+KEPT: tuple[Verdict, ...] = (*HELD, "partial")
+"""The verdicts on sentences that a report shows."""
 MOST_PARTS = 10_000
 MAX_PART_NAME = 200
 MAX_CELLS = 40

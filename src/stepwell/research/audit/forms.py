@@ -271,7 +271,7 @@ class ClaimForm(_Form):
     claim_id: Named
     text: Named
     evidence: Ids
-    verdict: Literal["supported", "partial", "unsupported", "contradicted"]
+    verdict: Literal["verbatim", "supported", "partial", "unsupported", "contradicted"]
     reasons: list[str]
     checks: Count
 

@@ -2,28 +2,32 @@
 implementation without a model.
 
 `LexicalJudge` compares words. It is right about sentences that are quotes, which is all that the extractive mode writes, and strict about
-others: a paraphrase that shares less than 80 % of its content words with the quotes is at best partly supported.
+others: a paraphrase that shares less than 80 % of its content words with the quotes is at best `partial`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, get_args
 
-from stepwell.research.audit.evidence import Quote, Verdict
+from stepwell.research.audit.evidence import Quote
 from stepwell.research.audit.facts.words import content_stems
+
+JudgedAs = Literal["supported", "partial", "unsupported", "contradicted"]
+"""What a judge may answer. Whether a sentence is a quote is for the checks to say, so no judge calls one `verbatim`."""
+JUDGED_AS: tuple[JudgedAs, ...] = get_args(JudgedAs)
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """A judge's verdict on a claim, and why."""
 
-    verdict: Verdict
+    verdict: JudgedAs
     reason: str = ""
 
     @classmethod
-    def by_model(cls, verdict: Verdict, reason: str) -> Judgement:
+    def by_model(cls, verdict: JudgedAs, reason: str) -> Judgement:
         """A model's own words are put in quotation marks: readers must not mistake them for findings of the checks."""
         words = " ".join(reason.split()).replace("\u201d", '"')
         return cls(verdict, f"the judge says: \u201c{words}\u201d" if words else "")
@@ -33,7 +37,7 @@ class Judge(Protocol):
     """Compares a claim with its quotes."""
 
     async def judge(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
-        """The verdict. A `StepwellError` or a time-out counts as doubt: the claim is then at most partly supported,
+        """The verdict. A `StepwellError` or a time-out counts as doubt: the claim is then at most `partial`,
         unless it stands word for word in a quote."""
         ...
 

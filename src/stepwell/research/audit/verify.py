@@ -23,6 +23,7 @@ from typing import Literal
 
 from stepwell.errors import BundleError, EvidenceError, MissingExtraError
 from stepwell.research.audit.bundle import BundleReader
+from stepwell.research.audit.evidence import HELD, KEPT
 from stepwell.research.audit.forms import DEEP
 from stepwell.research.audit.ledger import Evidence
 from stepwell.research.audit.limits import VERIFY_S, Patience
@@ -236,11 +237,11 @@ def _claim_problems(evidence: Evidence) -> Iterator[Defect]:
     for claim in evidence.claims.values():
         known = [each for each in claim.evidence if each in evidence.quotes]
         unknown = sorted(set(claim.evidence) - set(known))
-        if claim.verdict == "supported" and unknown:
+        if claim.verdict in HELD and unknown:
             yield Defect(
-                "claims.json", f"claim {claim.claim_id} is called supported by {', '.join(unknown)}, which is not there"
+                "claims.json", f"claim {claim.claim_id} is called {claim.verdict} by {', '.join(unknown)}, which is not there"
             )
-        if claim.verdict in ("supported", "partial") and not known:
+        if claim.verdict in KEPT and not known:
             yield Defect("claims.json", f"claim {claim.claim_id} is called {claim.verdict} and cites nothing that is there")
 
 

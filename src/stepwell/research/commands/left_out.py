@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from stepwell.research.audit.evidence import Claim
-from stepwell.research.audit.export.wording import VERDICT_WORDS
+from stepwell.research.audit.evidence import KEPT, Claim
 from stepwell.research.audit.ledger import read_evidence
+from stepwell.research.audit.levels import name_level, spell_reason
 from stepwell.research.audit.vault import EvidenceVault
-from stepwell.research.audit.writing.report import KEPT
 
 
 async def list_left_out(vault: EvidenceVault) -> list[str]:
@@ -21,5 +20,5 @@ async def list_left_out(vault: EvidenceVault) -> list[str]:
 
 
 def _describe(claim: Claim) -> tuple[str, str]:
-    reason = f": {claim.reasons[0]}" if claim.reasons else ""
-    return f"  “{claim.text}”", f"    {VERDICT_WORDS[claim.verdict]}{reason}"
+    reason = f": {spell_reason(claim.reasons[0])}" if claim.reasons else ""
+    return f"  “{claim.text}”", f"    {name_level(claim.verdict)}{reason}"

@@ -17,10 +17,11 @@ from typing import TextIO
 from stepwell.clock import spell_time
 from stepwell.errors import InvalidRequestError
 from stepwell.research.audit.bundle import BundleReader
-from stepwell.research.audit.evidence import Claim, Quote, Source
+from stepwell.research.audit.evidence import HELD, Claim, Quote, Source
 from stepwell.research.audit.export import require_valid
 from stepwell.research.audit.export.dossier import Dossier, read_dossier
-from stepwell.research.audit.export.wording import VERDICT_WORDS, source_title
+from stepwell.research.audit.export.wording import source_title
+from stepwell.research.audit.levels import describe_meaning, name_level, spell_reason
 from stepwell.research.audit.writing.references import address
 from stepwell.research.audit.writing.report import ANY_MARK, stands_in
 from stepwell.research.commands.bundles import find_bundle
@@ -128,7 +129,8 @@ def _list_sentences(to: PassageWriter, shown: _Shown, chosen: Sequence[int]) -> 
         claim = shown.claims[number - 1]
         lead = f"{number:>{width}}. "
         to.write(claim.text, lead=lead)
-        for line in [*_places(shown.dossier, claim), *_verdict(shown.dossier, claim, claim.reasons[:1])]:
+        level = () if claim.verdict in HELD else _level(shown.dossier, claim, claim.reasons[:1])
+        for line in [*_places(shown.dossier, claim), *level]:
             to.write(line, lead=" " * len(lead), style="dim")
     to.write()
     to.write(f"Look at one: {shown.command} {numbers[0]}")
@@ -144,18 +146,17 @@ def _place(quote: Quote, source: Source) -> str:
     return " ".join(f"{source_title(source)}{f', {place}' if place else ''}".split())
 
 
-def _verdict(dossier: Dossier, claim: Claim, reasons: Sequence[str]) -> Iterator[str]:
-    """How far a sentence holds, if it is not simply supported."""
-    if claim.verdict != "supported":
-        out = "" if stands_in(claim, dossier.report) else ", so left out of the report"
-        yield f"{VERDICT_WORDS[claim.verdict]}{out}{': ' if reasons else ''}{'; '.join(reasons)}"
+def _level(dossier: Dossier, claim: Claim, reasons: Sequence[str]) -> Iterator[str]:
+    """The level of a sentence, and why it is not higher."""
+    out = "" if stands_in(claim, dossier.report) else ", so left out of the report"
+    yield f"{name_level(claim.verdict)}{out}{': ' if reasons else ''}{'; '.join(map(spell_reason, reasons))}"
 
 
 def _show_sentence(to: PassageWriter, shown: _Shown, number: int) -> None:
     claim = shown.claims[number - 1]
     lead = f"{number}. "
     to.write(claim.text, lead=lead, style="bold")
-    for line in _verdict(shown.dossier, claim, claim.reasons):
+    for line in [*_level(shown.dossier, claim, claim.reasons), describe_meaning(claim.verdict)]:
         to.write(line, lead=" " * len(lead))
     cited = shown.dossier.cited(claim)
     if not cited:

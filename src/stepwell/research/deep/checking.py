@@ -1,7 +1,7 @@
 """Checks the report of deep research at the end: finishes it, judges every sentence, and writes all of it into the trail.
 
 The auditing model judges, within what is left of the run's ceilings. If nothing is left, it is not asked, and a sentence that does not
-stand word for word in its source is at most partly supported.
+stand word for word in its source is at most `partial`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict
@@ -13,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from stepwell.control_flow import let_pass
 from stepwell.errors import LimitReachedError, ModelAnswerError, StepwellError
 from stepwell.research.audit.evidence import Claim, Quote
-from stepwell.research.audit.judge import Judge, Judgement
+from stepwell.research.audit.judge import Judge, JudgedAs, Judgement
 from stepwell.research.audit.verdicts import verdict
 from stepwell.research.evidence.asking import ModelCalls, ask_for
 from stepwell.research.evidence.prompting import fence_material, prompt
@@ -36,7 +35,7 @@ async def judge_all(claims: Iterable[Claim], quotes: Mapping[str, Quote], judge:
 class Opinion(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
-    verdict: Literal["supported", "partial", "unsupported", "contradicted"]
+    verdict: JudgedAs
     reason: str = ""
 
 
@@ -75,7 +74,7 @@ class ModelJudge:
 
     async def _judge(self, claim_text: str, quotes: Sequence[Quote]) -> Judgement:
         if ceiling := await self._reached_ceiling():
-            # This counts as doubt, so a sentence in other words than its source is at most partly supported.
+            # This counts as doubt, so a sentence in other words than its source is at most `partial`.
             raise LimitReachedError(ceiling)
         shown = "\n".join(f"{quote.quote_id}: {quote.text}" for quote in quotes)
         asked = f"The sentence:\n{fence_material(claim_text)}\n\nThe quotes:\n{fence_material(shown)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepwell.research.audit.evidence import Claim, Quote
+from stepwell.research.audit.evidence import HELD, Claim, Quote
 from stepwell.research.audit.judge import Judgement
 from stepwell.research.audit.verdicts import verdict
 
@@ -52,7 +52,7 @@ async def test_an_addition_nobody_said_lowers_the_verdict_and_is_named(added: st
     ],
 )
 async def test_what_the_quotes_say_in_other_order_stays_supported(text: str) -> None:
-    assert (await judged(text)).verdict == "supported"
+    assert (await judged(text)).verdict in HELD
 
 
 @pytest.mark.parametrize(

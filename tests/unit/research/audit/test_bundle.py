@@ -194,7 +194,7 @@ async def sealed(
 
 
 GOOD_QUOTE = Quote("e1", "s1", 0, 22, "The well is 15 m deep.")
-GOOD_CLAIM = Claim("c1", "The well is 15 m deep.", ("e1",), "supported", (), CHECKS_VERSION)
+GOOD_CLAIM = Claim("c1", "The well is 15 m deep.", ("e1",), "verbatim", (), CHECKS_VERSION)
 GOOD_REPORT = (
     "The well is 15 m deep [1].\n\n## Sources\n\n"
     f"1. [A](https://a.test/), read 1 January 2026, 00:00 UTC, sha256 {sha256(b'<p>')[:12]}\n"
@@ -231,7 +231,9 @@ async def test_a_wrong_quote_is_named(tmp_path: Path, quote: Quote, fact: str):
     ("claim", "fact"),
     [
         (Claim("c1", "x", ("e1", "e9"), "supported"), "supported by e9, which is not there"),
+        (Claim("c1", "x", ("e1", "e9"), "verbatim"), "verbatim by e9, which is not there"),
         (Claim("c1", "x", (), "supported"), "cites nothing"),
+        (Claim("c1", "x", (), "verbatim"), "cites nothing"),
         (Claim("c1", "x", ("e9",), "partial"), "cites nothing"),
     ],
 )

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from stepwell.research.audit.checks import Check, check
-from stepwell.research.audit.evidence import Quote
+from stepwell.research.audit.evidence import HELD, VERDICTS, Quote
 
 
 def checked(claim: str, *quotes: str) -> Check:
@@ -128,7 +128,8 @@ def test_figures_are_found_in_another_language_whose_words_stay_open(claim: str,
 
 @pytest.mark.parametrize(("claim", "quote"), SUPPORTED)
 def test_facts_in_another_form_are_found(claim: str, quote: str):
-    assert (checked(claim, quote).ceiling, checked(claim, quote).reasons) == ("supported", ())
+    assert checked(claim, quote).ceiling in HELD
+    assert checked(claim, quote).reasons == ()
 
 
 @pytest.mark.parametrize(("claim", "quote"), CONTRADICTED)
@@ -194,14 +195,14 @@ SENTENCES = st.one_of(
 
 
 @given(SENTENCES, st.sampled_from(["{}.", "{}", "As reported, {}."]))  # word for word, and by its facts
-def test_a_sentence_equal_to_its_quote_is_supported(sentence: str, form: str):
+def test_a_sentence_equal_to_its_quote_holds(sentence: str, form: str):
     result = checked(form.format(sentence[:-1]), sentence)
-    assert result.ceiling == "supported", result.reasons
+    assert result.ceiling == ("supported" if "As reported" in form else "verbatim"), result.reasons
 
 
 @given(SENTENCES, SENTENCES)
-def test_a_sentence_of_a_longer_quote_is_supported(sentence: str, other: str):
-    assert checked(sentence, f"{other} {sentence}").ceiling == "supported"
+def test_a_sentence_of_a_longer_quote_is_verbatim(sentence: str, other: str):
+    assert checked(sentence, f"{other} {sentence}").ceiling == "verbatim"
 
 
 @given(SENTENCES, st.data())
@@ -220,7 +221,7 @@ def test_changing_one_digit_makes_it_not_supported(sentence: str, data: st.DataO
 
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_any_text_can_be_checked(claim: str, quote: str):
-    assert checked(claim, quote).ceiling in ("supported", "partial", "unsupported", "contradicted")
+    assert checked(claim, quote).ceiling in VERDICTS
 
 
 def test_a_long_quote_is_checked_in_reasonable_time():

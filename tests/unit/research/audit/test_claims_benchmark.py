@@ -32,7 +32,7 @@ def test_each_label_is_counted_by_what_becomes_of_it(folder: Path):
     assert found.of(["refuted"], "supported", "partial").value == 0
     assert found.of(["nei", "partial"], "supported").value == 0
     assert found.of(["partial"], "partial").value == 1
-    assert found.precision.value == 1
+    assert found.unmarked.value == 1
 
 
 def test_a_half_is_every_other_line_and_the_first_is_odd(folder: Path):
@@ -46,6 +46,10 @@ def test_the_table_has_a_column_a_set_with_intervals(folder: Path, capsys: pytes
     shown = capsys.readouterr().out
     assert shown.startswith("|  | mills |")
     assert "| true: unmarked | 100.0 (20.7–100.0) |" in shown
+    assert "| *supported*: true | 100.0 (" in shown
+    assert "| *word for word or nearly*: true | – |" in shown
+    assert "| *differs* right | 100.0 (" in shown
+    assert "| true claims not shown as supported | 0.0 (" in shown
     assert "| true and false claims | 1 and 3 |" in shown
 
 

@@ -94,8 +94,9 @@ def test_the_page_shows_report_claims_sources_plan_policy_and_receipt(bundle: Pa
     page = Page(export_bundle(bundle, "html").decode())
     for part in (
         "The well has 12 steps",
-        "Supported",
-        "Not supported",
+        "Word for word or nearly",
+        "How many of 100 such sentences are true",
+        "Not in its source",
         "Be kind",
         "2 requests, ",
         "1 request was refused and not sent.",
@@ -169,7 +170,7 @@ def test_the_docx_reads_back_with_its_links(bundle: Path):
     assert "The well has 12 steps [1]." in text
     assert "Καλημέρα Дом 水" in text
     assert "<script>alert(1)</script>" in text
-    assert "Not supported" in text
+    assert "Not in its source" in text
     targets = {relation.target_ref for relation in document.part.rels.values() if relation.is_external}
     assert targets
     assert all(target.startswith("https://wells.example/") for target in targets)

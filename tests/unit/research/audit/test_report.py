@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell.errors import EvidenceError
-from stepwell.research.audit.evidence import VERDICTS, Claim, Quote, Source
+from stepwell.research.audit.evidence import KEPT, VERDICTS, Claim, Quote, Source
 from stepwell.research.audit.writing.draft import read_draft
 from stepwell.research.audit.writing.links import strip_links
 from stepwell.research.audit.writing.references import CitedPlace, check_references, reference_line
@@ -54,12 +54,12 @@ def test_ids_become_numbers_and_a_list_of_sources():
 @pytest.mark.parametrize(
     ("reasons", "mark"),
     [
-        (("the source does not say '2016'", "the source does not say 'red'"), "*(partly supported: the source does not say '2016')*"),
+        (("the source does not say '2016'", "the source does not say 'red'"), "*(not settled: the source does not say “2016”)*"),
         (("I doubt it, see [here](https://evil.test)", "the source says 'red', not 'green'"),
-         "*(partly supported: the source says 'red', not 'green')*"),
-        (("the source does not say '*(fine)* [9](https://evil.test)'",), "*(partly supported: the source does not say 'fine 9')*"),
-        (("a judge's own words",), "*(partly supported)*"),
-        ((), "*(partly supported)*"),
+         "*(not settled: the source says “red”, not “green”)*"),
+        (("the source does not say '*(fine)* [9](https://evil.test)'",), "*(not settled: the source does not say “fine 9”)*"),
+        (("a judge's own words",), "*(not settled)*"),
+        ((), "*(not settled)*"),
     ],
 )  # fmt: skip
 def test_a_mark_says_what_the_checks_miss_and_nothing_a_model_worded(reasons: tuple[str, ...], mark: str):
@@ -77,7 +77,7 @@ def test_a_long_reason_is_cut_and_still_known_as_a_mark():
 
 def test_unsupported_sentences_are_removed_and_counted():
     made = report("Good [e1]. Bad [e2]. Wrong [e3]. Half [e1].", "supported", "unsupported", "contradicted", "partial")
-    assert "Good [1]. Half [1]. *(partly supported)*" in made.text
+    assert "Good [1]. Half [1]. *(not settled)*" in made.text
     assert "Bad" not in made.text
     assert "Wrong" not in made.text
     assert "2 sentences were left out" in made.text
@@ -86,7 +86,7 @@ def test_unsupported_sentences_are_removed_and_counted():
 
 def test_or_marked_if_so_set():
     made = report("Good [e1]. Bad. Wrong [e3].", "supported", "unsupported", "contradicted", unsupported="mark")
-    assert "Good [1]. Bad. *(not supported)* Wrong [2]. *(contradicted by its source)*" in made.text
+    assert "Good [1]. Bad. *(not in its source)* Wrong [2]. *(differs)*" in made.text
     assert made.removed_sentences == 0
 
 
@@ -219,7 +219,7 @@ def test_no_address_but_a_sources_is_ever_in_a_report(text: str, unsupported: st
     assert set(re.findall(r"\]\(([^)]*)\)", made.text)) <= known
     assert check_references(made.text, SOURCES) == []
     assert write_report(draft, claims, QUOTES, SOURCES, unsupported=unsupported) == made
-    kept = [claim for claim in claims if claim.verdict in ("supported", "partial")]
+    kept = [claim for claim in claims if claim.verdict in KEPT]
     assert made.is_sufficient == bool(kept)
 
 

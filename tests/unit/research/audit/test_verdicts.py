@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from stepwell.errors import ModelBusyError
-from stepwell.research.audit.evidence import VERDICTS, Claim, Quote, Verdict
-from stepwell.research.audit.judge import Judgement, LexicalJudge
+from stepwell.research.audit.evidence import HELD, KEPT, VERDICTS, Claim, Quote, Verdict
+from stepwell.research.audit.judge import JUDGED_AS, JudgedAs, Judgement, LexicalJudge
 from stepwell.research.audit.verdicts import UNJUDGED, verdict
 
 DEEP = "In 1890 Dresden had 40 deep wells."
 QUOTES = {"e1": Quote("e1", "s1", 0, len(DEEP), DEEP)}
-RANK = ["contradicted", "unsupported", "partial", "supported"]
+RANK = ["contradicted", "unsupported", "partial", "supported", "verbatim"]
 
 
 class Says:
     """A judge that always says the same, and counts how often it was asked."""
 
-    def __init__(self, answer: Verdict | Exception) -> None:
+    def __init__(self, answer: JudgedAs | Exception) -> None:
         self.answer = answer
         self.asked = 0
 
@@ -29,6 +29,7 @@ class Says:
 
 
 CLAIMS = {
+    "verbatim": Claim("c0", DEEP, ("e1",)),
     "supported": Claim("c1", "Dresden had 40 wells in 1890.", ("e1",)),
     "partial": Claim("c2", "Dresden had 40 wells near Prague.", ("e1",)),
     "unsupported": Claim("c3", "Dresden had 40 wells in 1890."),
@@ -37,19 +38,20 @@ CLAIMS = {
 
 
 @pytest.mark.parametrize("ceiling", VERDICTS)
-@pytest.mark.parametrize("said", VERDICTS)
-async def test_the_lower_of_both_counts(ceiling: Verdict, said: Verdict):
+@pytest.mark.parametrize("said", JUDGED_AS)
+async def test_the_lower_of_both_counts(ceiling: Verdict, said: JudgedAs):
     judge = Says(said)
     result = await verdict(CLAIMS[ceiling], QUOTES, judge)
-    expected = min(ceiling, said, key=RANK.index) if judge.asked else ceiling
+    agrees = said == "supported"  # a judge that agrees leaves a sentence word for word
+    expected = min(ceiling, said, key=RANK.index) if judge.asked and not agrees else ceiling
     assert result.verdict == expected
-    assert judge.asked == (ceiling in ("supported", "partial"))
+    assert judge.asked == (ceiling in KEPT)
     assert (result.claim_id, result.text, result.evidence) == (
         CLAIMS[ceiling].claim_id,
         CLAIMS[ceiling].text,
         CLAIMS[ceiling].evidence,
     )
-    assert result.reasons or expected == "supported"
+    assert result.reasons or expected in HELD
 
 
 @pytest.mark.parametrize("error", [ModelBusyError("busy"), TimeoutError()])
@@ -62,13 +64,13 @@ async def test_a_judge_that_fails_leaves_doubt(error: Exception):
 @pytest.mark.parametrize("ceiling", VERDICTS)
 async def test_a_judge_that_fails_raises_nothing_above_what_the_checks_allow(ceiling: Verdict):
     result = await verdict(CLAIMS[ceiling], QUOTES, Says(ModelBusyError("busy")))
-    assert result.verdict == min(ceiling, "partial", key=RANK.index)
+    assert result.verdict == ("verbatim" if ceiling == "verbatim" else min(ceiling, "partial", key=RANK.index))
 
 
 @pytest.mark.parametrize("text", [DEEP, "In 1890, Dresden had 40 deep wells"])
 async def test_a_sentence_of_its_quote_needs_no_judge(text: str):
     result = await verdict(Claim("c6", text, ("e1",)), QUOTES, Says(ModelBusyError("busy")))
-    assert (result.verdict, result.reasons) == ("supported", ())
+    assert (result.verdict, result.reasons) == ("verbatim", ())
 
 
 async def test_a_part_of_a_sentence_and_another_order_are_not_word_for_word():

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from stepwell.research.audit.canonical import canonical, sha256
-from stepwell.research.audit.evidence import Claim, Quote, Source
+from stepwell.research.audit.evidence import KEPT, Claim, Quote, Source
 from stepwell.research.audit.exchanges.recording import Outgoing, RecordedReply, Recorder
 from stepwell.research.audit.judge import Judgement
 from stepwell.research.audit.ledger import record_claim, record_quote, record_source
@@ -138,7 +138,7 @@ async def tell_report(
     mode: str = "written",
 ) -> None:
     rests_on = {"claims": [claim.claim_id for claim in claims], "quotes": list(quotes), "sources": list(sources)}
-    sufficient = any(claim.verdict in ("supported", "partial") for claim in claims)
+    sufficient = any(claim.verdict in KEPT for claim in claims)
     facts = {"sha256": await vault.put(text.encode()), "sufficient": sufficient, "mode": mode, "removed_links": 0, "turn": ""}
     await vault.append(NewEntry("report", "q1:report", {**facts, **rests_on, "after": "q1:approval:1"}))
 

@@ -13,6 +13,7 @@ import pytest
 from tests.unit.research.audit.test_export import make_bundle
 
 from stepwell.research.audit.evidence import Claim
+from stepwell.research.audit.levels import describe_meaning
 from stepwell.research.commands.show import AROUND_CHARS, choose_sentences, run, text_around
 from stepwell.settings import Settings
 
@@ -45,7 +46,8 @@ CLAIMS = [
         ("steps well", [1, 3]),
         ("wet [sic]", [3]),
         ("The well has 12 steps [1, 2].", [1]),
-        ("- The well has 12 steps [s1](https://a.example/). *(partly supported)*", [1]),
+        ("- The well has 12 steps [s1](https://a.example/). *(not settled)*", [1]),
+        ("The well has 12 steps [1]. *(partly supported: the source does not say '12')*", [1]),
         ("水", [4]),
         ("[1]", []),
         ("zebra", []),
@@ -88,18 +90,20 @@ async def bundle(tmp_path: Path) -> Path:
     return await make_bundle(tmp_path / "b.zip")
 
 
-def test_the_list_says_which_sentences_are_not_supported(bundle: Path):
+def test_the_list_names_the_level_of_sentences_that_are_not_supported(bundle: Path):
     shown = show(bundle)
     assert "1. The well has 12 steps.\n   Wells " in shown
     below = shown.partition("2. It has 900 windows.\n")[2].splitlines()
-    assert below[1].startswith("   Not supported, so left out of the report: ")
+    assert below[1].startswith("   Not in its source, so left out of the report: ")
     assert "Supported" not in shown
+    assert "Word for word" not in shown
     assert f"stepwell show {bundle} 1\n" in shown
 
 
 def test_a_sentence_is_shown_with_quote_address_time_and_hash(bundle: Path):
     shown = show(bundle, "1").splitlines()
-    assert shown[0] == "1. The well has 12 steps."
+    assert shown[:2] == ["1. The well has 12 steps.", "   Word for word or nearly"]
+    assert shown[2].strip() == describe_meaning("verbatim")
     assert "  > The well has 12 steps. Καλημέρα Дом 水." in shown
     assert "  https://wells.example/a?b=1&c=%3Cx%3E" in shown
     assert "  read 2 January 2026, 03:04 UTC; characters 0 to 38 of its text" in shown
@@ -119,7 +123,12 @@ def on_terminal(bundle: Path, columns: int, settings: Settings) -> str:
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with open(theirs, "w", encoding="utf-8") as screen, open(ours, "rb", buffering=0) as seen:
         run(str(bundle), "1", settings=settings, screen=screen)
-        return seen.read(65_536).decode().replace("\r\n", "\n")
+        screen.write("\x04")
+        screen.flush()
+        shown = b""
+        while not shown.endswith(b"\x04"):  # one read may bring only a part
+            shown += seen.read(65_536)
+        return shown.removesuffix(b"\x04").decode().replace("\r\n", "\n")
 
 
 async def test_a_terminal_gets_wrapped_lines_and_styles(tmp_path: Path):

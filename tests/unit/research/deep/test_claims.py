@@ -53,8 +53,8 @@ def test_a_mark_stands_behind_its_sentence_and_can_be_taken_off():
     stated = sentences(REPORT)
     claims = [Claim("c", each.words, verdict="supported" if each.words == "Quoted." else "partial") for each in stated]
     text = add_marks(REPORT, list(zip(stated, claims, strict=True)))
-    assert f"The well is old {LINK}. *(partly supported)* It has" in text
-    assert f"| First | 40 m {LINK} *(partly supported)* |" in text
+    assert f"The well is old {LINK}. *(not settled)* It has" in text
+    assert f"| First | 40 m {LINK} *(not settled)* |" in text
     assert f"> - Quoted {LINK}.\n" in text
     assert remove_marks(text) == REPORT
     assert [(each.words, each.cited) for each in sentences(remove_marks(text))] == [(each.words, each.cited) for each in stated]

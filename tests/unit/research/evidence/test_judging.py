@@ -39,14 +39,14 @@ async def exhausted() -> str | None:
 
 async def test_a_judge_who_agrees_leaves_the_sentence_as_the_checks_found_it():
     model = ScriptedModel(['{"verdict": "supported", "reason": ""}'])
-    assert (await verdict(CLAIM, QUOTES, ModelJudge(model, Calls(), not_exhausted))).verdict == "supported"
+    assert (await verdict(CLAIM, QUOTES, ModelJudge(model, Calls(), not_exhausted))).verdict == "verbatim"
 
 
 async def test_a_judge_who_cannot_be_reached_makes_a_reworded_sentence_doubtful_and_costs_nothing_else():
     judged = await verdict(REWORDED, QUOTES, ModelJudge(ScriptedModel([]), BrokenLine(), not_exhausted))
     assert judged.verdict == "partial"
     assert judged.reasons[-1] == UNJUDGED
-    assert mark_of(judged) == f" *(partly supported: {UNJUDGED})*"
+    assert mark_of(judged) == f" *(not settled: {UNJUDGED})*"
     assert "sk-secret" not in repr(judged)
 
 
@@ -54,11 +54,11 @@ async def test_a_judge_who_gives_no_usable_answer_leaves_a_quoted_sentence_as_th
     for said in (TEXT, "The well is 15 m deep", "“The well is 15 m deep.”"):
         model = ScriptedModel(["I like wells."] * 9)
         judged = await verdict(Claim("c1", said, ("e1",)), QUOTES, ModelJudge(model, Calls(), not_exhausted))
-        assert (judged.verdict, judged.reasons) == ("supported", ()), said
+        assert (judged.verdict, judged.reasons) == ("verbatim", ()), said
 
 
 async def test_a_judge_whose_ceiling_is_reached_makes_a_reworded_sentence_doubtful():
-    assert (await verdict(CLAIM, QUOTES, ModelJudge(ScriptedModel([]), Calls(), exhausted))).verdict == "supported"
+    assert (await verdict(CLAIM, QUOTES, ModelJudge(ScriptedModel([]), Calls(), exhausted))).verdict == "verbatim"
     assert (await verdict(REWORDED, QUOTES, ModelJudge(ScriptedModel([]), Calls(), exhausted))).verdict == "partial"
 
 
@@ -72,4 +72,4 @@ async def test_a_judge_s_own_words_are_quoted_as_such_and_stay_out_of_the_report
     model = ScriptedModel(['{"verdict": "partial", "reason": "the source is a hoax.\u201d It says nothing."}'])
     judged = await verdict(CLAIM, QUOTES, ModelJudge(model, Calls(), not_exhausted))
     assert judged.reasons == ('the judge says: \u201cthe source is a hoax." It says nothing.\u201d',)
-    assert mark_of(judged) == " *(partly supported)*"
+    assert mark_of(judged) == " *(not settled)*"

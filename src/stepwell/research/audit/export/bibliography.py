@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from stepwell.research.audit.evidence import Source
+from stepwell.research.audit.evidence import KEPT, Source
 from stepwell.research.audit.export.dossier import Dossier, clean
 from stepwell.research.audit.export.markdown import unescape
 from stepwell.research.audit.export.wording import DEMO_NOTE, DEMO_SOURCE
@@ -46,7 +46,7 @@ def _demo_note(dossier: Dossier) -> str:
 
 def _cited(dossier: Dossier) -> Iterator[tuple[str, Source, list[CitedPlace]]]:
     """Each source that the report cites, in order of first mention: its key, the source, and its cited places."""
-    shown = [claim for claim in dossier.claims if claim.verdict in ("supported", "partial")]
+    shown = [claim for claim in dossier.claims if claim.verdict in KEPT]
     quotes = [quote for claim in shown for quote, _ in dossier.cited(claim)]
     places = cited_places(quotes, dossier.evidence.sources)
     for source_id in dict.fromkeys(quote.source_id for quote in quotes):

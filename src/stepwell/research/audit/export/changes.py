@@ -7,13 +7,13 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stepwell.research.audit.evidence import Claim, Source
+from stepwell.research.audit.evidence import HELD, KEPT, Claim, Source
 from stepwell.research.audit.export.dossier import Dossier, clean
+from stepwell.research.audit.levels import LEVELS
 from stepwell.research.audit.writing.references import address
 
 _ALIKE = 0.6
 """The share of letters that two sentences must have in common to count as versions of the same sentence."""
-_SHOWN = ("supported", "partial")
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def describe(changes: Changes) -> str:
 
 
 def _shown(dossier: Dossier) -> list[Claim]:
-    return [claim for claim in dossier.claims if claim.verdict in _SHOWN]
+    return [claim for claim in dossier.claims if claim.verdict in KEPT]
 
 
 def _most_alike(claim: Claim, others: Sequence[Claim]) -> Claim | None:
@@ -105,7 +105,7 @@ def _section(title: str, lines: Sequence[str]) -> str:
 
 
 def _sentence(claim: Claim) -> str:
-    return clean(claim.text) + ("" if claim.verdict == "supported" else " (partly supported)")
+    return clean(claim.text) + ("" if claim.verdict in HELD else f" ({LEVELS[claim.verdict]})")
 
 
 def _rewritten(each: Rewritten) -> str:

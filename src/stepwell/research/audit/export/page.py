@@ -15,6 +15,7 @@ from stepwell.research.audit.evidence import Claim, Quote, Source
 from stepwell.research.audit.export import wording
 from stepwell.research.audit.export.dossier import Dossier, clean
 from stepwell.research.audit.export.markdown import Block, Span, blocks
+from stepwell.research.audit.levels import name_level, spell_reason
 from stepwell.research.audit.writing.references import address
 
 CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -116,16 +117,14 @@ def _inline(span: Span) -> str:
 def claims(dossier: Dossier) -> str:
     count = escape(wording.count_of_verdicts(dossier)) or "none"
     items = "\n".join(_claim(dossier, claim) for claim in dossier.claims)
-    return _section(
-        "claims",
-        "Claims",
-        f"<p>{count}. Sentences that are not supported were taken out of the report.</p>\n<ol>\n{items}\n</ol>",
-    )
+    meaning = "".join(f"<dt>{escape(name)}</dt><dd>{escape(said)}</dd>" for name, said in wording.levels_of(dossier))
+    levels = f'<p class="place">{escape(wording.LEVELS_NOTE)}</p><dl class="levels">{meaning}</dl>' if meaning else ""
+    return _section("claims", "Claims", f"<p>{count}. {wording.LEFT_OUT}</p>\n{levels}\n<ol>\n{items}\n</ol>")
 
 
 def _claim(dossier: Dossier, claim: Claim) -> str:
-    badge = f'<span class="verdict {claim.verdict}">{wording.VERDICT_WORDS[claim.verdict]}</span>'
-    reasons = "".join(f"<li>{escape(clean(reason))}</li>" for reason in claim.reasons)
+    badge = f'<span class="verdict {claim.verdict}">{name_level(claim.verdict)}</span>'
+    reasons = "".join(f"<li>{escape(clean(spell_reason(reason)))}</li>" for reason in claim.reasons)
     why = f"<ul>{reasons}</ul>" if reasons else ""
     cited = dossier.cited(claim)
     quotes = "\n".join(_quote(quote, source) for quote, source in cited)

@@ -20,13 +20,20 @@ from stepwell.research.audit.evidence import Claim
 from stepwell.research.audit.export import wording
 from stepwell.research.audit.export.dossier import Dossier, clean
 from stepwell.research.audit.export.markdown import Block, Span, blocks
+from stepwell.research.audit.levels import name_level, spell_reason
 from stepwell.research.audit.writing.references import address
 
 MISSING = "\N{WHITE SQUARE}"
 _SHAPED = range(0x0900, 0x0E00)
 """Indic scripts, whose letters change shape with their neighbours. Nothing here supports that."""
 _FONT_STYLES = {"FiraGO": "Regular", "FiraGO-Bold": "Bold", "FiraGO-Italic": "Italic", "FiraGO-BoldItalic": "BoldItalic"}
-_COLOURS = {"supported": "#0a5c2b", "partial": "#6b4300", "unsupported": "#8c1111", "contradicted": "#8c1111"}
+_COLOURS = {
+    "verbatim": "#444444",
+    "supported": "#444444",
+    "partial": "#6b4300",
+    "unsupported": "#8c1111",
+    "contradicted": "#8c1111",
+}
 
 
 def to_pdf(dossier: Dossier) -> bytes:
@@ -161,18 +168,22 @@ def _link(target: str, text: str) -> str:
 
 def _claims(dossier: Dossier, sheet: _Sheet) -> Iterator[Any]:
     yield sheet.heading("Claims")
-    yield sheet.line(sheet.text(f"{wording.count_of_verdicts(dossier) or 'none'}. {wording.HOW_TO_CHECK}"))
+    yield sheet.line(sheet.text(f"{wording.count_of_verdicts(dossier) or 'none'}. {wording.LEFT_OUT} {wording.HOW_TO_CHECK}"))
+    if levels := wording.levels_of(dossier):
+        yield sheet.small(wording.LEVELS_NOTE)
+        for name, share in levels:
+            yield sheet.small(f"{name}: {share}", indent=14)
     for claim in dossier.claims:
         yield sheet.line(_claim(claim, sheet), before=4, heading=True)
         for reason in claim.reasons:
-            yield sheet.small(reason, indent=14)
+            yield sheet.small(spell_reason(reason), indent=14)
         for quote, source in dossier.cited(claim):
             yield sheet.line(f"<i>“{sheet.text(quote.text)}”</i>", size=9, indent=14, after=1)
             yield sheet.small(f"{wording.quote_place(quote, source)}: {wording.source_title(source)}", indent=14)
 
 
 def _claim(claim: Claim, sheet: _Sheet) -> str:
-    words = wording.VERDICT_WORDS[claim.verdict]
+    words = name_level(claim.verdict)
     return f'<font color="{_COLOURS[claim.verdict]}"><b>{words}</b></font> {sheet.text(claim.text)}'
 
 

@@ -10,6 +10,7 @@ from stepwell.errors import needs_extra
 from stepwell.research.audit.export import wording
 from stepwell.research.audit.export.dossier import Dossier, clean
 from stepwell.research.audit.export.markdown import Block, Span, blocks
+from stepwell.research.audit.levels import name_level, spell_reason
 from stepwell.research.audit.writing.references import address
 
 _STYLES = {"item": "List Bullet", "numbered": "Normal", "paragraph": "Normal", "note": "Intense Quote"}
@@ -74,13 +75,17 @@ def _link(paragraph: Any, text: str, target: str) -> None:
 
 def _claims(document: Any, dossier: Dossier) -> None:
     document.add_heading("Claims", 2)
-    document.add_paragraph(f"{wording.count_of_verdicts(dossier) or 'none'}. {wording.HOW_TO_CHECK}")
+    document.add_paragraph(f"{wording.count_of_verdicts(dossier) or 'none'}. {wording.LEFT_OUT} {wording.HOW_TO_CHECK}")
+    if levels := wording.levels_of(dossier):
+        document.add_paragraph(wording.LEVELS_NOTE)
+        for name, share in levels:
+            document.add_paragraph(f"{name}: {share}", style="List Bullet")
     for claim in dossier.claims:
         paragraph = document.add_paragraph()
-        paragraph.add_run(wording.VERDICT_WORDS[claim.verdict]).bold = True
+        paragraph.add_run(name_level(claim.verdict)).bold = True
         paragraph.add_run(f" {clean(claim.text)}")
         for reason in claim.reasons:
-            document.add_paragraph(clean(reason), style="List Bullet")
+            document.add_paragraph(clean(spell_reason(reason)), style="List Bullet")
         for quote, source in dossier.cited(claim):
             document.add_paragraph(f"“{clean(quote.text)}”", style="Quote")
             document.add_paragraph(f"{wording.quote_place(quote, source)}: {wording.source_title(source)}")

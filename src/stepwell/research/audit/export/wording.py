@@ -7,18 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from stepwell.clock import spell_time
-from stepwell.research.audit.evidence import Claim, Quote, Source, Verdict
+from stepwell.research.audit.evidence import Quote, Source
 from stepwell.research.audit.export.dossier import EXTRACTIVE, Dossier, clean
+from stepwell.research.audit.levels import LEVELS, describe_method, legend
 from stepwell.research.audit.trail import Entry
 from stepwell.research.audit.writing.references import SOURCES_HEADING
 
-VERDICT_WORDS: dict[Verdict, str] = {
-    "supported": "Supported",
-    "partial": "Partly supported",
-    "unsupported": "Not supported",
-    "contradicted": "Contradicted",
-}
 SOURCES_TITLE = SOURCES_HEADING.lstrip("# ")
+LEVELS_NOTE = describe_method()
+LEFT_OUT = "Sentences that differ from their source, or are not in it, were left out of the report or marked in it."
 HOW_TO_CHECK = (
     "Every quote stands word for word in the stored text of its source, at the place given. "
     "The command stepwell verify checks that, and everything else here, on the bundle that this document was made from."
@@ -63,11 +60,12 @@ def elsewhere_line(count: int) -> str:
 
 def count_of_verdicts(dossier: Dossier) -> str:
     count = Counter(claim.verdict for claim in dossier.claims)
-    return ", ".join(f"{count[verdict]} {words.lower()}" for verdict, words in VERDICT_WORDS.items() if count[verdict])
+    return ", ".join(f"{count[verdict]} {words}" for verdict, words in LEVELS.items() if count[verdict])
 
 
-def claim_line(claim: Claim) -> str:
-    return f"{VERDICT_WORDS[claim.verdict]}: {clean(claim.text)}"
+def levels_of(dossier: Dossier) -> list[tuple[str, str]]:
+    """The levels that the report has, each with how many of 100 such sentences are true; `LEVELS_NOTE` says what that means."""
+    return legend({claim.verdict for claim in dossier.claims})
 
 
 def quote_place(quote: Quote, source: Source) -> str:

@@ -5,8 +5,10 @@
 | and that the checks rate lower than `partial` | what the checks give |
 | of a report that no model wrote | the lower of what the checks and its shared words give |
 | of one that a model wrote, with its judge's opinion | the lower of what the checks and the judge say |
-| of one that a model wrote, without an opinion | `supported` if it stands word for word in a quote, otherwise `partial` |
+| of one that a model wrote, without an opinion | `verbatim` if it stands word for word in a quote, otherwise `partial` |
 | in a trail without a question | any verdict up to what the checks allow, because nothing says who judged it |
+
+The checks before 5 called a sentence that stands word for word in a quote `supported`, as any other that holds.
 
 A claim that went through other checks is judged by today's. A different result is a problem, unless the bundle is signed by the expected
 key: then we trust that those other checks were run, and list what today's would give.
@@ -19,9 +21,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from stepwell.research.audit.checks import CHECKS_VERSION, Check, check
-from stepwell.research.audit.evidence import VERDICTS, Claim, Quote, Verdict
-from stepwell.research.audit.judge import Judgement, LexicalJudge
+from stepwell.research.audit.checks import CHECKS_VERSION, FIRST_WITH_VERBATIM, Check, check
+from stepwell.research.audit.evidence import KEPT, VERDICTS, Claim, Quote, Verdict
+from stepwell.research.audit.judge import JUDGED_AS, Judgement, LexicalJudge
 from stepwell.research.audit.ledger import Evidence
 from stepwell.research.audit.limits import MAX_CLAIM_CHARS, MAX_CLAIMS
 from stepwell.research.audit.proofs.opened import OpenedBundle, Trail
@@ -88,6 +90,8 @@ def _judge(claim: Claim, quotes: Mapping[str, Quote], opinions: Opinions, mode: 
         return
     checked = check(claim.text, claim.evidence, quotes)
     allowed, who = _allow(claim, cited, checked, opinions, mode)
+    if claim.checks < FIRST_WITH_VERBATIM:
+        allowed = {("supported" if verdict == "verbatim" else verdict, reasons) for verdict, reasons in allowed}
     found = judged.problems if claim.checks == CHECKS_VERSION else judged.marked_today
     if claim.verdict not in {verdict for verdict, _ in allowed}:
         found.append(_describe(claim, who, {verdict for verdict, _ in allowed}, checked.reasons))
@@ -103,7 +107,7 @@ Outcome = tuple[Verdict, tuple[str, ...]]
 
 def _allow(claim: Claim, cited: list[Quote], checked: Check, opinions: Opinions, mode: str) -> tuple[set[Outcome], str]:
     """The verdicts that a claim may have, with their reasons, and who says so, as the beginning of a sentence."""
-    if checked.ceiling not in ("supported", "partial"):
+    if checked.ceiling not in KEPT:
         return {(checked.ceiling, checked.reasons)}, "the checks give"
     if mode == "extractive":
         return {_join(checked, LexicalJudge().compare(claim.text, cited))}, "the checks and its words give"
@@ -182,7 +186,7 @@ def _read_opinion(body: bytes | None) -> Judgement | None:
         return None
     verdict = said.get("verdict") if isinstance(said, dict) else None
     reason = said.get("reason", "") if isinstance(said, dict) else ""
-    known = next((each for each in VERDICTS if each == verdict), None)
+    known = next((each for each in JUDGED_AS if each == verdict), None)
     return Judgement.by_model(known, reason) if known is not None and isinstance(reason, str) else None
 
 

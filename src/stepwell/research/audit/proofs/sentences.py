@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
-from stepwell.research.audit.evidence import Claim
+from stepwell.research.audit.evidence import KEPT, Claim
 from stepwell.research.audit.forms import scope_of
 from stepwell.research.audit.ledger import Evidence
 from stepwell.research.audit.proofs.opened import OpenedBundle, Trail
@@ -13,7 +13,7 @@ from stepwell.research.audit.writing.compared import compare_marked, compare_num
 from stepwell.research.audit.writing.draft import read_draft
 from stepwell.research.audit.writing.quoted import quoted_sentences
 from stepwell.research.audit.writing.references import check_references
-from stepwell.research.audit.writing.report import KEPT, QUOTES_NOTES, word_skipped
+from stepwell.research.audit.writing.report import QUOTES_NOTES, word_skipped
 
 REPORT = "report.md"
 _LONGEST_DRAFT = 1_000_000

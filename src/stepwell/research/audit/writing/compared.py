@@ -7,13 +7,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from stepwell.research.audit.evidence import Claim, Quote, Source
+from stepwell.research.audit.evidence import KEPT, Claim, Quote, Source
 from stepwell.research.audit.writing.draft import states_something
 from stepwell.research.audit.writing.marked import add_marks, sentences, strip_marks
 from stepwell.research.audit.writing.references import SOURCES_HEADING, cited_places, reference_section
 from stepwell.research.audit.writing.report import (
     INSUFFICIENT,
-    KEPT,
     NO_REPORT,
     QUOTES_NOTES,
     SKIPPED_HEADING,

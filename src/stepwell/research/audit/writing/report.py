@@ -1,33 +1,35 @@
 """Turns claims and their verdicts into a report.
 
-The model has named evidence by id only; code makes the numbers, links and the list of sources from what is stored. An unsupported
-sentence is removed or marked, a partly supported one is marked; without any supported sentence there is no report, only
+The model has named evidence by id only; code makes the numbers, links and the list of sources from what is stored. A sentence that is
+not in its source, or differs from it, is removed or marked; one that is not settled is marked. If none is left, there is no report, only
 a statement that the evidence is insufficient. Pure: the same input gives the same bytes.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from stepwell.errors import EvidenceError
-from stepwell.research.audit.evidence import Claim, Quote, Source, Verdict
+from stepwell.research.audit.checks import FIRST_WITH_VERBATIM
+from stepwell.research.audit.evidence import HELD, KEPT, Claim, Quote, Source, Verdict
+from stepwell.research.audit.levels import LEVELS, spell_reason
 from stepwell.research.audit.verdicts import UNJUDGED
 from stepwell.research.audit.writing.draft import Draft, DraftBlock
 from stepwell.research.audit.writing.links import strip_links
 from stepwell.research.audit.writing.references import cited_places, reference_section
 
 Unsupported = Literal["remove", "mark"]
-MARKS: dict[Verdict, str] = {
-    "supported": "",
-    "partial": " *(partly supported)*",
-    "unsupported": " *(not supported)*",
-    "contradicted": " *(contradicted by its source)*",
+_EARLIER_WORDS: dict[Verdict, str] = {
+    "partial": "partly supported",
+    "unsupported": "not supported",
+    "contradicted": "contradicted by its source",
 }
-ANY_MARK = re.compile(r" \*\((?:partly supported|not supported|contradicted by its source)(?:: [^()*\n]{1,120})?\)\*")
+"""The marks in reports that were checked before `FIRST_WITH_VERBATIM`: stored evidence must hold as long as somebody keeps it."""
+_ANY_WORDS = "|".join([*(words for verdict, words in LEVELS.items() if verdict not in HELD), *_EARLIER_WORDS.values()])
+ANY_MARK = re.compile(rf" \*\((?:{_ANY_WORDS})(?:: [^()*\n]{{1,120}})?\)\*")
 """What `mark_of` writes, with or without a reason."""
 _LONGEST_REASON = 100
 _FOUND_BY_CHECKS = ("the source ", "the claim ", "no sentence of the source ", "it shares no word ", UNJUDGED)
@@ -45,7 +47,6 @@ _EARLIER_NOTE = (
 )
 QUOTES_NOTES = frozenset({QUOTES_NOTE, _EARLIER_NOTE})
 """The note as reports have had it: stored evidence must hold as long as somebody keeps it."""
-KEPT: tuple[Verdict, ...] = ("supported", "partial")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,17 +126,18 @@ def stands_in(claim: Claim, report: str) -> bool:
 
 
 def mark_of(claim: Claim) -> str:
-    """The mark after a sentence that is not supported: how far it holds, and in a few words what is missing. It names only what the
+    """The mark after a sentence that is not supported: its level, and in a few words what is missing or differs. It names only what the
     checks have found, because a model that judges words its reasons freely, and those stay out of the report.
     """
-    mark = MARKS[claim.verdict]
-    found = next((reason for reason in claim.reasons if reason.startswith(_FOUND_BY_CHECKS)), "") if mark else ""
-    told = " ".join(_UNSAFE.sub("", strip_links(found).text).split())
-    if not told:
-        return mark
+    if claim.verdict in HELD:
+        return ""
+    is_earlier = 0 < claim.checks < FIRST_WITH_VERBATIM
+    words = (_EARLIER_WORDS if is_earlier else LEVELS)[claim.verdict]
+    found = next((reason for reason in claim.reasons if reason.startswith(_FOUND_BY_CHECKS)), "")
+    told = " ".join(_UNSAFE.sub("", strip_links(found if is_earlier else spell_reason(found)).text).split())
     if len(told) > _LONGEST_REASON:
         told = told[: _LONGEST_REASON - 1].rsplit(" ", 1)[0] + "…"
-    return mark.replace(")*", f": {told})*")
+    return f" *({words}{f': {told}' if told else ''})*"
 
 
 def _body(pages: Sequence[tuple[DraftBlock, list[str]]]) -> list[str]:
@@ -158,8 +160,7 @@ def _body(pages: Sequence[tuple[DraftBlock, list[str]]]) -> list[str]:
 
 
 def note_left_out(claims: Sequence[Claim], unsupported: Unsupported = "remove") -> list[str]:
-    count = Counter(claim.verdict for claim in claims)
-    gone = count["unsupported"] + count["contradicted"]
+    gone = sum(claim.verdict not in KEPT for claim in claims)
     if unsupported == "mark" or not gone:
         return []
     many = f"{gone} sentences were" if gone > 1 else "One sentence was"

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-from stepwell.research.audit.evidence import Claim, Quote, Source
+from stepwell.research.audit.evidence import HELD, Claim, Quote, Source
 from stepwell.research.audit.excerpts import documents_of
 from stepwell.research.audit.judge import Judge, LexicalJudge
 from stepwell.research.audit.ledger import record_claims, record_quote
@@ -193,15 +194,23 @@ def _claim_prefixes(scope: str) -> Iterator[str]:
 def _summary(claims: Sequence[Claim], report: Report) -> str:
     if not report.is_sufficient:
         return "Insufficient evidence: there is no report."
-    found = sum(claim.verdict == "supported" for claim in claims)
+    held = sum(claim.verdict in HELD for claim in claims)
+    if held == len(claims):
+        return f"Every sentence is supported by its source: {held} of {held}."
+    count = Counter(claim.verdict for claim in claims)
     unjudged = sum(claim.reasons == (UNJUDGED,) for claim in claims)
-    partly = sum(claim.verdict == "partial" for claim in claims) - unjudged
-    if found == len(claims):
-        return f"Every sentence was found in its source: {found} of {found}."
-    in_part = f", {partly} only in part" if partly else ""
-    out = f"; {report.removed_sentences} left out" if report.removed_sentences else ""
-    doubt = f"; on {unjudged} {UNJUDGED}" if unjudged else ""
-    return f"{found} of {len(claims)} sentences were found in their sources{in_part}{doubt}{out}."
+    others = [
+        _count(count["partial"], "is not settled", "are not settled")
+        + (f" ({unjudged} because {UNJUDGED})" if unjudged else ""),
+        _count(count["contradicted"], "differs", "differ"),
+        _count(count["unsupported"], "is not in its source", "are not in their sources"),
+    ]
+    supported = "is supported by its source" if held == 1 else "are supported by their sources"
+    return f"{held} of {len(claims)} sentences {supported}; {', '.join(filter(None, others))}."
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}" if number else ""
 
 
 def _scope_id(inquiry: Inquiry) -> str:
