@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
-from benchmarks.claims.pairs import FALSE, Half, PairsError, find_sets, read_pairs
-from benchmarks.claims.score import RIGHT, Score, score
+from benchmarks.claims.score import Score, score
+from stepwell.research.judges.pairs import FALSE, Half, PairsError, find_sets, read_pairs
+from stepwell.research.judges.shares import RIGHT
 
 ROWS: dict[str, Callable[[Score], object]] = {
     "true: unmarked": lambda found: found.of(["supported"], "supported"),
@@ -47,7 +48,9 @@ def table(scores: dict[str, Score]) -> str:
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.claims", description=__doc__)
-    parser.add_argument("folder", type=Path, help="a folder of .jsonl files, or one of them; see benchmarks/claims/pairs.py")
+    parser.add_argument(
+        "folder", type=Path, help="a folder of .jsonl files, or one of them; see stepwell.research.judges.pairs.py"
+    )
     parser.add_argument("--half", choices=get_args(Half), default="all", help="which lines count (tune on even, report odd)")
     return parser.parse_args(arguments)
 
