@@ -20,6 +20,8 @@ UNUSABLE_FROM = 200
 MEASURE = "models judge FOLDER"
 """The command that measures a judge."""
 
+_MAX_NAME, _MAX_SETS = 120, 6
+
 
 @dataclass(frozen=True, slots=True)
 class Figures:
@@ -83,13 +85,13 @@ class JudgedBy:
         """One or two sentences for a reader."""
         found = self.measured
         if found is None:
-            return f"Judged by {self.model}. How well it judges was not measured; measure it with: stepwell {MEASURE}"
+            return f"Judged by {_plain(self.model)}. How well it judges was not measured; measure it with: stepwell {MEASURE}"
         measured = f"measured {spell_time(found.day).partition(',')[0]} on {found.claims:,} claims ({_join(found.sets)})"
         reach = f"{found.precision_low / 10:.0f} to {_percent(found.precision_high)}"
         shown = f"Of the sentences that it and the rules call supported, {_percent(found.precision)} are true ({reach}; rules alone "
         told = f"{shown}{_percent(found.rules_precision)}), {measured}." if found.recall else f"{measured.capitalize()}."
         poor = f" It is a poor judge, because {found.fault}: choose another one under Settings > Models." if found.fault else ""
-        return f"Judged by {self.model}. {told}{poor}"
+        return f"Judged by {_plain(self.model)}. {told}{poor}"
 
 
 def judge_of(report: Entry | None) -> JudgedBy | None:
@@ -113,4 +115,12 @@ def _percent(thousandths: int) -> str:
 
 
 def _join(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+    shown = [_plain(name) for name in names[:_MAX_SETS]]
+    if more := len(names) - len(shown):
+        shown.append(f"{more} more")
+    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else "".join(shown)
+
+
+def _plain(name: str) -> str:
+    """A name from a stranger's bundle, without characters that would control how it is shown."""
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in name[:_MAX_NAME])

@@ -20,7 +20,7 @@ from stepwell.research.audit.bundle import BundleReader
 from stepwell.research.audit.evidence import Claim, Quote, Source
 from stepwell.research.audit.export import require_valid
 from stepwell.research.audit.export.dossier import Dossier, read_dossier
-from stepwell.research.audit.export.wording import VERDICT_WORDS, source_title
+from stepwell.research.audit.export.wording import VERDICT_WORDS, judge_lines, source_title
 from stepwell.research.audit.writing.references import address
 from stepwell.research.audit.writing.report import ANY_MARK, stands_in
 from stepwell.research.commands.bundles import find_bundle
@@ -131,6 +131,8 @@ def _list_sentences(to: PassageWriter, shown: _Shown, chosen: Sequence[int]) -> 
         for line in [*_places(shown.dossier, claim), *_verdict(shown.dossier, claim, claim.reasons[:1])]:
             to.write(line, lead=" " * len(lead), style="dim")
     to.write()
+    for line in judge_lines(shown.dossier):
+        to.write(line, style="dim")
     to.write(f"Look at one: {shown.command} {numbers[0]}")
 
 
