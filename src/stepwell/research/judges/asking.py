@@ -20,7 +20,7 @@ from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
 
-from stepwell.errors import ModelAnswerError
+from stepwell.errors import ModelAnswerError, StepwellError
 from stepwell.middleware.model_calls.faults import failure, fault_of
 from stepwell.models.pricing import TokenUse
 from stepwell.models.token_count import CHARS_PER_TOKEN
@@ -72,16 +72,25 @@ class JudgeMeasurement:
         pairs = [pair for sample in samples.values() for pair in sample]
         spending = TrailSpending(self._vault, len(await self._vault.entries()))
         room, done = asyncio.Semaphore(AT_ONCE), 0
+        failed: StepwellError | None = None
 
         async def one(pair: Pair) -> Judgement | None:
-            nonlocal done
+            nonlocal done, failed
             async with room:
-                judgement = await self._judge(pair)
+                if failed is not None:
+                    return None
+                try:
+                    judgement = await self._judge(pair)
+                except StepwellError as error:
+                    failed = error  # calls under way are paid for: they end, and their answers are kept
+                    return None
             done += 1
             show(done, len(pairs))
             return judgement
 
         found = iter(await side_by_side(one(pair) for pair in pairs))
+        if failed is not None:
+            raise failed
         answers = {name: [next(found) for _ in sample] for name, sample in samples.items()}
         return Answers(answers, (await spending.catch_up()).used)
 
