@@ -7,8 +7,10 @@ sets -> draw -> (SpendLog counts) ask, answers kept in the data folder -> table 
 
 from __future__ import annotations
 
+import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -56,7 +58,8 @@ def run(
     store = ModelStore.open(database_url, settings)
     chosen = _find_judge(model, settings, store)
     try:
-        return with_database(store.place, lambda database: _measure(database, chosen, samples, settings))
+        with _without_callback_errors():
+            return with_database(store.place, lambda database: _measure(database, chosen, samples, settings))
     except KeyboardInterrupt:
         print(f"\nStopped. {_RESUME}", file=sys.stderr)
         return INTERRUPTED
@@ -76,6 +79,18 @@ def _find_judge(name: str | None, settings: Settings, store: ModelStore) -> Conn
             f"No model is connected that could judge. Connect one with: {spell_command('models use PROVIDER')}"
         )
     return find_target(None, settings, store)
+
+
+@contextmanager
+def _without_callback_errors() -> Iterator[None]:
+    """LangChain logs a limit that refuses a call, once for each call; the user reads it once, at the end."""
+    log = logging.getLogger("langchain_core.callbacks.manager")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 async def _measure(database: SqlDatabase, chosen: ConnectedModel, samples: Samples, settings: Settings) -> int:
@@ -103,7 +118,7 @@ def _plan(measurement: JudgeMeasurement, samples: Samples) -> str:
     from stepwell.research.judges.asking import estimate
 
     tokens, cost_usd = estimate(measurement.label, samples)
-    cost = "at an unknown price" if cost_usd is None else f"about ${cost_usd:.2f}"
+    cost = "at an unknown price" if cost_usd is None else f"about ${cost_usd:.2f}" if cost_usd >= 0.01 else "less than $0.01"
     sizes = ", ".join(f"{len(sample)} of {name}" for name, sample in samples.items())
     return f"{measurement.label} judges {sizes}: about {tokens:,} tokens, {cost}, less what it has answered before."
 

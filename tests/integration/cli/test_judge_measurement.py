@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.cli.test_cli import stepwell
+from tests.integration.cli.test_cli import environment, warm
 from tests.support.providers import FakeProvider, Fault, Reply
 from tests.support.providers.openai import OPENAI
 
@@ -59,7 +64,7 @@ def measure(tmp_path: Path, provider: FakeProvider) -> Measure:
     lines = [json.dumps({"claim": claim, "evidence": evidence, "label": label}) for claim, evidence, label in PAIRS]
     (sets / "mills.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     here = {"cwd": tmp_path, "STEPWELL_DATA_DIR": str(tmp_path / "data"), "NO_PROXY": "127.0.0.1", **provider.variables}
-    return lambda *more: stepwell("models", "judge", str(sets), *more, **here)
+    return lambda *more: warm("models", "judge", str(sets), *more, **here)
 
 
 def row(shown: str, name: str) -> str:
@@ -129,6 +134,34 @@ def test_a_stopped_measurement_goes_on_where_it_was(measure: Measure, provider: 
     done = measure()
     assert done.returncode == 0, done.stderr
     assert not set(map(asked_about, provider.requests)) & set(answered)
+
+
+def test_control_c_keeps_what_was_answered(measure: Measure, provider: FakeProvider, tmp_path: Path) -> None:
+    waits, turns = threading.Event(), itertools.count()
+
+    def slow_from_the_third(body: Mapping[str, Any]) -> Reply:
+        if next(turns) >= 2:
+            waits.wait(60)
+        return knows_all(body)
+
+    provider.answer = slow_from_the_third
+    command = [sys.executable, "-m", "stepwell", "models", "judge", "sets"]
+    here = environment(STEPWELL_DATA_DIR=str(tmp_path / "data"), NO_PROXY="127.0.0.1", **provider.variables)
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=here, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        seen = next(line for line in process.stderr if line.startswith("2 of"))
+        process.send_signal(signal.SIGINT)
+        told = seen + process.stderr.read()
+        assert process.wait(60) == 130, told
+    waits.set()
+    assert "Stopped. Its answers are kept: run the same command again" in told
+
+    provider.answer = knows_all
+    done = measure()
+    assert done.returncode == 0, done.stderr
+    assert f"Asked in this run: {len(PAIRS) - 2} calls" in done.stdout
 
 
 def test_a_judge_without_usable_answers_is_called_poor(measure: Measure, provider: FakeProvider) -> None:

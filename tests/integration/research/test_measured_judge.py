@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 from tests.integration.cli.test_judge_measurement import PAIRS, knows_all
-from tests.support.providers import FakeProvider, Reply
+from tests.support.providers import FakeProvider, Fault, Reply
 from tests.support.providers.openai import OPENAI
 
 from stepwell.cli import judge_measurement
 from stepwell.cli.model_store import ModelStore
 from stepwell.connections import tables
 from stepwell.demo.web import OfflineWorld
-from stepwell.errors import ModelUnavailableError
+from stepwell.errors import ModelBusyError, ModelUnavailableError
 from stepwell.models.resolve import resolve_model
 from stepwell.models.routing import ModelRoutes
 from stepwell.research.audit.bundle import BundleReader
@@ -31,6 +31,8 @@ from stepwell.research.commands import replay, show, verify
 from stepwell.research.commands.command import run
 from stepwell.research.commands.options import ResearchOptions
 from stepwell.research.evidence.equipment import Equipment
+from stepwell.research.judges.asking import PAUSES_S, JudgeMeasurement
+from stepwell.research.judges.pairs import Pair
 from stepwell.settings import Secret, Settings
 from stepwell.terminal.database_file import with_database
 from stepwell.terminal.dialogue.terminal import Terminal
@@ -159,3 +161,41 @@ def test_a_spend_limit_stops_the_measurement(
 def test_without_a_model_it_says_how_to_connect_one(sets: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailableError, match=r"No model is connected that could judge\. Connect one with: "):
         judge_measurement.run(sets, settings=Settings.load({"STEPWELL_DATA_DIR": str(tmp_path)}))
+
+
+async def test_a_busy_provider_is_asked_again_after_a_pause(settings: Settings, provider: FakeProvider, tmp_path: Path) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    model = resolve_model("openai:gpt-4.1", settings=settings, own_retries=False)
+    samples = {"mills": [Pair(*PAIRS[0]), Pair(*PAIRS[4])]}
+    provider.answer = knows_all
+    provider.plan(Fault("rate limited", retry_after_s=7), Fault("overloaded", retry_after_s=None))
+    answers = await JudgeMeasurement(model, tmp_path / "judges", sleep).ask(samples, lambda done, of: None)
+    assert [said.verdict for said in answers.of["mills"] if said] == ["supported", "unsupported"]
+    assert sorted(slept) == [2.0, 7.0]
+    assert answers.used.calls == 2
+
+
+async def test_a_provider_that_stays_away_ends_the_measurement(
+    settings: Settings, provider: FakeProvider, tmp_path: Path
+) -> None:
+    async def sleep(seconds: float) -> None:
+        """A test waits for nobody."""
+
+    model = resolve_model("openai:gpt-4.1", settings=settings, own_retries=False)
+    provider.answer = lambda body: Fault("server error")
+    with pytest.raises(ModelBusyError, match="is overloaded or has an outage"):
+        await JudgeMeasurement(model, tmp_path / "judges", sleep).ask({"mills": [Pair(*PAIRS[0])]}, lambda done, of: None)
+    assert len(provider.requests) == 1 + len(PAUSES_S)
+
+
+async def test_a_question_that_is_too_long_for_the_model_counts_as_unusable(
+    settings: Settings, provider: FakeProvider, tmp_path: Path
+) -> None:
+    model = resolve_model("openai:gpt-4.1", settings=settings)
+    provider.answer = lambda body: Fault("context overflow")
+    answers = await JudgeMeasurement(model, tmp_path / "judges").ask({"mills": [Pair(*PAIRS[0])]}, lambda done, of: None)
+    assert answers.of == {"mills": [None]}
