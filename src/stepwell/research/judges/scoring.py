@@ -51,15 +51,10 @@ async def judge_pairs(pairs: Sequence[Pair], answers: Sequence[Judgement | None]
 async def _judge(pair: Pair, answer: Judgement | None) -> Judged:
     quotes = {pair.quote.quote_id: pair.quote}
     claim = Claim("c1", pair.claim, tuple(quotes))
-    ceiling = check(claim.text, claim.evidence, quotes).ceiling
-    shown = await verdict(claim, quotes, _Said(answer))
-    return Judged(
-        pair.is_true,
-        _is_supported(ceiling),
-        answer is not None and _is_supported(answer.verdict),
-        _is_supported(shown.verdict),
-        answer is None,
-    )
+    by_rules = _is_supported(check(claim.text, claim.evidence, quotes).ceiling)
+    # A judge never raises a verdict, so only these need the second check, which is slow on long evidence.
+    by_both = by_rules and _is_supported((await verdict(claim, quotes, _Said(answer))).verdict)
+    return Judged(pair.is_true, by_rules, answer is not None and _is_supported(answer.verdict), by_both, answer is None)
 
 
 def _is_supported(given: Verdict) -> bool:
