@@ -89,7 +89,7 @@ format: fmt
 bench: $(READY) ## measure speed and size beside the floor and the peer (JSON and a table)
 	$(PY) benchmarks/run.py $(ARGS)
 
-eval: $(READY) ## try real tasks with the model you have, and write docs/evaluation.md (ARGS="--times 5")
+eval: $(READY) ## try real tasks with the model you have, and write docs/evaluation.md (ARGS="--times 5"; ARGS="--judge FOLDER" measures it as a judge)
 	@$(PY) evals/run.py $(ARGS)
 
 build: $(READY) page ## wheel and source archive into dist/

@@ -3,6 +3,8 @@
 Writes `docs/evaluation.md` when every task was tried. Without a capable model it says so and does nothing. It costs what the model
 costs: at most the tasks' ceilings, which are printed first. Exit status 0 means that it was evaluated, or that there was nothing to
 evaluate; not that every task passed.
+
+With `--judge FOLDER [--claims 200] [--half odd] [--seed 1]` it measures the model as a judge instead, on pairs of claim and evidence.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ from evals.report import Facts, Results, line, page, write_page  # noqa: E402
 from evals.task import Task  # noqa: E402
 from evals.tasks import TASKS  # noqa: E402
 from evals.trial import Trial, run_trial  # noqa: E402
+from stepwell.cli import judge_measurement  # noqa: E402
+from stepwell.cli.arguments import add_judge_options  # noqa: E402
 from stepwell.errors import ConfigurationError, StepwellError  # noqa: E402
 from stepwell.models.choice import ModelChoice  # noqa: E402
 from stepwell.models.resolve import build_model  # noqa: E402
@@ -47,6 +51,8 @@ def main(
     target: Path = ROOT / "docs" / "evaluation.md",
 ) -> int:
     options = _options(arguments, [task.name for task in tasks])
+    if options.judge:
+        return _measure_judge(options, settings)
     settings = settings if settings is not None else Settings.load()
     try:
         candidate = find_candidate(options.model, settings)
@@ -98,6 +104,17 @@ async def evaluate(
     return results
 
 
+def _measure_judge(options: argparse.Namespace, settings: Settings | None) -> int:
+    """The same as `stepwell models judge`."""
+    try:
+        return judge_measurement.run(
+            options.judge, model=options.model, claims=options.claims, half=options.half, seed=options.seed, settings=settings
+        )
+    except StepwellError as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
 def _plan(tasks: Sequence[Task], candidate: Candidate, times: int) -> str:
     most = times * sum(task.ceiling.tokens for task in tasks)
     return f"{candidate.title} ({candidate.choice.reason}): {len(tasks)} tasks, {times} times each, {most:,} tokens at the very most."
@@ -111,7 +128,13 @@ def _options(arguments: Sequence[str] | None, names: Sequence[str]) -> argparse.
         return asked
 
     parser = argparse.ArgumentParser(description="Evaluate agents of this harness on real tasks with the model you have.")
-    parser.add_argument("--model", metavar="PROVIDER:NAME", help="instead of the environment's")
+    parser.add_argument(
+        "--judge",
+        metavar="FOLDER",
+        type=Path,
+        help="measure the model as a judge on these sets instead, like `stepwell models judge`",
+    )
+    add_judge_options(parser)
     parser.add_argument("--times", type=_times, default=3, help="trials of each task (3)")
     parser.add_argument("--only", type=only, metavar="A,B", help=f"some of: {', '.join(names)}; writes no page")
     return parser.parse_args(arguments)

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import get_args
 
 from benchmarks.claims.levels import to_json
-from benchmarks.claims.pairs import FALSE, TRUE, Half, PairsError, find_sets, read_pairs
 from benchmarks.claims.score import Score, score
 from stepwell.research.audit.evidence import HELD, KEPT, Verdict
 from stepwell.research.audit.levels import LEVELS
+from stepwell.research.judges.pairs import FALSE, TRUE, Half, PairsError, find_sets, read_pairs
 
 
 def _row_of(verdict: Verdict) -> Callable[[Score], object]:
@@ -64,7 +64,9 @@ def table(scores: dict[str, Score]) -> str:
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.claims", description=__doc__)
-    parser.add_argument("folder", type=Path, help="a folder of .jsonl files, or one of them; see benchmarks/claims/pairs.py")
+    parser.add_argument(
+        "folder", type=Path, help="a folder of .jsonl files, or one of them; see stepwell.research.judges.pairs.py"
+    )
     parser.add_argument("--half", choices=get_args(Half), default="all", help="which lines count (tune on even, report odd)")
     parser.add_argument("--write", type=Path, metavar="FILE", help="store the share of true sentences per level in this file")
     return parser.parse_args(arguments)

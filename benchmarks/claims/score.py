@@ -11,13 +11,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from benchmarks.claims.pairs import FALSE, TRUE, Label, Pair
-from benchmarks.claims.shares import Share, precision, share
 from stepwell.research.audit.checks import check
-from stepwell.research.audit.evidence import HELD, Quote, Verdict
-
-RIGHT = 0.6
-"""The writer whose sentences are counted is right this often."""
+from stepwell.research.audit.evidence import HELD, Verdict
+from stepwell.research.judges.pairs import FALSE, TRUE, Label, Pair
+from stepwell.research.judges.shares import RIGHT, Share, precision, share
 
 
 @dataclass(frozen=True)
@@ -62,5 +59,5 @@ def score(pairs: Iterable[Pair]) -> Score:
 
 def judged(pair: Pair) -> Verdict:
     """The verdict on a claim that cites its whole evidence as one quote."""
-    quote = Quote("e1", "s1", 0, len(pair.evidence), pair.evidence)
-    return check(pair.claim, ["e1"], {"e1": quote}).ceiling
+    quote = pair.quote
+    return check(pair.claim, [quote.quote_id], {quote.quote_id: quote}).ceiling

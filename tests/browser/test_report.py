@@ -78,6 +78,24 @@ def test_it_begins_at_its_top_with_verify_and_export(page: Page, report_url: str
         assert detail not in shown, f"'{detail}' is folded away"
 
 
+def test_it_says_once_and_quietly_which_model_judged_it(page: Page, report_url: str):
+    page.goto(report_url)
+    expect(report_of(page)).to_contain_text("sentences were found")
+    expect(page.get_by_text("Judged by")).to_have_count(0)  # the judge of a demo is a script
+    about = "Judged by house:owl-2. How well it judges was not measured; measure it with: stepwell models judge FOLDER"
+
+    def judged(route: Route) -> None:
+        answered = route.fetch()
+        judge = {"model": "house:owl-2", "measured": None, "about": about}
+        route.fulfill(response=answered, json={**answered.json(), "judge": judge})
+
+    page.route("**/api/research/*/report*", judged)
+    page.reload()
+    expect(report_of(page).get_by_text(about)).to_have_count(1)
+    expect(page.get_by_text("house:owl-2")).to_have_count(1)
+    assert violations(page, of_colours=True) == []
+
+
 def test_a_click_anywhere_in_a_sentence_shows_its_evidence_beside_it(page: Page, report_url: str):
     page.goto(report_url)
     page.get_by_role("tab", name="Steps").click()

@@ -301,7 +301,7 @@ async def test_the_check_takes_the_options_of_the_command(http: httpx.AsyncClien
     state = (await http.get(f"/threads/{researched.thread}/state")).json()["values"]
     plain = (await http.get(path)).json()
     key, other = plain["signed_by"], "ed25519:" + "A" * 43 + "="
-    assert (plain["vouched"], plain["format"], plain["lacks"]) == (None, "stepwell-bundle-5", [])
+    assert (plain["vouched"], plain["format"], plain["lacks"]) == (None, "stepwell-bundle-6", [])
     assert plain["head"] == state["trail_head"]
     known = (await http.get(path, params={"key": key, "head": state["trail_head"], "strict": True})).json()
     assert (known["ok"], known["vouched"]) == (True, True)

@@ -11,6 +11,7 @@ from stepwell.terminal.commands import Commands, add_database, whole_number
 
 _PORT = whole_number(0, 65535)
 _COUNT = whole_number(0, 10_000)
+_SEED = whole_number(0, 1_000_000)
 _SECONDS = whole_number(1, 2_592_000, "seconds")
 
 
@@ -162,7 +163,17 @@ def _add_models(commands: Commands) -> None:
     use.add_argument("--remove", action="store_true", help="delete the provider's stored key and connection instead")
     test = actions.add_parser("test", help="test a model", description="Test a model: does it answer, stream and call tools.")
     test.add_argument("name", metavar="PROVIDER:MODEL", nargs="?", help="default: the model that is used by default")
-    for parser in (listing, use, test):
+    judge = actions.add_parser(
+        "judge",
+        help="measure how well a model judges sentences",
+        description="Measure how well a model judges: precision and recall on pairs of claim and evidence, beside the rules. Reports that "
+        "it judges afterwards carry the figures. Answers are kept, so that a second run asks only what is missing.",
+    )
+    add_judge_options(judge)
+    judge.add_argument(
+        "folder", metavar="FOLDER", type=Path, help="a folder of .jsonl files with claim, evidence and label, or one file"
+    )
+    for parser in (listing, use, test, judge):
         add_database(parser)
     for action, text in {
         "pull": "download a model",
@@ -176,6 +187,22 @@ def _add_models(commands: Commands) -> None:
     models.set_defaults(run=_run_models)
 
 
+def add_judge_options(parser: argparse.ArgumentParser) -> None:
+    """What to measure a judge on; `make eval` has the same options."""
+    parser.add_argument("--model", metavar="PROVIDER:MODEL", help="the model to measure (default: the one that would judge)")
+    parser.add_argument(
+        "--claims",
+        metavar="NUMBER",
+        type=whole_number(2, 100_000),
+        default=200,
+        help="at most this many per set (default: 200)",
+    )
+    parser.add_argument(
+        "--half", choices=("all", "odd", "even"), default="all", help="draw only from the odd or the even lines (default: all)"
+    )
+    parser.add_argument("--seed", metavar="NUMBER", type=_SEED, default=1, help="another seed draws other claims (default: 1)")
+
+
 def _run_models(arguments: argparse.Namespace) -> int:
     from stepwell.cli import connected_models, models
 
@@ -184,6 +211,17 @@ def _run_models(arguments: argparse.Namespace) -> int:
         return connected_models.use(arguments.name, **given)
     if arguments.action == "test":
         return connected_models.test(arguments.name, database_url=arguments.database_url)
+    if arguments.action == "judge":
+        from stepwell.cli import judge_measurement
+
+        return judge_measurement.run(
+            arguments.folder,
+            model=arguments.model,
+            claims=arguments.claims,
+            half=arguments.half,
+            seed=arguments.seed,
+            database_url=arguments.database_url,
+        )
     if arguments.action == "list":
         connected_models.show(arguments.database_url)
     return models.run(arguments.action, arguments.name)

@@ -64,7 +64,7 @@ def use(name: str, *, address: str | None, remove: bool, database_url: str | Non
 def test(name: str | None, *, database_url: str | None) -> int:
     """Test the model that would be used, or a named one through the environment or its stored connection."""
     settings = Settings.load()
-    found = asyncio.run(probe(_target(name, settings, ModelStore.open(database_url, settings)), settings=settings))
+    found = asyncio.run(probe(find_target(name, settings, ModelStore.open(database_url, settings)), settings=settings))
     if not found.ok:
         print(f"{found.model or name}: {_sentence(found)}", file=sys.stderr)
         return 2
@@ -139,7 +139,8 @@ def _where(store: ModelStore, guide: ProviderGuide, model: str, settings: Settin
     yield f"Undo it with: {spell_command(f'models use {guide.id} --remove')}"
 
 
-def _target(name: str | None, settings: Settings, store: ModelStore) -> ConnectedModel | ProbeTarget:
+def find_target(name: str | None, settings: Settings, store: ModelStore) -> ConnectedModel:
+    """The model of this name, or else the one that would be used."""
     if name is None:
         chosen = model_from_environment(settings)
         stored = None if chosen else store.default()

@@ -15,7 +15,7 @@ from typing import TypeVar
 from stepwell.connections import tables
 from stepwell.connections.encryption import FILE, Keyring, SealedKeyError, hint_of
 from stepwell.connections.offers import FOUND
-from stepwell.connections.tables import EVERYONE, Ref, Stored
+from stepwell.connections.tables import EVERYONE, Ref, Stored, Task
 from stepwell.errors import ModelUnavailableError
 from stepwell.models.connected import ENVIRONMENT, ConnectedModel
 from stepwell.models.discovery import is_loopback, local_addresses
@@ -59,10 +59,14 @@ class ModelStore:
 
     def default(self) -> ConnectedModel | None:
         """The stored default with its key. Raises `ModelUnavailableError` if its key cannot be opened."""
+        return self.chosen("default")
+
+    def chosen(self, task: Task) -> ConnectedModel | None:
+        """The model that was chosen for a kind of work, with its key. Raises `ModelUnavailableError` if its key cannot be opened."""
 
         def read(connection: Connection) -> tuple[Ref | None, Stored | None]:
             mine, everyones = (tables.read_choices(connection, owner) for owner in (LOCAL_USER.owner, EVERYONE))
-            ref = mine.get("default") or everyones.get("default")
+            ref = mine.get(task) or everyones.get(task)
             return ref, tables.read_connection(connection, ref.connection) if ref else None
 
         ref, stored = self._read(read) or (None, None)

@@ -1,4 +1,4 @@
-"""What research gives to runs: a place to store the evidence of their thread."""
+"""What research gives to runs: a place to store the evidence of their thread, and what is known about their judges."""
 
 from __future__ import annotations
 
@@ -10,26 +10,31 @@ from stepwell.database.persistence import Persistence
 from stepwell.database.types import Lease, Run
 from stepwell.research.audit.vault import VAULT
 from stepwell.research.database_vault import SqlVault
+from stepwell.research.evidence.judged_by import JUDGES, FindFigures
+from stepwell.research.judges.figures import figures_in
 from stepwell.runs.gates import Attendance, Gate, SaidUntilStopped
 
 
 @dataclass(frozen=True)
 class _WithEvidence(Attendance):
     vault: SqlVault
+    judges: FindFigures
 
     @property
     def given(self) -> Mapping[str, Any]:
-        return {VAULT: self.vault}
+        return {VAULT: self.vault, JUDGES: self.judges}
 
 
 class EvidenceGate(Gate):
     """Gives every run a vault for its thread's evidence. Nothing is stored unless the run's graph uses the vault."""
 
-    def __init__(self, persistence: Persistence) -> None:
+    def __init__(self, persistence: Persistence, judges: FindFigures | None = None) -> None:
+        """`judges`: the figures of judges, if they are not in this database."""
         self._persistence = persistence
+        self._judges = judges or figures_in(persistence.database)
 
     def attend(self, run: Run, lease: Lease, said_until_stopped: SaidUntilStopped) -> Attendance:
-        return _WithEvidence(self.open_vault(run.thread_id, lease))
+        return _WithEvidence(self.open_vault(run.thread_id, lease), self._judges)
 
     def open_vault(self, thread_id: str, lease: Lease) -> SqlVault:
         """The evidence of a thread, for the run that holds the lease."""

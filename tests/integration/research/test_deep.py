@@ -19,6 +19,7 @@ from stepwell.errors import BundleError
 from stepwell.models.embedding.lexical import LexicalEmbedder
 from stepwell.models.routing import ModelRoutes
 from stepwell.research.audit.bundle import write_bundle
+from stepwell.research.audit.checks import check
 from stepwell.research.audit.exchanges.receipt import egress_receipt
 from stepwell.research.audit.exchanges.recording import count_requests
 from stepwell.research.audit.export import FORMATS, export_bundle
@@ -28,6 +29,7 @@ from stepwell.research.audit.memory_vault import MemoryVault
 from stepwell.research.audit.signing import SigningKey
 from stepwell.research.audit.trail import check_chain
 from stepwell.research.audit.vault import VAULT
+from stepwell.research.audit.verdicts import RANK
 from stepwell.research.audit.verify import BY_AGENT, verify_bundle
 from stepwell.research.deep.agent import REPORT, build_agent, make_graph
 from stepwell.research.evidence.equipment import Equipment, make_equipment
@@ -323,10 +325,19 @@ async def test_every_sentence_of_a_deep_report_is_judged_and_the_bundle_verifies
     assert [claim.verdict for claim in claims.values()] == [
         "verbatim", "contradicted", "unsupported", "unsupported", "verbatim",
     ]  # fmt: skip
+    entries = await vault.entries()
+    quotes = read_evidence(entries).quotes
+    ceilings = [check(claim.text, claim.evidence, quotes).ceiling for claim in claims.values()]
+    assert all(RANK[claim.verdict] <= RANK[most] for claim, most in zip(claims.values(), ceilings, strict=True)), (
+        "the judge agreed with all of them"
+    )
+    judge = entries[-1].data["judge"]
+    assert (judge["model"], judge["measured"]) == ("scriptedmodel", None)
     await write_bundle(vault, bundle)
     checked = verify_bundle(bundle)
     assert checked.ok, checked.problems
     assert checked.claims == 5
+    assert checked.judge.startswith("Judged by scriptedmodel. How well it judges was not measured")
     for form in FORMATS:
         assert export_bundle(bundle, form)
     with pytest.raises(BundleError, match="cannot be repeated"):

@@ -275,6 +275,14 @@ def _raise_verdict_without_its_judge(forgery: Forgery) -> None:
     forgery.drop(*(entry for entry in forgery.entries if ":judge:" in entry.key))
 
 
+def _name_a_better_judge(forgery: Forgery) -> None:
+    forgery.of_kind("report")[-1].data["judge"]["model"] = "oracle:infallible-1"
+
+
+def _name_no_judge(forgery: Forgery) -> None:
+    forgery.of_kind("report")[-1].data["judge"] = None
+
+
 def _say_that_the_judge_failed_beside_its_opinion(forgery: Forgery) -> None:
     _claim(forgery, "partial").data["reasons"] = [UNJUDGED]
 
@@ -398,7 +406,8 @@ SEEN_ALONE: dict[str, list[Change]] = {
         _drop_the_search, _drop_a_request_to_a_model, _claim_newer_checks, _raise_verdict_without_a_mode,
         _raise_verdict_as_if_judged_here, _raise_verdict_without_its_judge, _say_that_the_judge_failed_on_a_paraphrase,
         _say_that_the_judge_failed_beside_its_opinion, _raise_verdict_by_older_checks, _give_another_reason,
-        _write_a_sentence_of_our_own, _write_it_where_a_ceiling_was_reached, _call_it_quotes, _say_that_rules_made_the_plan, *FORMS,
+        _write_a_sentence_of_our_own, _write_it_where_a_ceiling_was_reached, _call_it_quotes, _say_that_rules_made_the_plan,
+        _name_a_better_judge, _name_no_judge, *FORMS,
     ],
 }  # fmt: skip
 ALONE = [(mode, change) for mode, changes in SEEN_ALONE.items() for change in changes]
@@ -469,6 +478,15 @@ def _drop_the_judge_of_a_quoted_sentence(forgery: Forgery) -> None:
     """It stands word for word in its quote, and the judge's doubt is gone."""
     _claim(forgery, "partial").data["reasons"] = []
     _raise_verdict_without_its_judge(forgery)
+    forgery.of_kind("report")[-1].data["judge"] = None
+
+
+def _praise_the_judge(forgery: Forgery) -> None:
+    """The figures of a judge are the word of whoever sealed the bundle."""
+    shares = dict.fromkeys(("precision", "precision_low", "precision_high", "recall"), 1000)
+    of_rules = dict.fromkeys(("rules_precision", "rules_recall", "unusable"), 0)
+    about = {"day": "2026-01-01", "checks": 1, "prompt_sha256": "0" * 64, "sets": ["ours"], "claims": 1_000_000}
+    forgery.of_kind("report")[-1].data["judge"]["measured"] = {**about, **shares, **of_rules}
 
 
 def _write_it_for_the_model(forgery: Forgery) -> None:
@@ -508,6 +526,7 @@ NOT_SEEN_ALONE: list[tuple[str, Change]] = [
         for change in (_change_the_plan_of_rules, _change_the_question_alone, _change_the_policy, _skip_something)
     ),
     *(("written", change) for change in (_bribe_the_judge, _drop_the_judge_of_a_quoted_sentence, _write_it_for_the_model)),
+    ("written", _praise_the_judge),
     *(("extractive", change) for change in (_change_a_page_everywhere, _change_a_reason, _rename_a_heading, _change_a_time)),
     *(("written", change) for change in (_change_a_reason, _change_a_time, _drop_an_answer_that_nobody_used)),
 ]

@@ -39,7 +39,7 @@ class Server:
         self.folder = folder
         self.url = ""
         self._arguments = [*(["--graphs", str(graphs)] if graphs else []), *arguments]
-        self._environment = environment(STEPWELL_DATA_DIR=str(folder / "data"), **variables)
+        self.environment = environment(STEPWELL_DATA_DIR=str(folder / "data"), **variables)
         self._output = folder / "server.out"
         self._process: Started | None = None
 
@@ -53,7 +53,7 @@ class Server:
         begin = self._output.stat().st_size if self._output.exists() else 0
         command = ["serve", "--port", port, *self._arguments]
         self._output.touch()
-        self._process = start_warm(command, self.folder, self._environment, out=self._output, err=self._output)
+        self._process = start_warm(command, self.folder, self.environment, out=self._output, err=self._output)
         self.url = self._address(begin)
         self._wait_ok()
 

@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
@@ -23,6 +23,8 @@ class FakeProvider:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[Mapping[str, str]] = []
         self._planned: deque[Reply | Fault] = deque()
+        self.answer: Callable[[Mapping[str, Any]], Reply | Fault] | None = None
+        """What to reply to a request once nothing is planned, for tests that ask several things at once."""
         self._server = _Http(("127.0.0.1", 0), _Handler)
         self._server.provider = self
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
@@ -41,8 +43,10 @@ class FakeProvider:
         self.requests.clear()
         self.headers.clear()
 
-    def next(self) -> Reply | Fault:
-        return self._planned.popleft() if self._planned else Reply("Done.")
+    def next(self, body: Mapping[str, Any]) -> Reply | Fault:
+        if self._planned:
+            return self._planned.popleft()
+        return self.answer(body) if self.answer else Reply("Done.")
 
     @property
     def left(self) -> int:
@@ -84,7 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         provider.requests.append(body)
         provider.headers.append({name.lower(): value for name, value in self.headers.items()})
-        entry = provider.next()
+        entry = provider.next(body)
         if isinstance(entry, Reply):
             self._answer(wire, path, body, entry)
             return

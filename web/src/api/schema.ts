@@ -2957,6 +2957,57 @@ export interface components {
             /** Items */
             items: components["schemas"]["ItemResponse"][];
         };
+        /**
+         * JudgeFigures
+         * @description How well a judge judges, measured with `stepwell models judge`. Shares are in thousandths, for a writer who is right 60 % of the
+         *     time.
+         */
+        JudgeFigures: {
+            /** Day */
+            day: string;
+            /**
+             * Checks
+             * @description The version of the rules
+             */
+            checks: number;
+            /** Prompt Sha256 */
+            prompt_sha256: string;
+            /** Sets */
+            sets: string[];
+            /** Claims */
+            claims: number;
+            /**
+             * Precision
+             * @description How many of the sentences that rules and judge call supported are true
+             */
+            precision: number;
+            /** Precision Low */
+            precision_low: number;
+            /** Precision High */
+            precision_high: number;
+            /**
+             * Recall
+             * @description How many of the true sentences they call supported
+             */
+            recall: number;
+            /** Rules Precision */
+            rules_precision: number;
+            /** Rules Recall */
+            rules_recall: number;
+            /** Unusable */
+            unusable: number;
+        };
+        /** JudgeResponse */
+        JudgeResponse: {
+            /** Model */
+            model: string;
+            measured: components["schemas"]["JudgeFigures"] | null;
+            /**
+             * About
+             * @description The same as one to three sentences for a reader
+             */
+            about: string;
+        };
         /** KeyCreate */
         KeyCreate: {
             /** User */
@@ -3661,6 +3712,8 @@ export interface components {
              * @description The hash of the whole trail
              */
             head: string;
+            /** @description The model that judged the sentences; null if none did */
+            judge: components["schemas"]["JudgeResponse"] | null;
             /** Plan */
             plan: {
                 [key: string]: unknown;
@@ -4733,7 +4786,7 @@ export interface components {
             counts: components["schemas"]["VerificationCounts"];
             /**
              * Format
-             * @description The bundle's format; the newest is `stepwell-bundle-5`
+             * @description The bundle's format; the newest is `stepwell-bundle-6`
              * @default
              */
             format: string;

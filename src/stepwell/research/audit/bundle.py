@@ -42,7 +42,7 @@ from stepwell.research.audit.story import evidence_of, story_of
 from stepwell.research.audit.trail import Entry, from_line, head, to_line
 from stepwell.research.audit.vault import EvidenceVault
 
-FORMAT = "stepwell-bundle-5"
+FORMAT = "stepwell-bundle-6"
 BODIES = ("sources", "texts", "exchanged")
 
 

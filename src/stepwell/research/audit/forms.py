@@ -33,6 +33,7 @@ from stepwell.validation import describe_first_fault
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Named = Annotated[str, StringConstraints(min_length=1)]
 Count = Annotated[int, Field(ge=0)]
+Thousandths = Annotated[int, Field(ge=0, le=1000)]
 Ids = list[str]
 MOST_FOLLOW_UPS = 4
 """The most follow-ups that a plan may allow."""
@@ -181,6 +182,29 @@ class ReviewForm(_Form):
     after: Named
 
 
+class FiguresForm(_Form):
+    """How well a judge judges (`judged.py`). Shares are in thousandths."""
+
+    day: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    checks: Count
+    prompt_sha256: Sha256
+    sets: Annotated[list[Named], Field(min_length=1)]
+    claims: Annotated[int, Field(ge=1)]
+    precision: Thousandths
+    precision_low: Thousandths
+    precision_high: Thousandths
+    recall: Thousandths
+    rules_precision: Thousandths
+    rules_recall: Thousandths
+    unusable: Thousandths
+
+
+class JudgeForm(_Form):
+    model: str
+    measured: FiguresForm | None
+    """`None` if nobody had measured it with the rules and the prompt of that time."""
+
+
 class ReportForm(_Form):
     sha256: Sha256
     sufficient: bool
@@ -188,6 +212,8 @@ class ReportForm(_Form):
     """What wrote the report. The question's mode says what was available when the question was asked; a model may have come or gone
     since."""
     removed_links: Count
+    judge: JudgeForm | None
+    """`None` if no model was asked to judge."""
     claims: Ids
     quotes: Ids
     sources: Ids
@@ -200,6 +226,8 @@ class DeepReportForm(_Form):
     cited: Ids
     unknown: Ids
     removed_links: Count
+    judge: JudgeForm | None
+    """`None` if no model was asked to judge."""
     claims: Ids
     quotes: Ids
     sources: Ids

@@ -23,8 +23,10 @@ from typing import Literal
 
 from stepwell.errors import BundleError, EvidenceError, MissingExtraError
 from stepwell.research.audit.bundle import BundleReader
+from stepwell.research.audit.demo import is_demo
 from stepwell.research.audit.evidence import HELD, KEPT
 from stepwell.research.audit.forms import DEEP
+from stepwell.research.audit.judged import judge_of
 from stepwell.research.audit.ledger import Evidence
 from stepwell.research.audit.limits import VERIFY_S, Patience
 from stepwell.research.audit.proofs.contents import check_bytes, check_manifest, check_members, check_quotes, read_signer
@@ -91,6 +93,8 @@ class Verification:
     """What else a reader should know, as sentences; these are not problems."""
     marked_today: tuple[Defect, ...] = field(default=(), compare=False)
     """Claims that went through older checks and get another verdict today."""
+    judge: str = field(default="", compare=False)
+    """Which model judged the report, and how well it judges, as sentences; empty if none did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,4 +269,10 @@ def _put_together(found: _Findings, opened: OpenedBundle, trail: Trail | None, e
         lacks=tuple(found.lacks),
         notes=tuple(found.notes),
         marked_today=found.marked_today,
+        judge=_describe_judge(trail),
     )
+
+
+def _describe_judge(trail: Trail) -> str:
+    judge = judge_of(trail.story.last("report"))
+    return judge.describe() if judge and not is_demo(trail.entries) else ""

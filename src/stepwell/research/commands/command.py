@@ -133,6 +133,7 @@ def _run_here(invocation: Invocation, equipment: Equipment | None) -> int:
         from stepwell.research.evidence.equipment import make_equipment
         from stepwell.research.gate import EvidenceGate
         from stepwell.research.graph.graph import build_graph
+        from stepwell.research.judges.figures import figures_of_this_machine
         from stepwell.runs.graphs.sources import GraphSource
         from stepwell.terminal.dialogue.engine_session import EngineSession, open_engine
     options, settings, terminal = invocation.options, invocation.settings, invocation.terminal
@@ -143,9 +144,10 @@ def _run_here(invocation: Invocation, equipment: Equipment | None) -> int:
         equipment = replace(equipment, origin=invocation.earlier)
     if not equipment.writes:
         terminal.line(EXTRACTIVE)
+    judges = figures_of_this_machine(settings)
     stack = AsyncExitStack()
     source = GraphSource.of(build_graph(equipment))
-    opening = open_engine(folder / DATABASE, GRAPH, source, gates=lambda persistence: [EvidenceGate(persistence)])
+    opening = open_engine(folder / DATABASE, GRAPH, source, gates=lambda persistence: [EvidenceGate(persistence, judges)])
     opened = invocation.runner.run(stack.enter_async_context(opening))
     try:
         session = EngineSession(opened, thread, MODES)

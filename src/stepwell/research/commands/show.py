@@ -20,7 +20,7 @@ from stepwell.research.audit.bundle import BundleReader
 from stepwell.research.audit.evidence import HELD, Claim, Quote, Source
 from stepwell.research.audit.export import require_valid
 from stepwell.research.audit.export.dossier import Dossier, read_dossier
-from stepwell.research.audit.export.wording import source_title
+from stepwell.research.audit.export.wording import judge_lines, source_title
 from stepwell.research.audit.levels import describe_meaning, name_level, spell_reason
 from stepwell.research.audit.writing.references import address
 from stepwell.research.audit.writing.report import ANY_MARK, stands_in
@@ -133,6 +133,8 @@ def _list_sentences(to: PassageWriter, shown: _Shown, chosen: Sequence[int]) -> 
         for line in [*_places(shown.dossier, claim), *level]:
             to.write(line, lead=" " * len(lead), style="dim")
     to.write()
+    for line in judge_lines(shown.dossier):
+        to.write(line, style="dim")
     to.write(f"Look at one: {shown.command} {numbers[0]}")
 
 

@@ -68,6 +68,8 @@ def _list_notes(checked: Verification) -> Iterator[str]:
             f"Signed by {checked.signed_by}. Anybody can create a key: if you know the author's key, check it with "
             f"`{spell_command('verify --key KEY')}`."
         )
+    if checked.judge:
+        yield checked.judge
     yield from checked.notes
     yield from checked.lacks
     if marked := checked.marked_today:

@@ -19,6 +19,7 @@ from typing import Any
 
 from langchain.agents.middleware.types import AgentMiddleware
 from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_config
 from langgraph.graph.state import CompiledStateGraph
@@ -156,10 +157,10 @@ class CheckedReport(AgentMiddleware[Any, Any, Any]):
             return None
         vault = self._equipment.vault_for(config)
         evidence = read_evidence(await vault.entries())
-        update = {**await self._report(state, vault), **_answer(state, evidence)}
+        update = {**await self._report(state, vault, config), **_answer(state, evidence)}
         return update or None
 
-    async def _report(self, state: Any, vault: EvidenceVault) -> dict[str, Any]:
+    async def _report(self, state: Any, vault: EvidenceVault, config: RunnableConfig) -> dict[str, Any]:
         file = (state.get("files") or {}).get(REPORT)
         if file is None:
             return {}
@@ -168,7 +169,7 @@ class CheckedReport(AgentMiddleware[Any, Any, Any]):
             return {}  # another turn of the thread, which did not change the report
         spent = (state.get(CHANNEL) or {}).get("tokens", 0)
         finished, rests_on = await check_report(self._equipment, vault, written, spent)
-        await keep_report(vault, finished, rests_on)
+        await keep_report(config, vault, finished, rests_on)
         put = changes.put(finished.text, base=version_of(written), at=timestamp(self._equipment.clock))
         return {"files": {REPORT: put}}
 

@@ -10,6 +10,8 @@ import asyncio
 from dataclasses import replace
 from itertools import count
 
+from langchain_core.runnables import RunnableConfig
+
 from stepwell.research.audit.canonical import sha256
 from stepwell.research.audit.evidence import Claim, Quote
 from stepwell.research.audit.exchanges.recording import Recorder
@@ -23,6 +25,7 @@ from stepwell.research.deep.report import Finished, finish_report
 from stepwell.research.deep.web_tools import SCOPE, question_key, tell
 from stepwell.research.evidence.equipment import Equipment
 from stepwell.research.evidence.inquiry import word_ceiling
+from stepwell.research.evidence.judged_by import describe_judge
 from stepwell.research.evidence.judging import ModelJudge, judge_all
 from stepwell.research.evidence.recorded.models import RecordedModels, TrailSpending
 
@@ -82,13 +85,14 @@ async def is_kept(vault: EvidenceVault, text: str) -> bool:
     return await vault.find(f"{SCOPE}:report:{sha256(text.encode())}") is not None
 
 
-async def keep_report(vault: EvidenceVault, finished: Finished, rests_on: RestsOn) -> None:
+async def keep_report(config: RunnableConfig, vault: EvidenceVault, finished: Finished, rests_on: RestsOn) -> None:
     stored = await vault.put(finished.text.encode())
     data = {
         "sha256": stored,
         "cited": list(finished.cited),
         "unknown": list(finished.unknown),
         "removed_links": finished.removed_links,
+        "judge": await describe_judge(config, await vault.entries(), SCOPE),
         **rests_on,
     }
     await tell(vault, "report", f"{SCOPE}:report:{stored}", data)

@@ -15,7 +15,7 @@ from stepwell.research.audit.evidence import Claim, Quote
 from stepwell.research.audit.judge import Judge, JudgedAs, Judgement
 from stepwell.research.audit.verdicts import verdict
 from stepwell.research.evidence.asking import ModelCalls, ask_for
-from stepwell.research.evidence.prompting import fence_material, prompt
+from stepwell.research.evidence.prompting import fence_material, judge_prompt
 from stepwell.research.evidence.side_by_side import side_by_side
 
 JUDGED_AT_ONCE = 4
@@ -95,6 +95,6 @@ class ModelJudge:
             calls=self._calls,
             key=f"judge:{uuid.uuid5(uuid.NAMESPACE_OID, asked).hex[:16]}",
             role="judge",
-            system=prompt("stepwell.research.evidence", "judge"),
+            system=judge_prompt(),
             user=asked,
         )

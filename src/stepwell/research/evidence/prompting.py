@@ -19,6 +19,11 @@ def prompt(package: str, name: str, **values: object) -> str:
     return _text(package, name).format(**values)
 
 
+def judge_prompt() -> str:
+    """What every judge is told. How well a model judges is measured with it, so the figures hold for this text."""
+    return prompt("stepwell.research.evidence", "judge")
+
+
 def fence_material(text: str) -> str:
     """Fences untrusted text. The same text always gets the same mark, because a node that runs again must ask exactly the same.
 

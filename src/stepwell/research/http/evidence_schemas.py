@@ -9,9 +9,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from stepwell.research.audit.canonical import sha256
+from stepwell.research.audit.demo import is_demo
 from stepwell.research.audit.evidence import Quote, Robots, Source, SourceKind, Verdict, to_data
 from stepwell.research.audit.excerpts import DeviceDocument, documents_of
 from stepwell.research.audit.exchanges.receipt import egress_receipt
+from stepwell.research.audit.judged import judge_of
 from stepwell.research.audit.ledger import Evidence
 from stepwell.research.audit.story import Story
 from stepwell.research.audit.trail import Entry, head
@@ -141,6 +143,30 @@ class EgressResponse(BaseModel):
     totals: EgressTotals
 
 
+class JudgeFigures(BaseModel):
+    """How well a judge judges, measured with `stepwell models judge`. Shares are in thousandths, for a writer who is right 60 % of the
+    time."""
+
+    day: str
+    checks: int = Field(description="The version of the rules")
+    prompt_sha256: str
+    sets: list[str]
+    claims: int
+    precision: int = Field(description="How many of the sentences that rules and judge call supported are true")
+    precision_low: int
+    precision_high: int
+    recall: int = Field(description="How many of the true sentences they call supported")
+    rules_precision: int
+    rules_recall: int
+    unusable: int
+
+
+class JudgeResponse(BaseModel):
+    model: str
+    measured: JudgeFigures | None
+    about: str = Field(description="The same as one to three sentences for a reader")
+
+
 class ReportResponse(BaseModel):
     """A report of a thread and its evidence."""
 
@@ -150,6 +176,7 @@ class ReportResponse(BaseModel):
     report: str = Field(description="Markdown")
     references: list[str] = Field(description="Ids of the sources [1], [2] ..., in that order")
     head: str = Field(description="The hash of the whole trail")
+    judge: JudgeResponse | None = Field(description="The model that judged the sentences; null if none did")
     plan: JsonObject
     approvals: list[ApprovalResponse]
     elsewhere: int = Field(description="Number of entries on other branches of the thread, which the report does not use")
@@ -190,7 +217,7 @@ class VerificationResponse(BaseModel):
     head: str
     parts: list[CheckedPartResponse]
     counts: VerificationCounts
-    format: str = Field(default="", description="The bundle's format; the newest is `stepwell-bundle-5`")
+    format: str = Field(default="", description="The bundle's format; the newest is `stepwell-bundle-6`")
     signed_by: str | None = Field(default=None, description="The public key of its signature, if that is valid")
     vouched: bool | None = Field(default=None, description="Whether that is the given `key`; null if none was given")
     lacks: list[str] = Field(
@@ -226,6 +253,7 @@ def report_wire(entries: list[Entry], story: Story, evidence: Evidence, report: 
         "report": report,
         "references": _references(report, evidence),
         "head": head(entries),
+        "judge": _judge_wire(entries, story),
         "plan": told.get("plan", told),
         "approvals": [
             {"at": entry.at, "data": entry.data}
@@ -238,6 +266,12 @@ def report_wire(entries: list[Entry], story: Story, evidence: Evidence, report: 
         "sources": [_source_wire(source) for source in evidence.sources.values()],
         "egress": egress_receipt(entries),
     }
+
+
+def _judge_wire(entries: list[Entry], story: Story) -> dict[str, Any] | None:
+    """Nothing for a demo, whose judge is a script."""
+    judge = judge_of(story.last("report"))
+    return {**judge.to_data(), "about": judge.describe()} if judge and not is_demo(entries) else None
 
 
 def _find_documents(story: Story) -> dict[str, DeviceDocument]:

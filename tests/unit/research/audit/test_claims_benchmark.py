@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from benchmarks.claims.__main__ import main
-from benchmarks.claims.pairs import PairsError, find_sets, read_pairs
 from benchmarks.claims.score import score
-from benchmarks.claims.shares import precision, share
+
+from stepwell.research.judges.pairs import PairsError, find_sets, read_pairs
+from stepwell.research.judges.shares import precision, share
 
 PAIRS = [
     ("The mill has two wheels.", "The mill has two wheels and a pond.", "supported"),

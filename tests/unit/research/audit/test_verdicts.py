@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stepwell.errors import ModelBusyError
+from stepwell.research.audit.checks import check
 from stepwell.research.audit.evidence import HELD, KEPT, VERDICTS, Claim, Quote, Verdict
 from stepwell.research.audit.judge import JUDGED_AS, JudgedAs, Judgement, LexicalJudge
-from stepwell.research.audit.verdicts import UNJUDGED, verdict
+from stepwell.research.audit.verdicts import RANK as ORDER
+from stepwell.research.audit.verdicts import UNJUDGED, lower_of, verdict
 
 DEEP = "In 1890 Dresden had 40 deep wells."
 QUOTES = {"e1": Quote("e1", "s1", 0, len(DEEP), DEEP)}
@@ -94,3 +98,23 @@ async def test_the_lexical_judge_supports_a_quote_and_not_another_subject():
     assert (await judge.judge(DEEP, list(QUOTES.values()))).verdict == "supported"
     assert (await judge.judge("Bananas are yellow.", list(QUOTES.values()))).verdict == "unsupported"
     assert (await judge.judge("Dresden had deep green bananas.", list(QUOTES.values()))).verdict == "partial"
+
+
+WORDS = st.sampled_from(
+    ["Dresden", "Prague", "40", "47", "deep", "wells", "had", "no", "In 1890", "never", "had 40 deep wells."]
+)
+TEXTS = st.one_of(st.just(DEEP), st.lists(WORDS, min_size=1, max_size=7).map(" ".join))
+OPINIONS = st.one_of(st.sampled_from(VERDICTS), st.just(ModelBusyError("busy")), st.just(TimeoutError()))
+
+
+@given(ceiling=st.sampled_from(VERDICTS), said=st.sampled_from(VERDICTS))
+def test_no_opinion_is_above_the_ceiling(ceiling: Verdict, said: Verdict):
+    assert ORDER[lower_of(ceiling, said)] <= ORDER[ceiling]
+
+
+@given(text=TEXTS, cited=st.sampled_from([(), ("e1",), ("e9",), ("e1", "e9")]), said=OPINIONS)
+async def test_no_judge_raises_a_sentence_above_what_the_checks_allow(
+    text: str, cited: tuple[str, ...], said: Verdict | Exception
+):
+    ceiling = check(text, cited, QUOTES).ceiling
+    assert ORDER[(await verdict(Claim("c9", text, cited), QUOTES, Says(said))).verdict] <= ORDER[ceiling]

@@ -9,6 +9,7 @@ from stepwell.research.audit.canonical import canonical, sha256
 from stepwell.research.audit.evidence import KEPT, Claim, Quote, Source
 from stepwell.research.audit.exchanges.recording import Outgoing, RecordedReply, Recorder
 from stepwell.research.audit.judge import Judgement
+from stepwell.research.audit.judged import JudgedBy, judging_model
 from stepwell.research.audit.ledger import record_claim, record_quote, record_source
 from stepwell.research.audit.quoting import make_quote, passages
 from stepwell.research.audit.story import hash_plan
@@ -140,7 +141,9 @@ async def tell_report(
     rests_on = {"claims": [claim.claim_id for claim in claims], "quotes": list(quotes), "sources": list(sources)}
     sufficient = any(claim.verdict in KEPT for claim in claims)
     facts = {"sha256": await vault.put(text.encode()), "sufficient": sufficient, "mode": mode, "removed_links": 0, "turn": ""}
-    await vault.append(NewEntry("report", "q1:report", {**facts, **rests_on, "after": "q1:approval:1"}))
+    model = judging_model(await vault.entries(), "q1")
+    judge = JudgedBy(model).to_data() if model is not None else None
+    await vault.append(NewEntry("report", "q1:report", {**facts, "judge": judge, **rests_on, "after": "q1:approval:1"}))
 
 
 async def fill(vault: EvidenceVault, pages: int = 3, size: int = 0) -> None:

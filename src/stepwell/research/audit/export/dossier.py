@@ -13,6 +13,7 @@ from stepwell.research.audit.bundle import BundleReader
 from stepwell.research.audit.demo import is_demo
 from stepwell.research.audit.evidence import Claim, Quote, Source
 from stepwell.research.audit.exchanges.receipt import egress_receipt
+from stepwell.research.audit.judged import JudgedBy, judge_of
 from stepwell.research.audit.ledger import Evidence
 from stepwell.research.audit.story import Story, evidence_of, story_of
 from stepwell.research.audit.trail import Entry, head
@@ -43,6 +44,8 @@ class Dossier:
     """Sentences about what the check has shown (who made the bundle, what it is built on) and what it could not show."""
     elsewhere: Sequence[Entry] = ()
     """Questions, plans and answers of other branches of the thread: the report does not rest on them."""
+    judge: JudgedBy | None = None
+    """The model that judged the report."""
     is_demo: bool = False
     """Whether all requests were answered inside the server, and a script wrote the report."""
 
@@ -89,6 +92,7 @@ def read_dossier(bundle: Path, checked: Verification | None = None) -> Dossier:
             evidence=evidence,
             checked=_describe(checked) if checked else (),
             elsewhere=story.elsewhere,
+            judge=judge_of(story.last("report")),
             is_demo=is_demo(entries),
         )
 

@@ -46,12 +46,18 @@ def title_of(dossier: Dossier) -> str:
 def about(dossier: Dossier) -> list[str]:
     """The lines under the title."""
     written = [] if dossier.mode == EXTRACTIVE else [WRITTEN_NOTE]  # a report of quotes has its note
+    written += judge_lines(dossier)
     lines = [
         *([DEMO_NOTE, SCRIPTED_NOTE] if dossier.is_demo else written),
         f"Asked {spell_time(dossier.asked_at)}. Trail {dossier.head}.",
     ]
     lines += dossier.checked
     return [*lines, elsewhere_line(len(dossier.elsewhere))] if dossier.elsewhere else lines
+
+
+def judge_lines(dossier: Dossier) -> list[str]:
+    """Which model judged, and how well it judges; nothing for a demo, whose judge is a script."""
+    return [dossier.judge.describe()] if dossier.judge and not dossier.is_demo else []
 
 
 def elsewhere_line(count: int) -> str:

@@ -23,7 +23,9 @@ from dataclasses import dataclass, field
 
 from stepwell.research.audit.checks import CHECKS_VERSION, FIRST_WITH_VERBATIM, Check, check
 from stepwell.research.audit.evidence import KEPT, VERDICTS, Claim, Quote, Verdict
+from stepwell.research.audit.forms import scope_of
 from stepwell.research.audit.judge import JUDGED_AS, Judgement, LexicalJudge
+from stepwell.research.audit.judged import is_opinion, judge_of, judging_model
 from stepwell.research.audit.ledger import Evidence
 from stepwell.research.audit.limits import MAX_CLAIM_CHARS, MAX_CLAIMS
 from stepwell.research.audit.proofs.opened import OpenedBundle, Trail
@@ -56,6 +58,7 @@ def judge_again(opened: OpenedBundle, trail: Trail, evidence: Evidence) -> Judge
         )
         return judged
     opinions, reports = read_opinions(opened, trail), _list_reports(trail)
+    judged.problems += _check_judges(trail)
     known: dict[str, Quote] = {}
     left = MOST_COMPARED
     for entry in trail.of_kind("quote", "claim"):
@@ -73,6 +76,15 @@ def judge_again(opened: OpenedBundle, trail: Trail, evidence: Evidence) -> Judge
             break
         _judge(claim, quotes, opinions, report.mode, judged)
     return judged
+
+
+def _check_judges(trail: Trail) -> Iterator[Defect]:
+    """Every report names the model whose opinions the trail holds, and none if it holds none."""
+    for report in trail.of_kind("report"):
+        named, asked = judge_of(report), judging_model(trail.entries[: report.seq - 1], scope_of(report))
+        if (named.model if named else None) != asked:
+            said = f"names {named.model} as its judge" if named else "names no judge"
+            yield Defect("trail.jsonl", f"entry {report.seq} (report) {said}, and the trail has opinions of {asked or 'none'}")
 
 
 def _judge(claim: Claim, quotes: Mapping[str, Quote], opinions: Opinions, mode: str, judged: Judged) -> None:
@@ -168,9 +180,7 @@ class Opinions:
 def read_opinions(opened: OpenedBundle, trail: Trail) -> Opinions:
     """Everything that judges were asked and answered, here or over the network."""
     found = Opinions()
-    for answer in trail.of_kind("model_call"):
-        if ":judge:" not in answer.data["request"] or "asked_sha256" not in answer.data:
-            continue
+    for answer in filter(is_opinion, trail.entries):
         opened.patience.go_on()
         opinion = _read_opinion(opened.body(answer.data["body_sha256"]))
         for sentence, cited in _read_asked(opened.body(answer.data["asked_sha256"])):

@@ -29,6 +29,7 @@ from stepwell.research.audit.writing.report import Report, write_report
 from stepwell.research.evidence.extractive import MOST_QUOTES as MOST_EXTRACTS
 from stepwell.research.evidence.extractive import add_note, extractive_draft
 from stepwell.research.evidence.inquiry import Inquiry
+from stepwell.research.evidence.judged_by import describe_judge
 from stepwell.research.evidence.judging import ModelJudge, judge_all
 from stepwell.research.evidence.prompting import fence_material, prompt
 from stepwell.research.evidence.queries import sub_questions
@@ -178,9 +179,10 @@ async def _keep(
     rests_on = {"claims": named, "quotes": list(quotes), "sources": list(sources)}
     stored = await inquiry.vault.put(report.text.encode())
     mode = "written" if inquiry.equipment.writes else "extractive"
+    judge = await describe_judge(inquiry.config, await inquiry.vault.entries(), inquiry.scope)
     facts = {"sha256": stored, "sufficient": report.is_sufficient, "mode": mode, "removed_links": report.removed_links}
     # The key includes the turn, so that a branch that reaches the same report again stores it again, as the trail's last report.
-    return await inquiry.tell("report", "report", {**facts, **rests_on, "turn": inquiry.turn})
+    return await inquiry.tell("report", "report", {**facts, "judge": judge, **rests_on, "turn": inquiry.turn})
 
 
 def _claim_prefixes(scope: str) -> Iterator[str]:

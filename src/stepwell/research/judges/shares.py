@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 
+RIGHT = 0.6
+"""A precision is for a writer who is right this often."""
 _Z = 1.959964
 
 
