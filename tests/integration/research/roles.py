@@ -38,13 +38,15 @@ class Roles:
         audits: Sequence[Any] | None = None,
         write: Write = word_for_word,
         judge: Callable[[str], str] = lambda asked: "supported",
+        revise: Callable[[str], Any] = lambda asked: "",
     ) -> None:
         self._audits = list(audits) if audits is not None else None
         self._write = write
         self._judge = judge
+        self._revise = revise
         self.planner = ScriptedModel(list(plans))
         self.auditor = ScriptedModel.answering(self._audit_or_judge)
-        self.writer = ScriptedModel.answering(lambda asked: self._write(dict(_SHOWN.findall(asked.human))))
+        self.writer = ScriptedModel.answering(self._write_or_revise)
 
     @property
     def routes(self) -> ModelRoutes:
@@ -53,6 +55,15 @@ class Roles:
     @property
     def audits_asked(self) -> list[Asked]:
         return [asked for asked in self.auditor.asked if asked.system.startswith("You audit")]
+
+    @property
+    def revisions_asked(self) -> list[Asked]:
+        return [asked for asked in self.writer.asked if asked.system.startswith("You correct")]
+
+    def _write_or_revise(self, asked: Asked) -> Any:
+        if asked.system.startswith("You correct"):
+            return self._revise(asked.human)
+        return self._write(dict(_SHOWN.findall(asked.human)))
 
     def _audit_or_judge(self, asked: Asked) -> Any:
         if asked.system.startswith("You check one sentence"):

@@ -181,6 +181,16 @@ class ReviewForm(_Form):
     after: Named
 
 
+class WritingForm(_Form):
+    """What models answered that a report is composed of: keys of their answers, and ids of claims."""
+
+    draft: Annotated[Ids, Field(min_length=1)]
+    revision: Named | None
+    before: Ids
+    """The sentences that went back to the writer, as they were before."""
+    after: Named
+
+
 class ReportForm(_Form):
     sha256: Sha256
     sufficient: bool
@@ -346,6 +356,7 @@ _FORMS: dict[str, tuple[tuple[_Key, type[_Form]], ...]] = {
     "follow_up": ((_Key(re.compile(r"q[1-9]\d{0,8}:follow_up:\d+"), whole=True), FollowUpForm),),
     "document_search": ((_Key(re.compile(r"q[1-9]\d{0,8}:document_search:")), DocumentSearchForm),),
     "source_review": ((_Key(re.compile(r"q[1-9]\d{0,8}:source_review"), whole=True), ReviewForm),),
+    "writing": ((_Key(re.compile(r"q[1-9]\d{0,8}:writing"), whole=True), WritingForm),),
     "report": (
         (_Key(re.compile(r"q[1-9]\d{0,8}:report"), whole=True), ReportForm),
         (_Key(re.compile(r"deep:report:[0-9a-f]{64}"), whole=True), DeepReportForm),
@@ -365,7 +376,7 @@ _FORMS: dict[str, tuple[tuple[_Key, type[_Form]], ...]] = {
     "origin": ((_Key(re.compile(r"origin"), whole=True), OriginForm),),
 }
 _UNSCOPED = ("source", "quote", "claim", "origin")
-_TOLD = ("plan", "audit", "approval", "follow_up", "source_review", "report")
+_TOLD = ("plan", "audit", "approval", "follow_up", "source_review", "writing", "report")
 
 
 def check_forms(entries: Sequence[Entry]) -> Iterator[Defect]:

@@ -1,4 +1,4 @@
-"""The story of a report: which questions, plans, audits, users' answers and follow-ups led to it.
+"""The story of a report: which questions, plans, audits, users' answers, follow-ups and models' drafts led to it.
 
 ```
 q1:question ◄─ q1:plan:1 ◄─ q1:approval:1 ◄─ q1:report        each entry names the one before it in its branch as `after`
@@ -24,7 +24,7 @@ from stepwell.research.audit.ledger import Evidence, read_evidence
 from stepwell.research.audit.trail import Defect, Entry
 
 T = TypeVar("T")
-KINDS = ("question", "plan", "audit", "approval", "follow_up", "source_review", "report")
+KINDS = ("question", "plan", "audit", "approval", "follow_up", "source_review", "writing", "report")
 
 
 _PLAN = ("objective", "steps", "estimated_token_budget", "revision", "follow_ups")
@@ -140,7 +140,8 @@ def _check_approved(report: Entry, own: Sequence[Entry]) -> Iterator[Defect]:
     if not audits or audits[-1].data["audit"]["verdict"] != "approved":
         yield Defect("trail.jsonl", f"entry {said.seq} (approval) is for a plan that no audit of its branch let pass")
     if any(
-        entry.kind in ("plan", "audit", "approval", "follow_up", "source_review") and scope_of(entry) != scope_of(report)
+        entry.kind in ("plan", "audit", "approval", "follow_up", "source_review", "writing")
+        and scope_of(entry) != scope_of(report)
         for entry in own
     ):
         yield Defect("trail.jsonl", f"entry {report.seq} (report) follows entries of another question")

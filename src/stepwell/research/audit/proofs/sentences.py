@@ -7,16 +7,15 @@ from collections.abc import Container, Iterator
 from stepwell.research.audit.evidence import Claim
 from stepwell.research.audit.forms import scope_of
 from stepwell.research.audit.ledger import Evidence
+from stepwell.research.audit.proofs.composition import check_composition
 from stepwell.research.audit.proofs.opened import OpenedBundle, Trail
 from stepwell.research.audit.trail import Defect, Entry
 from stepwell.research.audit.writing.compared import compare_marked, compare_numbered
-from stepwell.research.audit.writing.draft import read_draft
 from stepwell.research.audit.writing.quoted import quoted_sentences
 from stepwell.research.audit.writing.references import check_references
 from stepwell.research.audit.writing.report import KEPT, QUOTES_NOTES, word_skipped
 
 REPORT = "report.md"
-_LONGEST_DRAFT = 1_000_000
 _LISTS = ("claims", "quotes", "sources")
 
 
@@ -42,8 +41,8 @@ def check_report(opened: OpenedBundle, trail: Trail, evidence: Evidence, told: E
     opened.patience.go_on()
     if of_quotes:
         yield from _check_quoted(trail, entry, claims, told)
-    elif mode == "written" and not _was_drafted(opened, trail, entry, claims):
-        yield Defect("trail.jsonl", f"entry {entry.seq} (report) does not rest on what the model answered that wrote it")
+    elif mode == "written":
+        yield from check_composition(opened, trail, entry, claims)
 
 
 def _check_quoted(trail: Trail, report: Entry, claims: list[Claim], told: Evidence) -> Iterator[Defect]:
@@ -96,22 +95,6 @@ def _check_lists(entry: Entry, trail: Trail, evidence: Evidence) -> Iterator[Def
     for each in denied:
         if each in sources:
             yield Defect("trail.jsonl", f"entry {entry.seq} (report) rests on source '{each[:40]}', which a person denied")
-
-
-def _was_drafted(opened: OpenedBundle, trail: Trail, entry: Entry, claims: list[Claim]) -> bool:
-    """Whether a recorded answer has these sentences with these citations."""
-    if not claims:
-        return True
-    stated = [(claim.text, claim.evidence) for claim in claims]
-    drafts = [answer for answer in trail.of_kind("model_call") if answer.key.startswith(f"{scope_of(entry)}:write:")]
-    for draft in drafts:
-        opened.patience.go_on()
-        body = opened.body(draft.data["body_sha256"]) if draft.seq < entry.seq else None
-        if body is None or len(body) > _LONGEST_DRAFT:
-            continue
-        if [(claim.text, claim.evidence) for claim in read_draft(body.decode("utf-8", "replace")).claims()] == stated:
-            return True
-    return False
 
 
 def _compare(report: str, entry: Entry, trail: Trail, claims: list[Claim], told: Evidence, *, of_quotes: bool) -> list[str]:

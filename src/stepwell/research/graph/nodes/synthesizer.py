@@ -2,6 +2,8 @@
 
 ```
 sources (admitted) ─> quotes ─> draft (model, or extractive) ─> claims ─> verdicts ─> report
+                                           ^                                 │
+                                           └── once: sentences that differ ──┘ (`graph.composing`, only if a model writes)
 ```
 No evidence, no report.
 """
@@ -11,29 +13,28 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage
 
-from stepwell.research.audit.evidence import Claim, Quote, Source
+from stepwell.research.audit.evidence import Quote, Source
 from stepwell.research.audit.excerpts import documents_of
 from stepwell.research.audit.judge import Judge, LexicalJudge
 from stepwell.research.audit.ledger import record_claims, record_quote
 from stepwell.research.audit.story import excerpts_before
 from stepwell.research.audit.trail import Entry
-from stepwell.research.audit.verdicts import UNJUDGED
-from stepwell.research.audit.writing.draft import Draft, read_draft
+from stepwell.research.audit.verdicts import RANK, UNJUDGED
 from stepwell.research.audit.writing.report import Report, write_report
 from stepwell.research.evidence.extractive import MOST_QUOTES as MOST_EXTRACTS
 from stepwell.research.evidence.extractive import add_note, extractive_draft
 from stepwell.research.evidence.inquiry import Inquiry
 from stepwell.research.evidence.judging import ModelJudge, judge_all
-from stepwell.research.evidence.prompting import fence_material, prompt
 from stepwell.research.evidence.queries import sub_questions
 from stepwell.research.evidence.selecting import MOST_QUOTES, QuoteBook, select_quotes
 from stepwell.research.evidence.sources import SourceBook
 from stepwell.research.finding.copies import Copy, older_copies
+from stepwell.research.graph.composing import Composer, Written
 from stepwell.research.graph.snippets import read_snippets
 from stepwell.research.graph.state import Done, ResearchState, read_sources
 
@@ -43,13 +44,13 @@ async def synthesizer(inquiry: Inquiry, state: ResearchState) -> Done:
     texts = {name: (await inquiry.vault.get(source.text_sha256)).decode() for name, source in sources.items()}
     copies = await _find_copies(inquiry, texts, sources)
     quotes = await _quote(inquiry, state, texts, sources, copies)
-    draft, skipped = await _draft(inquiry, state, quotes, sources, copies)
-    skipped += await _say_unanswered(inquiry, draft)
-    claims = await judge_all(draft.read.claims(), quotes, _judge(inquiry))
-    report = write_report(draft.read, claims, quotes, sources, skipped=skipped)
-    if draft.extractive and report.is_sufficient:
+    written = await _write(inquiry, state, quotes, sources)
+    skipped = [*state.get("skipped", ()), *(_describe_copy(each, sources) for each in copies), *written.skipped]
+    skipped += await _say_unanswered(inquiry, written)
+    report = write_report(written.draft, written.claims, quotes, sources, skipped=skipped)
+    if not written.answers and quotes and report.is_sufficient:
         report = replace(report, text=add_note(report.text))
-    told = await _keep(inquiry, claims, report, quotes, sources)
+    told = await _keep(inquiry, written, report, quotes, sources)
     return {
         "read_sources": list(dict.fromkeys([*read_sources(state, await inquiry.evidence()), *sources])),
         "final_report": report.text,
@@ -57,38 +58,28 @@ async def synthesizer(inquiry: Inquiry, state: ResearchState) -> Done:
         "status": "complete",
         "skipped": skipped,
         "messages": [AIMessage(report.text, id=f"report-{inquiry.scope}-{_scope_id(inquiry)}")],
-    }, _summary(claims, report)
+    }, _summary(written, report)
 
 
-@dataclass(frozen=True)
-class _Drafted:
-    read: Draft
-    extractive: bool
+async def _write(inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]) -> Written:
+    """Judged sentences with evidence ids. If a ceiling leaves no room to write, they are quotes."""
+    judge: Judge = LexicalJudge()
+    skipped: list[str] = []
+    if inquiry.equipment.writes:
+        judge = ModelJudge(inquiry.model("audit"), inquiry.calls, inquiry.reached_ceiling)
+        ceiling = await inquiry.reached_ceiling() if quotes else None
+        if quotes and not ceiling:
+            return await Composer(inquiry, state["user_query"], quotes, sources, judge).write()
+        if ceiling:
+            skipped = [f"No model was asked to write: {ceiling} What follows are quotes."]
+            await inquiry.note("limit", "limit:write", {"step": "write", "skipped": skipped})
+    draft = extractive_draft(list(quotes.values()), sources)
+    return Written(draft, await judge_all(draft.claims(), quotes, judge), [], skipped=skipped)
 
 
-async def _draft(
-    inquiry: Inquiry,
-    state: ResearchState,
-    quotes: Mapping[str, Quote],
-    sources: Mapping[str, Source],
-    copies: Sequence[Copy],
-) -> tuple[_Drafted, list[str]]:
-    """Sentences with evidence ids, and what was skipped. If a ceiling leaves no room to write, the draft consists of quotes."""
-    skipped = [*state.get("skipped", ()), *(_describe_copy(each, sources) for each in copies)]
-    if not quotes:
-        return _Drafted(Draft(()), not inquiry.equipment.writes), skipped
-    if not inquiry.equipment.writes:
-        return _Drafted(extractive_draft(list(quotes.values()), sources), True), skipped
-    if ceiling := await inquiry.reached_ceiling():
-        skipped.append(f"No model was asked to write: {ceiling} What follows are quotes.")
-        await inquiry.note("limit", "limit:write", {"step": "write", "skipped": skipped[-1:]})
-        return _Drafted(extractive_draft(list(quotes.values()), sources), True), skipped
-    return _Drafted(read_draft(await _write(inquiry, state, quotes, sources)), False), skipped
-
-
-async def _say_unanswered(inquiry: Inquiry, draft: _Drafted) -> list[str]:
+async def _say_unanswered(inquiry: Inquiry, written: Written) -> list[str]:
     """What a reader is told if nothing was written; noted in the trail, as everything is that a report says was skipped."""
-    told = [inquiry.equipment.unanswered] if inquiry.equipment.unanswered and not draft.read.claims() else []
+    told = [inquiry.equipment.unanswered] if inquiry.equipment.unanswered and not written.claims else []
     if told:
         await inquiry.note("limit", "limit:unanswered", {"step": "unanswered", "skipped": told})
     return told
@@ -149,31 +140,15 @@ async def _quote(
     return {quote.quote_id: quote for quote in chosen}
 
 
-async def _write(inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]) -> str:
-    shown = "\n".join(f"{quote.quote_id} ({sources[quote.source_id].title}): {quote.text}" for quote in quotes.values())
-    asked = f"The question:\n{fence_material(state['user_query'])}\n\nThe evidence:\n{fence_material(shown)}"
-    return await inquiry.calls.call(
-        "write",
-        "synthesizer",
-        [SystemMessage(prompt("stepwell.research.graph", "synthesizer")), HumanMessage(asked)],
-        inquiry.model("write"),
-    )
-
-
-def _judge(inquiry: Inquiry) -> Judge:
-    return (
-        ModelJudge(inquiry.model("audit"), inquiry.calls, inquiry.reached_ceiling)
-        if inquiry.equipment.writes
-        else LexicalJudge()
-    )
-
-
 async def _keep(
-    inquiry: Inquiry, claims: Sequence[Claim], report: Report, quotes: Mapping[str, Quote], sources: Mapping[str, Source]
+    inquiry: Inquiry, written: Written, report: Report, quotes: Mapping[str, Quote], sources: Mapping[str, Source]
 ) -> Entry:
     """Writes claims and report into the trail. The report names what it rests on, because the trail may also hold other questions and
     branches."""
-    named = await record_claims(inquiry.vault, claims, _claim_prefixes(inquiry.scope))
+    every = await record_claims(inquiry.vault, [*written.claims, *written.before], _claim_prefixes(inquiry.scope))
+    named, before = every[: len(written.claims)], every[len(written.claims) :]
+    if written.answers:
+        await inquiry.tell("writing", "writing", {"draft": written.answers, "revision": written.revision, "before": before})
     rests_on = {"claims": named, "quotes": list(quotes), "sources": list(sources)}
     stored = await inquiry.vault.put(report.text.encode())
     mode = "written" if inquiry.equipment.writes else "extractive"
@@ -190,18 +165,20 @@ def _claim_prefixes(scope: str) -> Iterator[str]:
     yield from (f"{scope}.{number}." for number in count(2))
 
 
-def _summary(claims: Sequence[Claim], report: Report) -> str:
+def _summary(written: Written, report: Report) -> str:
+    claims = written.claims
     if not report.is_sufficient:
         return "Insufficient evidence: there is no report."
-    found = sum(claim.verdict == "supported" for claim in claims)
+    found = sum(RANK[claim.verdict] >= RANK["supported"] for claim in claims)
     unjudged = sum(claim.reasons == (UNJUDGED,) for claim in claims)
     partly = sum(claim.verdict == "partial" for claim in claims) - unjudged
+    back = f"; {len(written.before)} went back to the writer" if written.before else ""
     if found == len(claims):
-        return f"Every sentence was found in its source: {found} of {found}."
+        return f"Every sentence was found in its source: {found} of {found}{back}."
     in_part = f", {partly} only in part" if partly else ""
     out = f"; {report.removed_sentences} left out" if report.removed_sentences else ""
     doubt = f"; on {unjudged} {UNJUDGED}" if unjudged else ""
-    return f"{found} of {len(claims)} sentences were found in their sources{in_part}{doubt}{out}."
+    return f"{found} of {len(claims)} sentences were found in their sources{in_part}{doubt}{out}{back}."
 
 
 def _scope_id(inquiry: Inquiry) -> str:
