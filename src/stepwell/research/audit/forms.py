@@ -34,6 +34,8 @@ Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Named = Annotated[str, StringConstraints(min_length=1)]
 Count = Annotated[int, Field(ge=0)]
 Ids = list[str]
+MOST_SECTIONS = 6
+"""The most sections that a plan may name."""
 MOST_FOLLOW_UPS = 4
 """The most follow-ups that a plan may allow."""
 
@@ -72,6 +74,8 @@ class QuestionForm(_Form):
     """Whether only the user's own documents were to be searched: because the user asked for it, or because there was no network."""
     mode: Literal["written", "extractive"]
     embedder: str
+    outline: Literal[True] | None = None
+    """Stored only if sections were to be proposed with the plan."""
     turn: str
     after: str
 
@@ -98,6 +102,9 @@ class PlanForm(_Form):
     estimated_token_budget: Count
     revision: Count
     follow_ups: Annotated[int, Field(ge=0, le=MOST_FOLLOW_UPS)]
+    # Stored only if the plan has them; the hash covers them, so leaving one out is found.
+    words: Annotated[int, Field(ge=1)] | None = None
+    outline: Annotated[list[Named], Field(max_length=MOST_SECTIONS)] = []
 
 
 class PlanEntryForm(_Form):

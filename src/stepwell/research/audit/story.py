@@ -28,6 +28,7 @@ KINDS = ("question", "plan", "audit", "approval", "follow_up", "source_review", 
 
 
 _PLAN = ("objective", "steps", "estimated_token_budget", "revision", "follow_ups")
+_FORM = ("words", "outline")
 _STEP = ("id", "tool", "input", "rationale", "depends_on")
 
 
@@ -36,6 +37,7 @@ def hash_plan(plan: Mapping[str, Any]) -> str:
     store these hashes. Raises `KeyError` or `TypeError` if `plan` is not a plan."""
     steps = [{**{name: step[name] for name in _STEP}, "output": None} for step in plan["steps"]]
     told = {name: steps if name == "steps" else plan[name] for name in _PLAN}
+    told |= {name: plan[name] for name in _FORM if plan.get(name)}  # plans without them have the hash that they always had
     return sha256(json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode())
 
 

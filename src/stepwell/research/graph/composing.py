@@ -21,7 +21,8 @@ from stepwell.control_flow import let_pass
 from stepwell.errors import find_infrastructure
 from stepwell.research.audit.evidence import Claim, Quote, Source
 from stepwell.research.audit.judge import Judge
-from stepwell.research.audit.writing.draft import Draft, read_draft
+from stepwell.research.audit.writing.composed import compose
+from stepwell.research.audit.writing.draft import Draft
 from stepwell.research.audit.writing.revised import apply_revision, list_differing, read_revision, show_sentence
 from stepwell.research.evidence.inquiry import Inquiry
 from stepwell.research.evidence.judging import judge_all
@@ -42,6 +43,8 @@ class Written:
     """The key of the answer with the corrected sentences."""
     before: list[Claim] = field(default_factory=list)
     """The sentences that went back to the writer, as they were: `b2` is the second sentence of the first draft."""
+    not_found: tuple[str, ...] = ()
+    """Parts of the question that the writer found nothing on (`audit.writing.not_found`)."""
     skipped: list[str] = field(default_factory=list)
 
 
@@ -54,13 +57,21 @@ class Composer:
     quotes: Mapping[str, Quote]
     sources: Mapping[str, Source]
     judge: Judge
+    words: int | None = None
+    outline: tuple[str, ...] = ()
 
     async def write(self) -> Written:
         asked = f"The question:\n{fence_material(self.question)}\n\nThe evidence:\n{fence_material(self._show_evidence())}"
-        text, key = await self._ask("write", "synthesizer", asked)
-        draft = read_draft(text)
-        written = Written(draft, await judge_all(draft.claims(), self.quotes, self.judge), [key])
-        return await self._revise(written)
+        text, key = await self._ask("write", "synthesizer", f"{asked}{self._describe_form()}")
+        composed = compose([text], self.question, self.outline)
+        claims = await judge_all(composed.draft.claims(), self.quotes, self.judge)
+        return await self._revise(Written(composed.draft, claims, [key], not_found=composed.not_found))
+
+    def _describe_form(self) -> str:
+        """The approved length and sections, as the user wants them."""
+        length = f"\n\nLength: about {self.words} words." if self.words else ""
+        titles = "\n".join(f"## {title}" for title in self.outline)
+        return length + (f"\n\nThe section headings, in this order and no others:\n{titles}" if titles else "")
 
     async def _revise(self, written: Written) -> Written:
         """The draft after its sentences that differ went back to the writer, once. If they cannot, it stays as it is."""

@@ -13,11 +13,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from stepwell.research.audit.evidence import Claim
 from stepwell.research.audit.forms import scope_of
 from stepwell.research.audit.proofs.opened import OpenedBundle, Trail, text_at
 from stepwell.research.audit.trail import Defect, Entry
+from stepwell.research.audit.writing.composed import Composed, compose
 from stepwell.research.audit.writing.draft import Draft, read_draft
 from stepwell.research.audit.writing.revised import (
     apply_revision,
@@ -34,15 +37,31 @@ _BEFORE = re.compile(r"(?:.*\.)?b([1-9]\d{0,4})")
 Stated = tuple[str, tuple[str, ...]]
 
 
-def check_composition(opened: OpenedBundle, trail: Trail, report: Entry, claims: Sequence[Claim]) -> Iterator[Defect]:
-    """What a report says that models did not answer, or that was composed otherwise; `claims` are the report's."""
+@dataclass(frozen=True)
+class Recomposed:
+    """The result: what is wrong, and what the report must say that it did not find."""
+
+    problems: list[Defect]
+    not_found: tuple[str, ...] = ()
+
+
+def recompose(opened: OpenedBundle, trail: Trail, report: Entry, claims: Sequence[Claim]) -> Recomposed:
+    """Composes a report again; `claims` are those it has."""
     writing = next((entry for entry in trail.of_kind("writing") if entry.key == report.data["after"]), None)
     if writing is None:
-        if claims and not _is_one_answer(opened, trail, report, claims):
-            yield Defect(TRAIL, f"entry {report.seq} (report) does not rest on what the model answered that wrote it")
-        return
-    for fact in _Composition(opened, trail, writing, claims).find_faults():
-        yield Defect(TRAIL, f"entry {writing.seq} (writing) {fact}")
+        if not claims or _is_one_answer(opened, trail, report, claims):
+            return Recomposed([])
+        fact = f"entry {report.seq} (report) does not rest on what the model answered that wrote it"
+        return Recomposed([Defect(TRAIL, fact)])
+    again = _Composition(opened, trail, writing, claims)
+    faults = [Defect(TRAIL, f"entry {writing.seq} (writing) {fact}") for fact in again.find_faults()]
+    return Recomposed(faults, again.composed.not_found if again.composed else ())
+
+
+def approved_outline(trail: Trail) -> list[str]:
+    """The sections of the plan that the report follows."""
+    plan = trail.story.last("plan")
+    return list(plan.data["plan"].get("outline", ())) if plan else []
 
 
 def _is_one_answer(opened: OpenedBundle, trail: Trail, report: Entry, claims: Sequence[Claim]) -> bool:
@@ -70,10 +89,10 @@ class _Composition:
 
     def find_faults(self) -> Iterator[str]:
         data = self._writing.data
-        draft = self._compose_draft(data["draft"])
-        if draft is None:
+        if self.composed is None:
             yield "does not name what the model answered that wrote it"
             return
+        draft = self.composed.draft
         before = self._read_before(data["before"])
         if before is None:
             yield "names sentences as they were before that are not there"
@@ -82,10 +101,14 @@ class _Composition:
         else:
             yield from self._check_revised(draft, before, data["revision"])
 
-    def _compose_draft(self, keys: Sequence[str]) -> Draft | None:
+    @cached_property
+    def composed(self) -> Composed | None:
         """The first draft, from the answers that it consists of; `None` if they are not there."""
+        keys, question = self._writing.data["draft"], self._trail.story.last("question")
         text = self._answer(keys[0], r"write:[^:]+") if len(keys) == 1 else None
-        return None if text is None else read_draft(text)
+        if text is None or question is None:
+            return None
+        return compose([text], question.data["query"], approved_outline(self._trail))
 
     def _read_before(self, names: Sequence[str]) -> dict[int, Claim] | None:
         """The sentences that went back, by their number in the first draft; `None` if one is not there or they are not in order."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 
 from stepwell.research.audit.evidence import Claim
 from stepwell.research.audit.forms import scope_of
 from stepwell.research.audit.ledger import Evidence
-from stepwell.research.audit.proofs.composition import check_composition
+from stepwell.research.audit.proofs.composition import Recomposed, approved_outline, recompose
 from stepwell.research.audit.proofs.opened import OpenedBundle, Trail
 from stepwell.research.audit.trail import Defect, Entry
 from stepwell.research.audit.writing.compared import compare_marked, compare_numbered
@@ -36,13 +36,13 @@ def check_report(opened: OpenedBundle, trail: Trail, evidence: Evidence, told: E
     claims = [evidence.claims[each] for each in entry.data["claims"] if each in evidence.claims]
     mode = trail.modes[entry.seq]
     of_quotes = mode == "extractive" or (mode == "written" and not QUOTES_NOTES.isdisjoint(report.split("\n")))
-    for fault in _compare(report, entry, trail, claims, told, of_quotes=of_quotes):
+    written = recompose(opened, trail, entry, claims) if mode == "written" and not of_quotes else Recomposed([])
+    for fault in _compare(report, entry, trail, claims, told, of_quotes=of_quotes, not_found=written.not_found):
         yield Defect(REPORT, fault)
     opened.patience.go_on()
+    yield from written.problems
     if of_quotes:
         yield from _check_quoted(trail, entry, claims, told)
-    elif mode == "written":
-        yield from check_composition(opened, trail, entry, claims)
 
 
 def _check_quoted(trail: Trail, report: Entry, claims: list[Claim], told: Evidence) -> Iterator[Defect]:
@@ -97,7 +97,16 @@ def _check_lists(entry: Entry, trail: Trail, evidence: Evidence) -> Iterator[Def
             yield Defect("trail.jsonl", f"entry {entry.seq} (report) rests on source '{each[:40]}', which a person denied")
 
 
-def _compare(report: str, entry: Entry, trail: Trail, claims: list[Claim], told: Evidence, *, of_quotes: bool) -> list[str]:
+def _compare(
+    report: str,
+    entry: Entry,
+    trail: Trail,
+    claims: list[Claim],
+    told: Evidence,
+    *,
+    of_quotes: bool,
+    not_found: Sequence[str],
+) -> list[str]:
     if trail.modes[entry.seq] == "deep":
         return compare_marked(report, claims)
     skipped = {
@@ -106,4 +115,7 @@ def _compare(report: str, entry: Entry, trail: Trail, claims: list[Claim], told:
         for sentence in limit.data.get("skipped", ())
         if scope_of(limit) == scope_of(entry)
     }
-    return compare_numbered(report, claims, told.quotes, told.sources, skipped, of_quotes=of_quotes)
+    outline = approved_outline(trail)
+    return compare_numbered(
+        report, claims, told.quotes, told.sources, skipped, of_quotes=of_quotes, not_found=not_found, outline=outline
+    )

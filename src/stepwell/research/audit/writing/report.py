@@ -18,6 +18,8 @@ from stepwell.research.audit.evidence import Claim, Quote, Source, Verdict
 from stepwell.research.audit.verdicts import UNJUDGED
 from stepwell.research.audit.writing.draft import Draft, DraftBlock
 from stepwell.research.audit.writing.links import strip_links
+from stepwell.research.audit.writing.not_found import HEADING as NOT_FOUND_HEADING
+from stepwell.research.audit.writing.not_found import word_topics
 from stepwell.research.audit.writing.references import cited_places, reference_section
 
 Unsupported = Literal["remove", "mark"]
@@ -66,9 +68,10 @@ def write_report(
     sources: Mapping[str, Source],
     *,
     skipped: Sequence[str] = (),
+    not_found: Sequence[str] = (),
     unsupported: Unsupported = "remove",
 ) -> Report:
-    """The report of a draft, given a verdict for each of its claims."""
+    """The report of a draft, given a verdict for each of its claims. `not_found`: topics from `not_found.choose_topics`."""
     _check_judged(draft, claims)
     if not any(claim.verdict in KEPT for claim in claims):
         return Report(insufficient_evidence(skipped), (), False, draft.removed_links, len(claims))
@@ -82,6 +85,7 @@ def write_report(
     removed = 0 if unsupported == "mark" else sum(claim.verdict not in KEPT for claim in claims)
     parts = [
         *_body(pages),
+        *([NOT_FOUND_HEADING, "\n".join(word_topics(not_found))] if not_found else []),
         *note_left_out(claims, unsupported),
         *_list_skipped(skipped),
         reference_section(

@@ -26,6 +26,8 @@ from stepwell.secrets.text import hide_secrets
 
 _TOKENS_PER_PAGE = 1500
 _TOKENS_TO_WRITE = 3000
+_TOKENS_TO_REVISE = 2000
+"""For the sentences that may go back to the writer once."""
 _CHARACTERS_PER_TOKEN = 4
 
 
@@ -78,8 +80,8 @@ def estimate(equipment: Equipment, plan: ResearchPlan, *, own_characters: int = 
     if equipment.models is None:
         return Estimate(requests=requests, tokens=0, cost_usd=0.0, sends=sends)
     read = pages * _TOKENS_PER_PAGE + own_characters // _CHARACTERS_PER_TOKEN
-    tokens = min(max(plan.estimated_token_budget, read + _TOKENS_TO_WRITE), equipment.policy.limits.tokens)
-    use, writer = TokenUse(input=tokens, output=_TOKENS_TO_WRITE), equipment.models["write"]
+    tokens = min(max(plan.estimated_token_budget, read + _TOKENS_TO_WRITE + _TOKENS_TO_REVISE), equipment.policy.limits.tokens)
+    use, writer = TokenUse(input=tokens, output=_TOKENS_TO_WRITE + _TOKENS_TO_REVISE // 2), equipment.models["write"]
     if is_on_this_machine(writer):
         return Estimate(requests=requests, tokens=tokens, cost_usd=0.0, sends=sends)
     wanted = price_call(label_of(writer), use)

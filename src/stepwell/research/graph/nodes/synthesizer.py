@@ -25,9 +25,9 @@ from stepwell.research.audit.ledger import record_claims, record_quote
 from stepwell.research.audit.story import excerpts_before
 from stepwell.research.audit.trail import Entry
 from stepwell.research.audit.verdicts import RANK, UNJUDGED
-from stepwell.research.audit.writing.report import Report, write_report
+from stepwell.research.audit.writing.report import KEPT, Report, write_report
+from stepwell.research.evidence.extractive import BRIEF, add_note, extractive_draft
 from stepwell.research.evidence.extractive import MOST_QUOTES as MOST_EXTRACTS
-from stepwell.research.evidence.extractive import add_note, extractive_draft
 from stepwell.research.evidence.inquiry import Inquiry
 from stepwell.research.evidence.judging import ModelJudge, judge_all
 from stepwell.research.evidence.queries import sub_questions
@@ -35,8 +35,11 @@ from stepwell.research.evidence.selecting import MOST_QUOTES, QuoteBook, select_
 from stepwell.research.evidence.sources import SourceBook
 from stepwell.research.finding.copies import Copy, older_copies
 from stepwell.research.graph.composing import Composer, Written
+from stepwell.research.graph.nodes.tool_executor import require_approved
 from stepwell.research.graph.snippets import read_snippets
 from stepwell.research.graph.state import Done, ResearchState, read_sources
+
+_WORDS_PER_QUOTE = 25
 
 
 async def synthesizer(inquiry: Inquiry, state: ResearchState) -> Done:
@@ -47,7 +50,7 @@ async def synthesizer(inquiry: Inquiry, state: ResearchState) -> Done:
     written = await _write(inquiry, state, quotes, sources)
     skipped = [*state.get("skipped", ()), *(_describe_copy(each, sources) for each in copies), *written.skipped]
     skipped += await _say_unanswered(inquiry, written)
-    report = write_report(written.draft, written.claims, quotes, sources, skipped=skipped)
+    report = write_report(written.draft, written.claims, quotes, sources, skipped=skipped, not_found=written.not_found)
     if not written.answers and quotes and report.is_sufficient:
         report = replace(report, text=add_note(report.text))
     told = await _keep(inquiry, written, report, quotes, sources)
@@ -58,7 +61,7 @@ async def synthesizer(inquiry: Inquiry, state: ResearchState) -> Done:
         "status": "complete",
         "skipped": skipped,
         "messages": [AIMessage(report.text, id=f"report-{inquiry.scope}-{_scope_id(inquiry)}")],
-    }, _summary(written, report)
+    }, _summary(written, report) + _say_length(state, written)
 
 
 async def _write(inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]) -> Written:
@@ -69,7 +72,8 @@ async def _write(inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Qu
         judge = ModelJudge(inquiry.model("audit"), inquiry.calls, inquiry.reached_ceiling)
         ceiling = await inquiry.reached_ceiling() if quotes else None
         if quotes and not ceiling:
-            return await Composer(inquiry, state["user_query"], quotes, sources, judge).write()
+            plan = require_approved(state)
+            return await Composer(inquiry, state["user_query"], quotes, sources, judge, plan.words, plan.outline).write()
         if ceiling:
             skipped = [f"No model was asked to write: {ceiling} What follows are quotes."]
             await inquiry.note("limit", "limit:write", {"step": "write", "skipped": skipped})
@@ -128,7 +132,7 @@ async def _quote(
         texts,
         inquiry.equipment.embedder,
         titles={name: source.title for name, source in sources.items()},
-        most=MOST_QUOTES if inquiry.equipment.writes else MOST_EXTRACTS,
+        most=MOST_QUOTES if inquiry.equipment.writes else _most_extracts(state),
         strict=not inquiry.equipment.writes,
         parts=parts if len(parts) > 1 else (),
         steps=[each.input for each in state.get("followed", ())],
@@ -157,6 +161,12 @@ async def _keep(
     return await inquiry.tell("report", "report", {**facts, **rests_on, "turn": inquiry.turn})
 
 
+def _most_extracts(state: ResearchState) -> int:
+    """How many quotes a report without a writer has: fewer if it is to be short."""
+    plan = state.get("plan")
+    return min(MOST_EXTRACTS, max(BRIEF, plan.words // _WORDS_PER_QUOTE)) if plan and plan.words else MOST_EXTRACTS
+
+
 def _claim_prefixes(scope: str) -> Iterator[str]:
     """The prefixes to try for claim ids, which are unique in the thread, so that a second question's claims do not hide the first's. If
     the same question was answered before, in another branch or by a run that did not end, those claims keep their ids and the new ones
@@ -179,6 +189,16 @@ def _summary(written: Written, report: Report) -> str:
     out = f"; {report.removed_sentences} left out" if report.removed_sentences else ""
     doubt = f"; on {unjudged} {UNJUDGED}" if unjudged else ""
     return f"{found} of {len(claims)} sentences were found in their sources{in_part}{doubt}{out}{back}."
+
+
+def _say_length(state: ResearchState, written: Written) -> str:
+    """How long the report is, if that is more than a third from what was asked for."""
+    plan = state.get("plan")
+    wanted = plan.words if plan and written.answers else None
+    said = sum(len(claim.text.split()) for claim in written.claims if claim.verdict in KEPT)
+    if not wanted or not said or abs(said - wanted) <= wanted / 3:
+        return ""
+    return f" It has {said:,} words; about {wanted:,} were asked for."
 
 
 def _scope_id(inquiry: Inquiry) -> str:
