@@ -85,6 +85,13 @@ def excerpts_before(entries: Iterable[Entry], key: str) -> list[Excerpt]:
     return [each for entry in told if entry.key in own and entry.kind == "question" for each in entry.data.get("snippets", ())]
 
 
+def reports_before(entries: Iterable[Entry], key: str) -> list[Entry]:
+    """The reports of a branch, in order, up to the entry with this key."""
+    told = [entry for entry in entries if entry.kind in KINDS]
+    own = _keys_before(next((entry for entry in told if entry.key == key), None), told)
+    return [entry for entry in told if entry.key in own and entry.kind == "report"]
+
+
 def evidence_of(entries: Sequence[Entry], story: Story) -> Evidence:
     """What the report of a story rests on: the claims, quotes and sources it lists. Without a report, those of the whole trail."""
     told = read_evidence(story.entries)

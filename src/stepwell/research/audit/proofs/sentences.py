@@ -11,6 +11,7 @@ from stepwell.research.audit.proofs.composition import Recomposed, approved_outl
 from stepwell.research.audit.proofs.opened import OpenedBundle, Trail
 from stepwell.research.audit.trail import Defect, Entry
 from stepwell.research.audit.writing.compared import compare_marked, compare_numbered
+from stepwell.research.audit.writing.numbers import order_earlier
 from stepwell.research.audit.writing.quoted import quoted_sentences
 from stepwell.research.audit.writing.references import check_references
 from stepwell.research.audit.writing.report import KEPT, QUOTES_NOTES, word_skipped
@@ -115,7 +116,15 @@ def _compare(
         for sentence in limit.data.get("skipped", ())
         if scope_of(limit) == scope_of(entry)
     }
-    outline = approved_outline(trail)
+    before = [each for each in trail.story.entries if each.kind == "report" and each.seq < entry.seq]
     return compare_numbered(
-        report, claims, told.quotes, told.sources, skipped, of_quotes=of_quotes, not_found=not_found, outline=outline
+        report,
+        claims,
+        told.quotes,
+        told.sources,
+        skipped,
+        of_quotes=of_quotes,
+        not_found=not_found,
+        outline=approved_outline(trail),
+        earlier=order_earlier(before, trail.evidence),
     )

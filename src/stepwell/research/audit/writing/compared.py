@@ -13,6 +13,7 @@ from stepwell.research.audit.writing.draft import states_something
 from stepwell.research.audit.writing.marked import add_marks, sentences, strip_marks
 from stepwell.research.audit.writing.not_found import HEADING as NOT_FOUND_HEADING
 from stepwell.research.audit.writing.not_found import word_topics
+from stepwell.research.audit.writing.numbers import number_sources
 from stepwell.research.audit.writing.references import SOURCES_HEADING, cited_places, reference_section
 from stepwell.research.audit.writing.report import (
     INSUFFICIENT,
@@ -35,6 +36,7 @@ class _Expected:
     skipped: Collection[str]
     not_found: Sequence[str]
     outline: Sequence[str]
+    earlier: Sequence[str]
 
 
 def compare_numbered(
@@ -47,12 +49,14 @@ def compare_numbered(
     of_quotes: bool,
     not_found: Sequence[str] = (),
     outline: Sequence[str] = (),
+    earlier: Sequence[str] = (),
 ) -> list[str]:
     """What is wrong with a report with numbered sources, as sentences. `skipped` are the lines about skipped things that the trail allows
     in it. A report made of quotes says so at the top, and no other report does. `not_found` is what the report must say it did not find;
     `outline` are the only headings that it may have, if there are any.
 
-    A caller of `write_report` may choose to have unsupported sentences marked instead of removed, so both forms are valid.
+    A caller of `write_report` may choose to have unsupported sentences marked instead of removed, so both forms are valid. Sources may be
+    numbered after `earlier` ones or not, as older versions did.
     """
     if sum(line in QUOTES_NOTES for line in report.split("\n")) != (
         of_quotes and any(claim.verdict in KEPT for claim in claims)
@@ -60,8 +64,9 @@ def compare_numbered(
         return [
             "does not say that it is made of quotes" if of_quotes else "says that it is made of quotes, and a model wrote it"
         ]
-    expected = _Expected(skipped, word_topics(not_found), () if of_quotes else outline)
-    found = [list(_compare(report, claims, quotes, sources, expected, form)) for form in ("remove", "mark")]
+    orders = [earlier, ()] if earlier else [()]
+    expected = [_Expected(skipped, word_topics(not_found), () if of_quotes else outline, order) for order in orders]
+    found = [list(_compare(report, claims, quotes, sources, each, form)) for each in expected for form in ("remove", "mark")]
     return [] if [] in found else found[0]
 
 
@@ -96,8 +101,8 @@ def _compare(
         if lines.count(note) != 1:
             yield "does not say once how many sentences were left out"
         lines = [line for line in lines if line != note]
-    numbers: dict[str, int] = {}
     shown = [claim for claim in claims if form == "mark" or claim.verdict in KEPT]
+    numbers = number_sources(shown, quotes, sources, expected.earlier)
     written = [(claim, write_sentence(claim, quotes, sources, numbers)) for claim in shown]
     yield from _follow([line for line in lines if not _HEADING.fullmatch(line)], written)
     places = cited_places((quotes[each] for claim in shown for each in claim.evidence if each in quotes), sources)

@@ -22,9 +22,10 @@ from stepwell.research.audit.evidence import Quote, Source
 from stepwell.research.audit.excerpts import documents_of
 from stepwell.research.audit.judge import Judge, LexicalJudge
 from stepwell.research.audit.ledger import record_claims, record_quote
-from stepwell.research.audit.story import excerpts_before
+from stepwell.research.audit.story import excerpts_before, reports_before
 from stepwell.research.audit.trail import Entry
 from stepwell.research.audit.verdicts import RANK, UNJUDGED
+from stepwell.research.audit.writing.numbers import order_earlier
 from stepwell.research.audit.writing.report import KEPT, Report, write_report
 from stepwell.research.evidence.extractive import BRIEF, add_note, extractive_draft
 from stepwell.research.evidence.extractive import MOST_QUOTES as MOST_EXTRACTS
@@ -50,7 +51,10 @@ async def synthesizer(inquiry: Inquiry, state: ResearchState) -> Done:
     written = await _write(inquiry, state, quotes, sources)
     skipped = [*state.get("skipped", ()), *(_describe_copy(each, sources) for each in copies), *written.skipped]
     skipped += await _say_unanswered(inquiry, written)
-    report = write_report(written.draft, written.claims, quotes, sources, skipped=skipped, not_found=written.not_found)
+    earlier = order_earlier(reports_before(await inquiry.vault.entries(), inquiry.newest), await inquiry.evidence())
+    report = write_report(
+        written.draft, written.claims, quotes, sources, skipped=skipped, not_found=written.not_found, earlier=earlier
+    )
     if not written.answers and quotes and report.is_sufficient:
         report = replace(report, text=add_note(report.text))
     told = await _keep(inquiry, written, report, quotes, sources)
