@@ -192,6 +192,7 @@ class WritingForm(_Form):
     """What models answered that a report is composed of: keys of their answers, and ids of claims."""
 
     draft: Annotated[Ids, Field(min_length=1)]
+    critic: Named | None
     revision: Named | None
     before: Ids
     """The sentences that went back to the writer, as they were before."""

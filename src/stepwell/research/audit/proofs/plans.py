@@ -24,7 +24,7 @@ _MAX_ANSWER = 200_000
 _MAX_ASKED = 8_000_000
 Outline = tuple[str, ...]
 Answer = Mapping[str, Any]
-_ASKED_THE_QUESTION = ("thinker", "auditor", "write")
+_ASKED_THE_QUESTION = ("thinker", "auditor", "write", "critic")
 
 
 def check_plans(opened: OpenedBundle, trail: Trail) -> Iterator[Defect]:

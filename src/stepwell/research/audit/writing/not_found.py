@@ -21,9 +21,8 @@ HEADING = "## Not found"
 LINE = "- Nothing was found on: "
 MOST_TOPICS = 6
 _MAX_TOPIC = 160
-_HEADING = re.compile(r"\s*#{1,6}\s+(.*?)[\s#:*]*")
 _NAMES = frozenset(["not found", "nicht gefunden"])
-_CITED = re.compile(r"\[[^\]\n]*\]")
+_CITED = re.compile(r"\[[^\[\]\n]{0,80}\]")
 _JOINING_WORDS = (
     "a an the of in on at by to from for with and or between der die das den dem des ein eine einer eines von im am an auf bei zu zum zur "
     "aus für mit und oder zwischen"
@@ -37,8 +36,8 @@ def split_not_found(text: str) -> tuple[str, list[str]]:
     lines: list[str] = []
     inside = False
     for line in text.split("\n"):
-        if heading := _HEADING.fullmatch(line):
-            inside = heading[1].strip(" *_`").casefold() in _NAMES
+        if line.lstrip().startswith("#"):
+            inside = line.strip(" \t#:*_`").casefold() in _NAMES
             if inside:
                 continue
         (lines if inside else kept).append(line)

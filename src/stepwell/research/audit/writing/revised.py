@@ -4,6 +4,7 @@
 c2: The bridge is 30 metres long [e3].      a sentence in the request, with its number in the draft
 c2: The bridge is 28 metres long [e3].      in the answer: stands in its place
 c2: drop                                    in the answer: the sentence is left out
++c2: It is made of oak [e4].                in the answer: stands after the second sentence, if a critic misses something (`lacks.py`)
 ```
 
 A sentence that the answer does not name stays as it was, and so does every other sentence of the draft. Pure, so that a check of a bundle
@@ -25,7 +26,8 @@ MOST_REVISED = 20
 _MOST_FOR_ONE = 3
 """How many sentences may stand in the place of one."""
 _DROPPED = frozenset(["drop", "dropped", "remove", "delete", "omit"])
-_NAMED = re.compile(r"[\s>*_`-]*c(\d{1,4})[*_`]*\s*:[*_`]*\s*(.*)", re.IGNORECASE)
+_MOST_ADDED = 5
+_NAMED = re.compile(r"[>*_` -]{0,10}(\+?) ?c(\d{1,4})[*_`]{0,4} ?:(.*)", re.IGNORECASE)
 _SHOWN = re.compile(r"c(\d{1,4}): (.+)")
 
 
@@ -34,6 +36,8 @@ class Revision:
     """What the writer answered: sentences by the number of the one they replace. None at all: it is left out."""
 
     replaced: Mapping[int, tuple[DraftSentence, ...]] = field(default_factory=dict)
+    added: Mapping[int, tuple[DraftSentence, ...]] = field(default_factory=dict)
+    """New sentences by the number of the one they follow."""
     removed_links: int = 0
 
 
@@ -66,33 +70,34 @@ def read_shown(asked: str) -> dict[int, str]:
     return {int(match[1]): match[0] for match in found if match}
 
 
-def read_revision(answer: str, allowed: Collection[int]) -> Revision:
-    """What an answer makes of the sentences whose numbers are `allowed`; everything else in it is ignored."""
-    told: dict[int, str] = {}
-    newest = 0
+def read_revision(answer: str, allowed: Collection[int], *, adding: bool = False) -> Revision:
+    """What an answer makes of the sentences whose numbers are `allowed`, and what it adds if it may; everything else in it is ignored."""
+    told: dict[tuple[str, int], str] = {}
+    newest: tuple[str, int] | None = None
     for line in answer.split("\n"):
         if match := _NAMED.fullmatch(line.strip()):
-            newest = int(match[1])
-            told.setdefault(newest, match[2])
+            newest, text = (match[1], int(match[2])), match[3].strip(" *_`")
+            told[newest] = f"{told[newest]} {text}" if newest in told and match[1] else told.get(newest, text)
         elif newest and line.strip():
             told[newest] += f" {line.strip()}"
     replaced: dict[int, tuple[DraftSentence, ...]] = {}
+    added: dict[int, tuple[DraftSentence, ...]] = {}
     links = 0
-    for number, text in told.items():
-        if number not in allowed:
-            continue
-        if text.strip(" .()[]*_`\"'").casefold() in _DROPPED:
+    for (plus, number), text in told.items():
+        is_dropped = text.strip(" .()[]*_`\"'").casefold() in _DROPPED
+        if not plus and number in allowed and is_dropped:
             replaced[number] = ()
-            continue
-        read = read_draft(text)
-        if said := _sentences(read)[:_MOST_FOR_ONE]:
-            replaced[number] = said
-            links += read.removed_links
-    return Revision(replaced, links)
+        elif not is_dropped and (adding if plus else number in allowed):
+            read = read_draft(text)
+            room = _MOST_ADDED - sum(map(len, added.values())) if plus else _MOST_FOR_ONE
+            if said := _sentences(read)[:room]:
+                (added if plus else replaced)[number] = said
+                links += read.removed_links
+    return Revision(replaced, added, links)
 
 
 def apply_revision(draft: Draft, revision: Revision) -> Revised:
-    """The draft with its replaced sentences, each in the place of the old one."""
+    """The draft with its replaced sentences, each in the place of the old one, and the added ones."""
     blocks: list[DraftBlock] = []
     origins: list[int] = []
     number = 0
@@ -104,8 +109,9 @@ def apply_revision(draft: Draft, revision: Revision) -> Revised:
         for sentence in block.sentences:
             number += 1
             new = revision.replaced.get(number, (sentence,))
-            said += new
-            origins += [number if each == sentence else 0 for each in new]
+            more = revision.added.get(number, ())
+            said += [*new, *more]
+            origins += [*(number if each == sentence else 0 for each in new), *(0 for _ in more)]
         if said:
             blocks.append(replace(block, sentences=tuple(said)))
     return Revised(Draft(tuple(blocks), draft.removed_links + revision.removed_links), tuple(origins))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 
 from langchain_core.messages import AIMessage
@@ -25,6 +25,7 @@ from stepwell.research.audit.ledger import record_claims, record_quote
 from stepwell.research.audit.story import excerpts_before, reports_before
 from stepwell.research.audit.trail import Entry
 from stepwell.research.audit.verdicts import RANK, UNJUDGED
+from stepwell.research.audit.writing.composed import LEAST_SECTIONS
 from stepwell.research.audit.writing.numbers import order_earlier
 from stepwell.research.audit.writing.report import KEPT, Report, write_report
 from stepwell.research.evidence.extractive import BRIEF, add_note, extractive_draft
@@ -37,18 +38,23 @@ from stepwell.research.evidence.sources import SourceBook
 from stepwell.research.finding.copies import Copy, older_copies
 from stepwell.research.graph.composing import Composer, Written
 from stepwell.research.graph.nodes.tool_executor import require_approved
+from stepwell.research.graph.sections import write_sections
 from stepwell.research.graph.snippets import read_snippets
 from stepwell.research.graph.state import Done, ResearchState, read_sources
 
 _WORDS_PER_QUOTE = 25
+_MOST_IN_A_SECTION = 24
 
 
 async def synthesizer(inquiry: Inquiry, state: ResearchState) -> Done:
     sources = await _list_admitted(inquiry, state)
     texts = {name: (await inquiry.vault.get(source.text_sha256)).decode() for name, source in sources.items()}
     copies = await _find_copies(inquiry, texts, sources)
-    quotes = await _quote(inquiry, state, texts, sources, copies)
-    written = await _write(inquiry, state, quotes, sources)
+    material = _Material(texts, sources, copies)
+    quotes = await _quote(inquiry, state, material)
+    sections = await _quote_sections(inquiry, state, material) if quotes else []
+    quotes |= {name: quote for own in sections for name, quote in own.items()}
+    written = await _write(inquiry, state, quotes, sources, sections)
     skipped = [*state.get("skipped", ()), *(_describe_copy(each, sources) for each in copies), *written.skipped]
     skipped += await _say_unanswered(inquiry, written)
     earlier = order_earlier(reports_before(await inquiry.vault.entries(), inquiry.newest), await inquiry.evidence())
@@ -68,8 +74,24 @@ async def synthesizer(inquiry: Inquiry, state: ResearchState) -> Done:
     }, _summary(written, report) + _say_length(state, written)
 
 
-async def _write(inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Quote], sources: Mapping[str, Source]) -> Written:
-    """Judged sentences with evidence ids. If a ceiling leaves no room to write, they are quotes."""
+@dataclass(frozen=True)
+class _Material:
+    """What there is to quote: texts and sources by id, and which are older copies of others."""
+
+    texts: Mapping[str, str]
+    sources: Mapping[str, Source]
+    copies: Sequence[Copy]
+
+
+async def _write(
+    inquiry: Inquiry,
+    state: ResearchState,
+    quotes: Mapping[str, Quote],
+    sources: Mapping[str, Source],
+    sections: Sequence[Mapping[str, Quote]],
+) -> Written:
+    """Judged sentences with evidence ids. If a ceiling leaves no room to write, they are quotes. `sections` has the quotes of each approved
+    section, if each has its own writer."""
     judge: Judge = LexicalJudge()
     skipped: list[str] = []
     if inquiry.equipment.writes:
@@ -77,7 +99,8 @@ async def _write(inquiry: Inquiry, state: ResearchState, quotes: Mapping[str, Qu
         ceiling = await inquiry.reached_ceiling() if quotes else None
         if quotes and not ceiling:
             plan = require_approved(state)
-            return await Composer(inquiry, state["user_query"], quotes, sources, judge, plan.words, plan.outline).write()
+            composer = Composer(inquiry, state["user_query"], quotes, sources, judge, plan.words, plan.outline)
+            return await (write_sections(composer, sections) if sections else composer.write())
         if ceiling:
             skipped = [f"No model was asked to write: {ceiling} What follows are quotes."]
             await inquiry.note("limit", "limit:write", {"step": "write", "skipped": skipped})
@@ -121,26 +144,34 @@ def _describe_copy(copy: Copy, sources: Mapping[str, Source]) -> str:
     return f"'{older}' looks like an older copy of '{newer}': what both say is quoted from the newer one."
 
 
-async def _quote(
-    inquiry: Inquiry,
-    state: ResearchState,
-    texts: Mapping[str, str],
-    sources: Mapping[str, Source],
-    copies: Sequence[Copy],
-) -> dict[str, Quote]:
+async def _quote(inquiry: Inquiry, state: ResearchState, material: _Material) -> dict[str, Quote]:
     """The passages relevant to the question or to a follow-up, each with its place. Ids continue from earlier questions of the thread."""
+    most = MOST_QUOTES if inquiry.equipment.writes else _most_extracts(state)
+    return await _select(inquiry, state, material, state["user_query"], most)
+
+
+async def _quote_sections(inquiry: Inquiry, state: ResearchState, material: _Material) -> list[dict[str, Quote]]:
+    """The passages relevant to each approved section and to the question, if each section has its own writer."""
+    outline = require_approved(state).outline if inquiry.equipment.writes else ()
+    if len(outline) < LEAST_SECTIONS:
+        return []
+    asked = [f"{title}: {state['user_query']}" for title in outline]
+    return [await _select(inquiry, state, material, each, _MOST_IN_A_SECTION) for each in asked]
+
+
+async def _select(inquiry: Inquiry, state: ResearchState, material: _Material, asked: str, most: int) -> dict[str, Quote]:
     book = QuoteBook((await inquiry.evidence()).quotes)
-    parts = sub_questions(state["user_query"])
+    parts = sub_questions(state["user_query"]) if asked == state["user_query"] else []
     selected = await select_quotes(
-        state["user_query"],
-        texts,
+        asked,
+        material.texts,
         inquiry.equipment.embedder,
-        titles={name: source.title for name, source in sources.items()},
-        most=MOST_QUOTES if inquiry.equipment.writes else _most_extracts(state),
+        titles={name: source.title for name, source in material.sources.items()},
+        most=most,
         strict=not inquiry.equipment.writes,
         parts=parts if len(parts) > 1 else (),
         steps=[each.input for each in state.get("followed", ())],
-        older={each.older: each.newer for each in copies},
+        older={each.older: each.newer for each in material.copies},
     )
     chosen = [book.name(quote) for quote in selected]
     for quote in chosen:
@@ -156,7 +187,8 @@ async def _keep(
     every = await record_claims(inquiry.vault, [*written.claims, *written.before], _claim_prefixes(inquiry.scope))
     named, before = every[: len(written.claims)], every[len(written.claims) :]
     if written.answers:
-        await inquiry.tell("writing", "writing", {"draft": written.answers, "revision": written.revision, "before": before})
+        named_answers = {"draft": written.answers, "critic": written.critic, "revision": written.revision}
+        await inquiry.tell("writing", "writing", {**named_answers, "before": before})
     rests_on = {"claims": named, "quotes": list(quotes), "sources": list(sources)}
     stored = await inquiry.vault.put(report.text.encode())
     mode = "written" if inquiry.equipment.writes else "extractive"
@@ -187,6 +219,7 @@ def _summary(written: Written, report: Report) -> str:
     unjudged = sum(claim.reasons == (UNJUDGED,) for claim in claims)
     partly = sum(claim.verdict == "partial" for claim in claims) - unjudged
     back = f"; {len(written.before)} went back to the writer" if written.before else ""
+    back += f"; a critic missed {len(written.lacks)} thing{'s' * (len(written.lacks) > 1)}" if written.lacks else ""
     if found == len(claims):
         return f"Every sentence was found in its source: {found} of {found}{back}."
     in_part = f", {partly} only in part" if partly else ""
