@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from stepwell.research.audit.canonical import canonical, sha256
+from stepwell.research.audit.evidence import Claim
 from stepwell.research.audit.excerpts import Excerpt
 from stepwell.research.audit.forms import DEEP, scope_of
 from stepwell.research.audit.ledger import Evidence, read_evidence
@@ -105,6 +106,15 @@ def evidence_of(entries: Sequence[Entry], story: Story) -> Evidence:
         claims=_select_listed(whole.claims, listed.get("claims")),
         policy_sha256=told.policy_sha256 or whole.policy_sha256,
     )
+
+
+def corrected_claims(entries: Sequence[Entry], story: Story) -> list[Claim]:
+    """The sentences of the story's report that went back to its writer, as they were before."""
+    report, writing = story.last("report"), story.last("writing")
+    if report is None or writing is None or report.data["after"] != writing.key:
+        return []
+    claims = read_evidence(entry for entry in entries if entry.kind == "claim").claims
+    return [claims[each] for each in writing.data["before"] if each in claims]
 
 
 def check_story(story: Story, entries: Sequence[Entry]) -> Iterator[Defect]:
