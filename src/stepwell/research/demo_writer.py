@@ -54,6 +54,7 @@ _SCRIPT: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 """Headings, each with its sentences and words of the evidence that each cites."""
 _SHOWN = re.compile(r"^(e\d+) \([^\n]*?\): (.+)$", re.MULTILINE)
 _ASKED = re.compile(r"The question:\n(.*?)\n\nThe evidence:\n", re.DOTALL)
+_CORRECTION = "\n\nThe sentences:\n"
 _MAX_COPIED = 6
 NO_SCRIPT = "# No script for this question"
 """A draft without a sentence."""
@@ -81,7 +82,10 @@ def demo_models() -> ModelRoutes:
 
 
 def write(asked: Asked) -> str:
-    """The draft: the script, as far as its evidence was found, or else copied evidence."""
+    """The draft: the script, as far as its evidence was found, or else copied evidence. It corrects nothing, so that what is caught is
+    seen."""
+    if _CORRECTION in asked.human:
+        return ""
     evidence = dict(_SHOWN.findall(asked.human))
     question = found[1] if (found := _ASKED.search(asked.human)) else asked.human
     return (_play(evidence) if QUESTION in question else _copy(question, evidence)) or NO_SCRIPT

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
 import uuid
@@ -69,6 +70,14 @@ class Death:
             log.write(f"{what}\n")
 
 
+def _say_what(new: NewEntry) -> str:
+    """Where a request goes; of a model's answers, those that a report is composed of."""
+    if new.kind == "request":
+        return f":{new.data['to']}"
+    call = new.key.split(":", 1)[1].rsplit(":", 2)[0] if new.kind == "model_call" else ""
+    return f":{call}" if call.startswith(("write", "critic")) else ""
+
+
 class DyingVault(SqlVault):
     death: Death
 
@@ -77,8 +86,7 @@ class DyingVault(SqlVault):
         return await super().put(content)
 
     async def append(self, new: NewEntry) -> Entry:
-        to = f":{new.data['to']}" if new.kind == "request" else ""
-        self.death.comes_before(f"{new.kind}{to}")
+        self.death.comes_before(f"{new.kind}{_say_what(new)}")
         return await super().append(new)
 
 
@@ -139,7 +147,15 @@ async def _no_wait(seconds: float) -> None: ...
 def _with_a_local_step(made: str) -> str:
     planned = json.loads(made)
     local = {"tool": "search_documents", "input": "a torch", "rationale": "first"}
-    return json.dumps({**planned, "steps": [local, *planned["steps"]]})
+    return json.dumps({**planned, "steps": [local, *planned["steps"]], "outline": ["Makers", "Owners"]})
+
+
+def _write_with_a_fault(shown: dict[str, str]) -> str:
+    return f"{word_for_word(shown)} It has 77,777 doors [{next(iter(shown))}]."
+
+
+def _drop(asked: str) -> str:
+    return "\n".join(f"{number}: drop" for number in re.findall(r"^(c\d+): ", asked, re.MULTILINE))
 
 
 def graph(port: int, folder: Path, requests: int) -> Any:
@@ -147,7 +163,7 @@ def graph(port: int, folder: Path, requests: int) -> Any:
     world.far_port = port
     settings = Settings.load({"STEPWELL_DATA_DIR": str(folder)})
     subjects = [world.pages[number].subject for number in (0, 40, 80)]
-    roles = Roles(write=word_for_word)
+    roles = Roles(write=_write_with_a_fault, revise=_drop, top=lambda shown: "{} [{}]".format(*next(iter(shown.items()))))
     planner = ScriptedModel.answering(lambda asked: _with_a_local_step(plan(*subjects)))
     equipment = make_equipment(
         settings,
@@ -201,6 +217,7 @@ async def follow(engine: Engine, persistence: EmbeddedPersistence) -> dict[str, 
         "user_query": "Who designed the bridge, who found the comet, and who owns the plant?",
         "knowledge_context": "Our own note: Ann Lawton designed the bridge, found the comet and owns the plant. Bring a torch.",
         "review_sources": True,
+        "outline": True,
     }
     while True:
         runs = []

@@ -294,7 +294,7 @@ async def test_openapi_documents_the_routes(http: httpx.AsyncClient) -> None:
     assert "409" in document["paths"]["/api/research/approve"]["post"]["responses"]
     fields = document["components"]["schemas"]["ResearchQuestion"]["properties"]
     named = {"query", "retrievedContext", "contextUrls", "threadId", "maxPlanRevisions", "reviewSources", "snippets"}
-    assert named | {"onlyDocuments"} == set(fields)
+    assert named | {"onlyDocuments", "outline"} == set(fields)
     [place] = [
         each for each in document["paths"]["/api/research/{threadId}/stream"]["get"]["parameters"] if each["in"] == "path"
     ]

@@ -496,7 +496,10 @@ def _write_it_for_the_model(forgery: Forgery) -> None:
     _answer_otherwise(
         forgery, draft, re.sub(r" It has 77,777 doors \[e\d+\]\.", "", forgery.body(draft.data["body_sha256"]).decode())
     )
-    forgery.drop(claim)
+    (writing,) = forgery.of_kind("writing")
+    before = [entry for entry in forgery.of_kind("claim") if entry.data["claim_id"] in writing.data["before"]]
+    writing.data.update(revision=None, before=[])
+    forgery.drop(claim, *before)
     forgery.of_kind("report")[-1].data["claims"].remove(claim.data["claim_id"])
     _hide_what_was_left_out(forgery)
 

@@ -117,6 +117,9 @@ def test_the_undisturbed_research_is_whole(undisturbed: Undisturbed) -> None:
     kinds = {write.split(":")[0] for write in undisturbed.writes}
     entries = {"question", "plan", "audit", "approval", "request", "response", "model_call", "source", "source_review"}
     assert entries | {"quote", "claim", "report", "checkpoint", "document_search", "follow_up"} <= kinds
+    written = {"write:section:1", "write:section:2", "write:answer", "critic", "write:revise"}
+    assert {f"model_call:{each}" for each in written} <= set(undisturbed.writes), "each may be the last before a death"
+    assert "77,777" not in undisturbed.result["report"]
     assert sum(kind == "follow_up" for _, kind, *_ in undisturbed.result["trail"]) >= 1
 
 

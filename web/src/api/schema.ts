@@ -2386,6 +2386,28 @@ export interface components {
             /** Model */
             model: string;
         };
+        /**
+         * CorrectedResponse
+         * @description A sentence as it was before it went back to the writer.
+         */
+        CorrectedResponse: {
+            /** Claim Id */
+            claim_id: string;
+            /** Text */
+            text: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "supported" | "partial" | "unsupported" | "contradicted";
+            /** Reasons */
+            reasons: string[];
+            /**
+             * Evidence
+             * @description Ids of quotes
+             */
+            evidence: string[];
+        };
         /** CurrentModel */
         CurrentModel: {
             /**
@@ -3727,6 +3749,12 @@ export interface components {
             elsewhere: number;
             /** Claims */
             claims: components["schemas"]["ClaimResponse"][];
+            /**
+             * Corrected
+             * @description Sentences that went back to the writer, as they were before
+             * @default []
+             */
+            corrected: components["schemas"]["CorrectedResponse"][];
             /** Quotes */
             quotes: components["schemas"]["QuoteResponse"][];
             /** Sources */
@@ -3780,6 +3808,8 @@ export interface components {
             contextUrls?: string[] | null;
             /** Onlydocuments */
             onlyDocuments?: boolean | null;
+            /** Outline */
+            outline?: boolean | null;
             /** Threadid */
             threadId?: string | null;
             /** Maxplanrevisions */

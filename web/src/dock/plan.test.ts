@@ -6,6 +6,7 @@ import {
   emptyDraft,
   estimateWords,
   followUpWords,
+  formWords,
   isChanged,
   moveStep,
   planFaults,
@@ -16,6 +17,7 @@ import {
   sendsWords,
   toolsFor,
 } from "./plan";
+import { asObject } from "../state/waiting";
 
 const WIRE = {
   objective: "How long is it?",
@@ -45,6 +47,23 @@ describe("plan", () => {
     draft.steps[0]!.input = "width";
     expect(isChanged(plan, draft)).toBe(true);
     expect(plan.steps[0]!.input).toBe("length");
+  });
+
+  it("has a length and sections, which can be edited and cleared", () => {
+    const formed = readPlan({ ...WIRE, words: 200, outline: ["Length", "Cost"] })!;
+    expect(formWords(formed)).toBe("The report: about 200 words; sections: Length, Cost.");
+    expect(formWords(plan)).toBe("");
+    const draft = emptyDraft(formed);
+    expect(isChanged(formed, draft)).toBe(false);
+    draft.outline = "Cost\n\n Length ";
+    expect(isChanged(formed, draft)).toBe(true);
+    expect(editAnswer(formed, draft)).toMatchObject({ plan: { words: 200, outline: ["Cost", "Length"] } });
+    const bare = editAnswer(formed, { ...draft, words: null, outline: "" });
+    expect(Object.keys(asObject(asObject(bare).plan))).not.toContain("words");
+    expect([...planFaults({ ...draft, words: 7 })]).toEqual([[-1, "A report has from 20 to 5,000 words."]]);
+    expect([...planFaults({ ...draft, outline: "a\nb\nc\nd\ne\nf\ng" })]).toEqual([
+      [-1, "A report has at most 6 sections."],
+    ]);
   });
 
   it("forgets a removed step also where others wait for it", () => {

@@ -11,6 +11,7 @@ import { asObject, isObject, textOf, textsOf, type Json, type JsonObject } from 
 export const MOST_STEPS = 6;
 export const MOST_INPUT = 500;
 export const MOST_FOLLOW_UPS = 4;
+export const MOST_SECTIONS = 6;
 export const TOOLS: Record<string, string> = {
   web_search: "Search the web",
   fetch_page: "Read a page",
@@ -34,6 +35,10 @@ export interface Plan {
   revision: number;
   /** How many more searches may follow from names found in the first round; null: a server that knows none. */
   followUps: number | null;
+  /** How many words the report is to have; null: nobody said. */
+  words: number | null;
+  /** The report's sections; none: the writer decides. */
+  outline: string[];
 }
 
 export interface Audit {
@@ -50,6 +55,9 @@ export interface PlanDraft {
   objective: string;
   reason: string;
   followUps: number | null;
+  words: number | null;
+  /** Section titles, one on a line. */
+  outline: string;
 }
 
 export function readPlan(value: Json | undefined): Plan | null {
@@ -61,6 +69,8 @@ export function readPlan(value: Json | undefined): Plan | null {
     estimatedTokenBudget: numberOf(value.estimatedTokenBudget ?? value.estimated_token_budget),
     revision: numberOf(value.revision),
     followUps: countOf(value.followUps ?? value.follow_ups),
+    words: countOf(value.words),
+    outline: textsOf(value.outline),
   };
 }
 
@@ -108,7 +118,22 @@ export function emptyDraft(plan: Plan): PlanDraft {
     objective: plan.objective,
     reason: "",
     followUps: plan.followUps,
+    words: plan.words,
+    outline: plan.outline.join("\n"),
   };
+}
+
+/** The section titles of a draft. */
+export const titlesOf = (outline: string): string[] =>
+  outline
+    .split("\n")
+    .map((title) => title.trim())
+    .filter(Boolean);
+
+/** "The report: about 200 words; sections: Length, Cost." */
+export function formWords({ words, outline }: Plan): string {
+  const form = [words ? `about ${plural(words, "word")}` : "", outline.length ? `sections: ${outline.join(", ")}` : ""];
+  return form.some(Boolean) ? `The report: ${form.filter(Boolean).join("; ")}.` : "";
 }
 
 /** What a step may do. The person's documents are searched only where some came along, and then a plan begins with them. */
@@ -171,6 +196,9 @@ export function planFaults(draft: PlanDraft): Map<number, string> {
     !(Number.isInteger(draft.followUps) && draft.followUps >= 0 && draft.followUps <= MOST_FOLLOW_UPS)
   )
     faults.set(-1, `At most ${MOST_FOLLOW_UPS} searches may follow.`);
+  if (draft.words !== null && !(Number.isInteger(draft.words) && draft.words >= 20 && draft.words <= 5000))
+    faults.set(-1, "A report has from 20 to 5,000 words.");
+  if (titlesOf(draft.outline).length > MOST_SECTIONS) faults.set(-1, `A report has at most ${MOST_SECTIONS} sections.`);
   if (!draft.objective.trim()) faults.set(-1, "Say what the plan is for.");
   draft.steps.forEach((step, at) => {
     const input = step.input.trim();
@@ -187,7 +215,11 @@ export function isChanged(plan: Plan, draft: PlanDraft): boolean {
   const bare = (steps: PlanStep[]) =>
     JSON.stringify(steps.map((step) => [step.id, step.tool, step.input.trim(), step.dependsOn]));
   return (
-    plan.objective !== draft.objective || plan.followUps !== draft.followUps || bare(plan.steps) !== bare(draft.steps)
+    plan.objective !== draft.objective ||
+    plan.followUps !== draft.followUps ||
+    plan.words !== draft.words ||
+    plan.outline.join("\n") !== titlesOf(draft.outline).join("\n") ||
+    bare(plan.steps) !== bare(draft.steps)
   );
 }
 
@@ -215,6 +247,8 @@ export function editAnswer(plan: Plan, draft: PlanDraft): Json {
       estimatedTokenBudget: plan.estimatedTokenBudget,
       revision: plan.revision,
       ...(draft.followUps === null ? {} : { followUps: draft.followUps }),
+      ...(draft.words === null ? {} : { words: draft.words }),
+      ...(titlesOf(draft.outline).length ? { outline: titlesOf(draft.outline) } : {}),
     },
   };
 }

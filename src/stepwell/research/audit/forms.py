@@ -35,6 +35,8 @@ Named = Annotated[str, StringConstraints(min_length=1)]
 Count = Annotated[int, Field(ge=0)]
 Thousandths = Annotated[int, Field(ge=0, le=1000)]
 Ids = list[str]
+MOST_SECTIONS = 6
+"""The most sections that a plan may name."""
 MOST_FOLLOW_UPS = 4
 """The most follow-ups that a plan may allow."""
 
@@ -73,6 +75,8 @@ class QuestionForm(_Form):
     """Whether only the user's own documents were to be searched: because the user asked for it, or because there was no network."""
     mode: Literal["written", "extractive"]
     embedder: str
+    outline: Literal[True] | None = None
+    """Stored only if sections were to be proposed with the plan."""
     turn: str
     after: str
 
@@ -99,6 +103,9 @@ class PlanForm(_Form):
     estimated_token_budget: Count
     revision: Count
     follow_ups: Annotated[int, Field(ge=0, le=MOST_FOLLOW_UPS)]
+    # Stored only if the plan has them; the hash covers them, so leaving one out is found.
+    words: Annotated[int, Field(ge=1)] | None = None
+    outline: Annotated[list[Named], Field(max_length=MOST_SECTIONS)] = []
 
 
 class PlanEntryForm(_Form):
@@ -203,6 +210,17 @@ class JudgeForm(_Form):
     model: str
     measured: FiguresForm | None
     """`None` if nobody had measured it with the rules and the prompt of that time."""
+
+
+class WritingForm(_Form):
+    """What models answered that a report is composed of: keys of their answers, and ids of claims."""
+
+    draft: Annotated[Ids, Field(min_length=1)]
+    critic: Named | None
+    revision: Named | None
+    before: Ids
+    """The sentences that went back to the writer, as they were before."""
+    after: Named
 
 
 class ReportForm(_Form):
@@ -374,6 +392,7 @@ _FORMS: dict[str, tuple[tuple[_Key, type[_Form]], ...]] = {
     "follow_up": ((_Key(re.compile(r"q[1-9]\d{0,8}:follow_up:\d+"), whole=True), FollowUpForm),),
     "document_search": ((_Key(re.compile(r"q[1-9]\d{0,8}:document_search:")), DocumentSearchForm),),
     "source_review": ((_Key(re.compile(r"q[1-9]\d{0,8}:source_review"), whole=True), ReviewForm),),
+    "writing": ((_Key(re.compile(r"q[1-9]\d{0,8}:writing"), whole=True), WritingForm),),
     "report": (
         (_Key(re.compile(r"q[1-9]\d{0,8}:report"), whole=True), ReportForm),
         (_Key(re.compile(r"deep:report:[0-9a-f]{64}"), whole=True), DeepReportForm),
@@ -393,7 +412,7 @@ _FORMS: dict[str, tuple[tuple[_Key, type[_Form]], ...]] = {
     "origin": ((_Key(re.compile(r"origin"), whole=True), OriginForm),),
 }
 _UNSCOPED = ("source", "quote", "claim", "origin")
-_TOLD = ("plan", "audit", "approval", "follow_up", "source_review", "report")
+_TOLD = ("plan", "audit", "approval", "follow_up", "source_review", "writing", "report")
 
 
 def check_forms(entries: Sequence[Entry]) -> Iterator[Defect]:

@@ -1,4 +1,4 @@
-"""The story of a report: which questions, plans, audits, users' answers and follow-ups led to it.
+"""The story of a report: which questions, plans, audits, users' answers, follow-ups and models' drafts led to it.
 
 ```
 q1:question ◄─ q1:plan:1 ◄─ q1:approval:1 ◄─ q1:report        each entry names the one before it in its branch as `after`
@@ -18,16 +18,18 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from stepwell.research.audit.canonical import canonical, sha256
+from stepwell.research.audit.evidence import Claim
 from stepwell.research.audit.excerpts import Excerpt
 from stepwell.research.audit.forms import DEEP, scope_of
 from stepwell.research.audit.ledger import Evidence, read_evidence
 from stepwell.research.audit.trail import Defect, Entry
 
 T = TypeVar("T")
-KINDS = ("question", "plan", "audit", "approval", "follow_up", "source_review", "report")
+KINDS = ("question", "plan", "audit", "approval", "follow_up", "source_review", "writing", "report")
 
 
 _PLAN = ("objective", "steps", "estimated_token_budget", "revision", "follow_ups")
+_FORM = ("words", "outline")
 _STEP = ("id", "tool", "input", "rationale", "depends_on")
 
 
@@ -36,6 +38,7 @@ def hash_plan(plan: Mapping[str, Any]) -> str:
     store these hashes. Raises `KeyError` or `TypeError` if `plan` is not a plan."""
     steps = [{**{name: step[name] for name in _STEP}, "output": None} for step in plan["steps"]]
     told = {name: steps if name == "steps" else plan[name] for name in _PLAN}
+    told |= {name: plan[name] for name in _FORM if plan.get(name)}  # plans without them have the hash that they always had
     return sha256(json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode())
 
 
@@ -83,6 +86,13 @@ def excerpts_before(entries: Iterable[Entry], key: str) -> list[Excerpt]:
     return [each for entry in told if entry.key in own and entry.kind == "question" for each in entry.data.get("snippets", ())]
 
 
+def reports_before(entries: Iterable[Entry], key: str) -> list[Entry]:
+    """The reports of a branch, in order, up to the entry with this key."""
+    told = [entry for entry in entries if entry.kind in KINDS]
+    own = _keys_before(next((entry for entry in told if entry.key == key), None), told)
+    return [entry for entry in told if entry.key in own and entry.kind == "report"]
+
+
 def evidence_of(entries: Sequence[Entry], story: Story) -> Evidence:
     """What the report of a story rests on: the claims, quotes and sources it lists. Without a report, those of the whole trail."""
     told = read_evidence(story.entries)
@@ -96,6 +106,15 @@ def evidence_of(entries: Sequence[Entry], story: Story) -> Evidence:
         claims=_select_listed(whole.claims, listed.get("claims")),
         policy_sha256=told.policy_sha256 or whole.policy_sha256,
     )
+
+
+def corrected_claims(entries: Sequence[Entry], story: Story) -> list[Claim]:
+    """The sentences of the story's report that went back to its writer, as they were before."""
+    report, writing = story.last("report"), story.last("writing")
+    if report is None or writing is None or report.data["after"] != writing.key:
+        return []
+    claims = read_evidence(entry for entry in entries if entry.kind == "claim").claims
+    return [claims[each] for each in writing.data["before"] if each in claims]
 
 
 def check_story(story: Story, entries: Sequence[Entry]) -> Iterator[Defect]:
@@ -140,7 +159,8 @@ def _check_approved(report: Entry, own: Sequence[Entry]) -> Iterator[Defect]:
     if not audits or audits[-1].data["audit"]["verdict"] != "approved":
         yield Defect("trail.jsonl", f"entry {said.seq} (approval) is for a plan that no audit of its branch let pass")
     if any(
-        entry.kind in ("plan", "audit", "approval", "follow_up", "source_review") and scope_of(entry) != scope_of(report)
+        entry.kind in ("plan", "audit", "approval", "follow_up", "source_review", "writing")
+        and scope_of(entry) != scope_of(report)
         for entry in own
     ):
         yield Defect("trail.jsonl", f"entry {report.seq} (report) follows entries of another question")

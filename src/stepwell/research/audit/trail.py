@@ -32,6 +32,7 @@ EntryKind = Literal[
     "source_review",
     "quote",
     "claim",
+    "writing",
     "report",
     "limit",
     "model_call",

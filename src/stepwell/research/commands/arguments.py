@@ -56,6 +56,7 @@ def _add_research(commands: Commands) -> None:
     research.add_argument(
         "--review-sources", action="store_true", help="accept or reject each source before the report is written"
     )
+    research.add_argument("--outline", action="store_true", help="propose the report's sections with the plan")
     research.add_argument("--policy", metavar="FILE", type=Path, help="apply this policy instead of the default one")
     research.add_argument("--out", metavar="FILE", type=Path, help="also write the report to this file")
     research.add_argument("--format", choices=FORMATS, help="the format of --out (default: from its extension)")
@@ -117,6 +118,7 @@ def _run_research(arguments: argparse.Namespace) -> int:
             url=arguments.url,
             yes=arguments.yes,
             review_sources=arguments.review_sources,
+            outline=arguments.outline,
             policy=arguments.policy,
             out=arguments.out,
             form=arguments.format,

@@ -4,6 +4,7 @@
 a               approve
 e               edit the whole plan as JSON in your editor ($VISUAL or $EDITOR)
 e 2 new words   change the input of step 2      d 2   delete step 2           + words   add a search      f 1   allow 1 follow-up
+w 200           a report of about 200 words     o Length; Cost          its sections (o alone: the writer decides)
 r why           reject; the next plan takes the reason into account
 s [why]         stop here
 ```
@@ -38,6 +39,8 @@ e 2 NEW WORDS   change the input of step 2
 d 2             delete step 2
 + WORDS         add a search
 f 1             allow at most 1 further search for names that the steps find (0 to 4)
+w 200           a report of about 200 words (w alone: no matter how long)
+o LENGTH; COST  the sections of the report (o alone: the writer decides)
 r WHY           reject: you get another plan that takes your reason into account
 s               stop here, without carrying out the plan"""
 SOURCES_HELP = "Press Enter to accept all, type 's2 s5' to leave these out, or 'only s1 s3' to keep only these."
@@ -115,6 +118,12 @@ class Gate:
                 return self._edit_all(plan)
             case "f" | "follow":
                 return edit_follow_ups(plan, rest)
+            case "w" | "words":
+                return edit_words(plan, rest)
+            case "o" | "outline":
+                return _check_plan(
+                    {**plan, "outline": [each.strip() for each in rest.split(";") if each.strip()]}, plan["steps"]
+                )
             case "e" | "edit" | "d" | "+":
                 return edit_step(plan, word.lower()[0], rest)
         return HELP if word else CHOICES
@@ -183,6 +192,8 @@ def plan_lines(interrupt: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {number}. {step.get('tool', '')}  {step.get('input', '')}{why}"
     if many := plan.get("followUps", 0):
         yield f"  Then at most {many} further search{'es' * (many != 1)} for names found {_found_in(plan)}."
+    if form := _form_line(plan):
+        yield f"  The report: {form}"
     yield f"Audit: {audit.get('verdict', 'none')}"
     for violation in audit.get("violations", ()):
         yield f"  [{violation['rule']}] {violation['reason']}"
@@ -218,6 +229,20 @@ def _found_in(plan: Mapping[str, Any]) -> str:
 
 def _is_local(plan: Mapping[str, Any]) -> bool:
     return all(step.get("tool") == DOCUMENTS for step in plan.get("steps", ()))
+
+
+def _form_line(plan: Mapping[str, Any]) -> str:
+    """The length and the sections of the report, if the plan has them."""
+    length = f"about {plan['words']:,} words" if plan.get("words") else ""
+    sections = f"sections {'; '.join(plan['outline'])}" if plan.get("outline") else ""
+    return ", ".join(each for each in (length, sections) if each) + "." if length or sections else ""
+
+
+def edit_words(plan: Mapping[str, Any], rest: str) -> dict[str, Any] | str:
+    """Change how long the report is to be."""
+    if rest and not (rest.isascii() and rest.isdigit()):
+        return "Type how many words the report is to have, as in: w 200"
+    return _check_plan({**plan, "words": int(rest[:9]) if rest else None}, plan.get("steps", ()))
 
 
 def edit_follow_ups(plan: Mapping[str, Any], rest: str) -> dict[str, Any] | str:
@@ -288,7 +313,8 @@ def _editable(plan: Mapping[str, Any]) -> dict[str, Any]:
     """The parts of a plan that a person can sensibly change."""
     names = ("id", "tool", "input", "rationale", "dependsOn")
     steps = [{name: step[name] for name in names if name in step} for step in plan.get("steps", ())]
-    return {"objective": plan.get("objective", ""), "steps": steps, "followUps": plan.get("followUps", 0)}
+    form = {"words": plan.get("words"), "outline": list(plan.get("outline") or ())}
+    return {"objective": plan.get("objective", ""), "steps": steps, "followUps": plan.get("followUps", 0), **form}
 
 
 def _check_plan(plan: Mapping[str, Any], steps: Any) -> dict[str, Any] | str:

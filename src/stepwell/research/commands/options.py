@@ -37,6 +37,8 @@ class ResearchOptions:
     url: str | None = None
     yes: bool = False
     review_sources: bool = False
+    outline: bool = False
+    """Propose the report's sections with the plan."""
     policy: Path | None = None
     out: Path | None = None
     form: str | None = None
@@ -102,6 +104,7 @@ def make_input(options: ResearchOptions) -> dict[str, Any]:
         "user_query": question,
         "context_urls": list(options.context_urls),
         "review_sources": options.review_sources,
+        "outline": options.outline,
         "only_documents": options.only_documents or None,
     }
 

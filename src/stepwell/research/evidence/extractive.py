@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from stepwell.research.audit.evidence import Quote, Source
-from stepwell.research.audit.writing.draft import MAX_HEADING, Draft, read_draft
+from stepwell.research.audit.writing.draft import MAX_HEADING, Draft, is_heading, read_draft
 from stepwell.research.audit.writing.quoted import quote_blocks
 from stepwell.research.audit.writing.report import QUOTES_NOTE
 from stepwell.research.finding.blocks import readable_name
@@ -56,7 +56,8 @@ def heading_of(source: Source) -> str:
     while len(" ".join(words)) > MAX_HEADING:
         words.pop()
     heading = " ".join(words).strip(" .,;:!?-–|")
-    return heading[:1].upper() + heading[1:] if len(heading) > 2 else UNNAMED
+    heading = heading[:1].upper() + heading[1:]
+    return heading if len(heading) > 2 and is_heading(heading) else UNNAMED
 
 
 def _item(quote: Quote) -> Draft:

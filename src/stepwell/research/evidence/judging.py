@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict
@@ -22,14 +23,19 @@ JUDGED_AT_ONCE = 4
 
 
 async def judge_all(claims: Iterable[Claim], quotes: Mapping[str, Quote], judge: Judge) -> list[Claim]:
-    """The claims with their verdicts, in order. `quotes` has every quote they cite, by id."""
+    """The claims with their verdicts, in order; one that is there twice is judged once. `quotes` has every quote they cite, by id."""
     room = asyncio.Semaphore(JUDGED_AT_ONCE)
+    stated = list(claims)
+    first: dict[tuple[str, tuple[str, ...]], Claim] = {}
+    for claim in stated:
+        first.setdefault((claim.text, claim.evidence), claim)
 
     async def one(claim: Claim) -> Claim:
         async with room:
             return await verdict(claim, quotes, judge)
 
-    return await side_by_side(one(claim) for claim in claims)
+    judged = dict(zip(first, await side_by_side(map(one, first.values())), strict=True))
+    return [replace(judged[claim.text, claim.evidence], claim_id=claim.claim_id) for claim in stated]
 
 
 class Opinion(BaseModel):

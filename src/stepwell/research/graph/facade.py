@@ -66,6 +66,7 @@ def make_input(asked: Mapping[str, Any]) -> Json:
         "context_urls": list(asked.get("context_urls") or ()),
         "only_documents": asked.get("only_documents"),
         "max_plan_revisions": asked.get("max_plan_revisions") or MAX_PLAN_REVISIONS,
+        "outline": bool(asked.get("outline")),
         "review_sources": bool(asked.get("review_sources")),
     }
 

@@ -188,6 +188,7 @@ def _input(question: Entry, answers: _Answers) -> dict[str, Any]:
         "snippets": list(question.data.get("snippets", ())),
         "context_urls": list(question.data.get("context_urls", ())),
         "only_documents": question.data.get("only_documents", "no") != "no",
+        "outline": bool(question.data.get("outline")),
         "review_sources": bool(answers.reviews),
         # The replay needs no lower limit: a question that reached it has no report, and one with a report did not reach it.
         "max_plan_revisions": _MAX_QUESTIONS,

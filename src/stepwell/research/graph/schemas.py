@@ -9,11 +9,13 @@ import uuid
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 from pydantic.alias_generators import to_camel
 
-from stepwell.research.audit.forms import MOST_FOLLOW_UPS
+from stepwell.research.audit.asked_form import LEAST_WORDS, MOST_WORDS, fit_titles
+from stepwell.research.audit.forms import MOST_FOLLOW_UPS, MOST_SECTIONS
 from stepwell.research.audit.story import hash_plan
+from stepwell.research.audit.writing.draft import is_heading
 from stepwell.research.evidence.policy.rules import DOCUMENTS, StepTool, Violation
 from stepwell.research.evidence.queries import LONGEST_INPUT
 from stepwell.secrets.text import hide_secrets
@@ -65,10 +67,40 @@ class ResearchPlan(Wire):
     revision: int = Field(default=0, ge=0)
     follow_ups: int = Field(default=FOLLOW_UPS, ge=0, le=MAX_FOLLOW_UPS)
     """How many further searches may follow from names that the steps find."""
+    words: int | None = Field(default=None, ge=LEAST_WORDS, le=MOST_WORDS)
+    """How long the report is to be, if somebody said so."""
+    outline: tuple[str, ...] = Field(default=(), max_length=MOST_SECTIONS)
+    """The titles of the report's sections; empty if the writer decides."""
+
+    @field_validator("outline")
+    @classmethod
+    def _check_titles(cls, titles: tuple[str, ...]) -> tuple[str, ...]:
+        bare = tuple(" ".join(title.split()) for title in titles)
+        for title in bare:
+            if not is_heading(title):
+                raise ValueError(
+                    f"'{title[:80]}' cannot be the title of a section: use a few words, without figures, a full stop or an address"
+                )
+        if len({title.casefold() for title in bare}) < len(bare):
+            raise ValueError("two sections have the same title")
+        return bare
 
     @property
     def uses_web(self) -> bool:
         return any(step.tool != DOCUMENTS for step in self.steps)
+
+
+class ProposedPlan(ResearchPlan):
+    """A plan as a model answers it: a length or title that cannot be used is left out, and does not cost the plan."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out(cls, said: Any) -> Any:
+        if not isinstance(said, dict):
+            return said
+        words, titles = said.get("words"), said.get("outline")
+        is_fit = isinstance(words, int) and not isinstance(words, bool) and LEAST_WORDS <= words <= MOST_WORDS
+        return {**said, "words": words if is_fit else None, "outline": fit_titles(titles if isinstance(titles, list) else ())}
 
 
 class Followed(ResearchStep):
@@ -90,7 +122,11 @@ def keep_plan(plan: ResearchPlan) -> dict[str, Any]:
     steps = [
         {**step, "input": hide_secrets(step["input"]), "rationale": hide_secrets(step["rationale"])} for step in told["steps"]
     ]
-    return {**told, "objective": hide_secrets(told["objective"]), "steps": steps}
+    kept = {**told, "objective": hide_secrets(told["objective"]), "steps": steps}
+    form = {"words": told["words"], "outline": [hide_secrets(title) for title in told["outline"]]}
+    return {name: value for name, value in kept.items() if name not in form} | {
+        name: each for name, each in form.items() if each
+    }
 
 
 class AuditResult(Wire):

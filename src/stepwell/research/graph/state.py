@@ -41,6 +41,8 @@ class ResearchInput(TypedDict, total=False):
     context_urls: list[str]
     only_documents: bool | None
     """Search nothing but the snippets and `knowledge_context`. Without it, that is so only if there is no network."""
+    outline: bool
+    """Propose sections with the plan."""
     max_plan_revisions: int
     review_sources: bool
 

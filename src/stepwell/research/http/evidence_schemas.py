@@ -15,7 +15,7 @@ from stepwell.research.audit.excerpts import DeviceDocument, documents_of
 from stepwell.research.audit.exchanges.receipt import egress_receipt
 from stepwell.research.audit.judged import judge_of
 from stepwell.research.audit.ledger import Evidence
-from stepwell.research.audit.story import Story
+from stepwell.research.audit.story import Story, corrected_claims
 from stepwell.research.audit.trail import Entry, head
 from stepwell.research.audit.verify import Part, Verification
 from stepwell.research.audit.writing.references import SOURCES_HEADING, named_line, reference_line, without_places
@@ -60,6 +60,16 @@ class ClaimResponse(BaseModel):
     reasons: list[str]
     evidence: list[str] = Field(description="Ids of quotes")
     in_report: bool
+
+
+class CorrectedResponse(BaseModel):
+    """A sentence as it was before it went back to the writer."""
+
+    claim_id: str
+    text: str
+    verdict: Verdict
+    reasons: list[str]
+    evidence: list[str] = Field(description="Ids of quotes")
 
 
 class DevicePassage(BaseModel):
@@ -181,6 +191,9 @@ class ReportResponse(BaseModel):
     approvals: list[ApprovalResponse]
     elsewhere: int = Field(description="Number of entries on other branches of the thread, which the report does not use")
     claims: list[ClaimResponse]
+    corrected: list[CorrectedResponse] = Field(
+        default=[], description="Sentences that went back to the writer, as they were before"
+    )
     quotes: list[QuoteResponse]
     sources: list[SourceResponse]
     egress: EgressResponse = Field(description="What was sent to other hosts, and what was refused")
@@ -262,6 +275,7 @@ def report_wire(entries: list[Entry], story: Story, evidence: Evidence, report: 
         ],
         "elsewhere": len(story.elsewhere),
         "claims": [{**to_data(claim), "in_report": stands_in(claim, report)} for claim in evidence.claims.values()],
+        "corrected": [to_data(claim) for claim in corrected_claims(entries, story)],
         "quotes": [_quote_wire(quote, evidence.sources.get(quote.source_id), documents) for quote in evidence.quotes.values()],
         "sources": [_source_wire(source) for source in evidence.sources.values()],
         "egress": egress_receipt(entries),

@@ -85,6 +85,8 @@ class ResearchQuestion(_Camel):
     context_urls: Annotated[list[Address], Field(max_length=MAX_URLS)] | None = None
     only_documents: bool | None = None
     """Search nothing but `snippets` and `retrievedContext`."""
+    outline: bool | None = None
+    """Propose the report's sections with the plan."""
     thread_id: Uuid | None = None
     max_plan_revisions: Annotated[int, Field(ge=1, le=20), Whole] | None = None
     review_sources: bool | None = None

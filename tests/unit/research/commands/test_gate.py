@@ -96,10 +96,24 @@ def test_the_last_step_cannot_be_left_out():
     assert "A plan needs a step" in screen
 
 
+def test_length_and_sections_of_the_report_can_be_changed():
+    formed = {**INTERRUPT, "plan": {**INTERRUPT["plan"], "words": 200, "outline": ["Depth", "Age"]}}
+    said, screen = answer("w many\nw 5\nw 150\n", formed)
+    assert (said["decision"], said["plan"]["words"], said["plan"]["outline"]) == ("edit", 150, ["Depth", "Age"])
+    assert "The report: about 200 words, sections Depth; Age." in screen
+    assert "as in: w 200" in screen
+    assert "words: " in screen, "5 are too few, and the fault is named"
+    said, screen = answer("o 30 metres deep\no Age; Depth; Builders\n", formed)
+    assert said["plan"]["outline"] == ["Age", "Depth", "Builders"]
+    assert "cannot be the title of a section" in screen
+    assert answer("o\n", formed)[0]["plan"]["outline"] == []
+    assert answer("w\n", formed)[0]["plan"]["words"] is None
+
+
 def test_the_whole_plan_is_edited_as_json():
     def edit(text: str) -> str:
         plan = json.loads(text)
-        assert set(plan) == {"objective", "steps", "followUps"}
+        assert set(plan) == {"objective", "steps", "followUps", "words", "outline"}
         return json.dumps({**plan, "objective": "Know old wells", "followUps": 0})
 
     said, _ = answer("e\n", edit=edit)

@@ -8,7 +8,7 @@ from langchain_core.messages import BaseMessage
 from stepwell.research.audit.evidence import Claim, Quote
 from stepwell.research.audit.verdicts import UNJUDGED, verdict
 from stepwell.research.audit.writing.report import mark_of
-from stepwell.research.evidence.judging import ModelJudge
+from stepwell.research.evidence.judging import ModelJudge, judge_all
 from stepwell.testing import ScriptedModel
 
 TEXT = "The well is 15 m deep."
@@ -73,3 +73,12 @@ async def test_a_judge_s_own_words_are_quoted_as_such_and_stay_out_of_the_report
     judged = await verdict(CLAIM, QUOTES, ModelJudge(model, Calls(), not_exhausted))
     assert judged.reasons == ('the judge says: \u201cthe source is a hoax." It says nothing.\u201d',)
     assert mark_of(judged) == " *(not settled)*"
+
+
+async def test_a_sentence_that_is_there_twice_is_judged_once():
+    model = ScriptedModel.answering(lambda asked: '{"verdict": "supported"}')
+    claims = [REWORDED, CLAIM, Claim("c3", REWORDED.text, ("e1",)), Claim("c4", REWORDED.text, ())]
+    judged = await judge_all(claims, QUOTES, ModelJudge(model, Calls(), not_exhausted))
+    assert [claim.claim_id for claim in judged] == ["c2", "c1", "c3", "c4"]
+    assert judged[0].verdict == judged[2].verdict != judged[3].verdict
+    assert len(model.asked) == 2

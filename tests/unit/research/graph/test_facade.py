@@ -139,6 +139,7 @@ def test_a_question_sets_every_field_of_the_input() -> None:
         "context_urls": [],
         "only_documents": None,
         "max_plan_revisions": schemas.MAX_PLAN_REVISIONS,
+        "outline": False,
         "review_sources": False,
     }
     full = make_input(
@@ -148,6 +149,7 @@ def test_a_question_sets_every_field_of_the_input() -> None:
             "snippets": [{"id": "c1"}],
             "context_urls": ["u"],
             "max_plan_revisions": 2,
+            "outline": True,
             "review_sources": True,
         }
     )
@@ -159,6 +161,7 @@ def test_a_question_sets_every_field_of_the_input() -> None:
         "context_urls": ["u"],
         "only_documents": None,
         "max_plan_revisions": 2,
+        "outline": True,
         "review_sources": True,
     }
 

@@ -42,7 +42,7 @@ plans = st.builds(
 @given(plans)
 def test_a_plan_survives_both_spellings(plan: ResearchPlan) -> None:
     camel = plan.model_dump(mode="json", by_alias=True)
-    assert {"objective", "steps", "estimatedTokenBudget", "revision", "followUps"} == set(camel)
+    assert {"objective", "steps", "estimatedTokenBudget", "revision", "followUps", "words", "outline"} == set(camel)
     assert "dependsOn" in camel["steps"][0]
     assert ResearchPlan.model_validate(camel) == plan
     assert ResearchPlan.model_validate(plan.model_dump(mode="json")) == plan

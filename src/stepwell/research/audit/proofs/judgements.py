@@ -155,11 +155,13 @@ class _Report:
 
 
 def _list_reports(trail: Trail) -> dict[str, _Report]:
-    """Maps the id of each claim to the report that lists it."""
+    """Maps the id of each claim to the report that lists it, or for which it was corrected."""
     found: dict[str, _Report] = {}
+    writings = {entry.key: entry for entry in trail.of_kind("writing")}
     for report in trail.of_kind("report"):
         listing = _Report(frozenset(report.data["quotes"]), trail.modes[report.seq])
-        found.update(dict.fromkeys(report.data["claims"], listing))
+        writing = writings.get(report.data["after"])
+        found.update(dict.fromkeys([*report.data["claims"], *(writing.data["before"] if writing else ())], listing))
     return found
 
 

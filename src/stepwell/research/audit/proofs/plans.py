@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from stepwell.research.audit.asked_form import fit_titles, read_sections, read_words
 from stepwell.research.audit.forms import DEEP, scope_of
 from stepwell.research.audit.proofs.opened import OpenedBundle, Trail, text_at
 from stepwell.research.audit.story import hash_plan
@@ -22,16 +23,20 @@ TRAIL = "trail.jsonl"
 _MAX_ANSWER = 200_000
 _MAX_ASKED = 8_000_000
 Outline = tuple[str, ...]
-_ASKED_THE_QUESTION = ("thinker", "auditor", "write")
+Answer = Mapping[str, Any]
+_ASKED_THE_QUESTION = ("thinker", "auditor", "write", "critic")
 
 
 def check_plans(opened: OpenedBundle, trail: Trail) -> Iterator[Defect]:
     made: dict[str, Entry] = {}
     edited: dict[str, Entry] = {}
     answers = _read_answers(opened, trail)
+    asked = {scope_of(entry): entry.data for entry in trail.of_kind("question")}
     for entry in trail.of_kind("plan", "approval"):
         if entry.kind == "plan":
             yield from _check_plan(entry, edited, answers)
+            if fact := _find_form_fault(entry, asked.get(scope_of(entry), {}), answers.get(_place(entry, "plan"), ())):
+                yield Defect(TRAIL, f"entry {entry.seq} (plan) {fact}")
             made[entry.data["sha256"]] = entry
         elif "plan_sha256" in entry.data:
             if entry.data["plan_sha256"] not in made:
@@ -40,7 +45,7 @@ def check_plans(opened: OpenedBundle, trail: Trail) -> Iterator[Defect]:
     yield from _check_questions(opened, trail)
 
 
-def _check_plan(entry: Entry, edited: Mapping[str, Entry], answers: Mapping[str, set[Outline]]) -> Iterator[Defect]:
+def _check_plan(entry: Entry, edited: Mapping[str, Entry], answers: Mapping[str, Sequence[Answer]]) -> Iterator[Defect]:
     plan, by = entry.data["plan"], entry.data["by"]
     if hash_plan(plan) != entry.data["sha256"]:
         yield Defect(TRAIL, f"entry {entry.seq} (plan) does not have the hash that is approved: it was changed")
@@ -50,18 +55,32 @@ def _check_plan(entry: Entry, edited: Mapping[str, Entry], answers: Mapping[str,
         said = edited.get(entry.data["after"])
         if said is None or said.data["edited_plan"] != plan:
             yield Defect(TRAIL, f"entry {entry.seq} (plan) is not what a person made of the plan before it")
-    elif by == "model" and _outline(plan) not in answers.get(_place(entry, "plan"), ()):
+    elif by == "model" and _outline(plan) not in map(_outline, answers.get(_place(entry, "plan"), ())):
         yield Defect(TRAIL, f"entry {entry.seq} (plan) is not what the model answered that made it")
     elif by == "rules" and _place(entry, "plan") in answers:
         yield Defect(TRAIL, f"entry {entry.seq} (plan) is said to be made by rules, and a model was asked for it")
 
 
-def _read_answers(opened: OpenedBundle, trail: Trail) -> dict[str, set[Outline]]:
+def _find_form_fault(entry: Entry, question: Mapping[str, Any], answered: Sequence[Answer]) -> str:
+    """What is wrong with the length and the sections of a plan that no person edited: they come from the question, or from a model that was
+    to propose them."""
+    plan, query = entry.data["plan"], text_at(dict(question), "query")
+    if entry.data["by"] == "person":
+        return ""
+    lengths = {read_words(query), *(answer.get("words") for answer in answered if isinstance(answer.get("words"), int))}
+    if plan.get("words") not in (None, *lengths):
+        return "has a length that neither the question nor the model named"
+    proposed = [answer.get("outline") for answer in answered] if question.get("outline") else []
+    outlines = {read_sections(query), *(fit_titles(titles) for titles in proposed if isinstance(titles, list))}
+    return "" if tuple(plan.get("outline", ())) in ((), *outlines) else "has sections that nobody asked for"
+
+
+def _read_answers(opened: OpenedBundle, trail: Trail) -> dict[str, list[Answer]]:
     """Maps the question and number of a plan (`q1:2`) to the plans that models answered there."""
-    found: dict[str, set[Outline]] = {}
+    found: dict[str, list[Answer]] = {}
     for answer in trail.of_kind("model_call"):
         if place := _place(answer, "thinker"):
-            found.setdefault(place, set()).add(_outline(_read_plan(opened.body(answer.data.get("body_sha256")))))
+            found.setdefault(place, []).append(_read_plan(opened.body(answer.data.get("body_sha256"))))
     return found
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 
 from stepwell.research.audit.evidence import KEPT, Claim
 from stepwell.research.audit.forms import scope_of
 from stepwell.research.audit.ledger import Evidence
+from stepwell.research.audit.proofs.composition import Recomposed, approved_outline, recompose
 from stepwell.research.audit.proofs.opened import OpenedBundle, Trail
 from stepwell.research.audit.trail import Defect, Entry
 from stepwell.research.audit.writing.compared import compare_marked, compare_numbered
-from stepwell.research.audit.writing.draft import read_draft
+from stepwell.research.audit.writing.numbers import order_earlier
 from stepwell.research.audit.writing.quoted import quoted_sentences
 from stepwell.research.audit.writing.references import check_references
 from stepwell.research.audit.writing.report import QUOTES_NOTES, word_skipped
 
 REPORT = "report.md"
-_LONGEST_DRAFT = 1_000_000
 _LISTS = ("claims", "quotes", "sources")
 
 
@@ -37,13 +37,13 @@ def check_report(opened: OpenedBundle, trail: Trail, evidence: Evidence, told: E
     claims = [evidence.claims[each] for each in entry.data["claims"] if each in evidence.claims]
     mode = trail.modes[entry.seq]
     of_quotes = mode == "extractive" or (mode == "written" and not QUOTES_NOTES.isdisjoint(report.split("\n")))
-    for fault in _compare(report, entry, trail, claims, told, of_quotes=of_quotes):
+    written = recompose(opened, trail, entry, claims) if mode == "written" and not of_quotes else Recomposed([])
+    for fault in _compare(report, entry, trail, claims, told, of_quotes=of_quotes, not_found=written.not_found):
         yield Defect(REPORT, fault)
     opened.patience.go_on()
+    yield from written.problems
     if of_quotes:
         yield from _check_quoted(trail, entry, claims, told)
-    elif mode == "written" and not _was_drafted(opened, trail, entry, claims):
-        yield Defect("trail.jsonl", f"entry {entry.seq} (report) does not rest on what the model answered that wrote it")
 
 
 def _check_quoted(trail: Trail, report: Entry, claims: list[Claim], told: Evidence) -> Iterator[Defect]:
@@ -98,23 +98,16 @@ def _check_lists(entry: Entry, trail: Trail, evidence: Evidence) -> Iterator[Def
             yield Defect("trail.jsonl", f"entry {entry.seq} (report) rests on source '{each[:40]}', which a person denied")
 
 
-def _was_drafted(opened: OpenedBundle, trail: Trail, entry: Entry, claims: list[Claim]) -> bool:
-    """Whether a recorded answer has these sentences with these citations."""
-    if not claims:
-        return True
-    stated = [(claim.text, claim.evidence) for claim in claims]
-    drafts = [answer for answer in trail.of_kind("model_call") if answer.key.startswith(f"{scope_of(entry)}:write:")]
-    for draft in drafts:
-        opened.patience.go_on()
-        body = opened.body(draft.data["body_sha256"]) if draft.seq < entry.seq else None
-        if body is None or len(body) > _LONGEST_DRAFT:
-            continue
-        if [(claim.text, claim.evidence) for claim in read_draft(body.decode("utf-8", "replace")).claims()] == stated:
-            return True
-    return False
-
-
-def _compare(report: str, entry: Entry, trail: Trail, claims: list[Claim], told: Evidence, *, of_quotes: bool) -> list[str]:
+def _compare(
+    report: str,
+    entry: Entry,
+    trail: Trail,
+    claims: list[Claim],
+    told: Evidence,
+    *,
+    of_quotes: bool,
+    not_found: Sequence[str],
+) -> list[str]:
     if trail.modes[entry.seq] == "deep":
         return compare_marked(report, claims)
     skipped = {
@@ -123,4 +116,15 @@ def _compare(report: str, entry: Entry, trail: Trail, claims: list[Claim], told:
         for sentence in limit.data.get("skipped", ())
         if scope_of(limit) == scope_of(entry)
     }
-    return compare_numbered(report, claims, told.quotes, told.sources, skipped, of_quotes=of_quotes)
+    before = [each for each in trail.story.entries if each.kind == "report" and each.seq < entry.seq]
+    return compare_numbered(
+        report,
+        claims,
+        told.quotes,
+        told.sources,
+        skipped,
+        of_quotes=of_quotes,
+        not_found=not_found,
+        outline=approved_outline(trail),
+        earlier=order_earlier(before, trail.evidence),
+    )

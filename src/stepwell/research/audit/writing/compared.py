@@ -6,10 +6,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from stepwell.research.audit.evidence import KEPT, Claim, Quote, Source
 from stepwell.research.audit.writing.draft import states_something
 from stepwell.research.audit.writing.marked import add_marks, sentences, strip_marks
+from stepwell.research.audit.writing.not_found import HEADING as NOT_FOUND_HEADING
+from stepwell.research.audit.writing.not_found import word_topics
+from stepwell.research.audit.writing.numbers import number_sources
 from stepwell.research.audit.writing.references import SOURCES_HEADING, cited_places, reference_section
 from stepwell.research.audit.writing.report import (
     INSUFFICIENT,
@@ -24,6 +28,16 @@ from stepwell.research.audit.writing.report import (
 _HEADING = re.compile(r"#{1,6} (.*)")
 
 
+@dataclass(frozen=True)
+class _Expected:
+    """What a report must say besides its claims."""
+
+    skipped: Collection[str]
+    not_found: Sequence[str]
+    outline: Sequence[str]
+    earlier: Sequence[str]
+
+
 def compare_numbered(
     report: str,
     claims: Sequence[Claim],
@@ -32,11 +46,16 @@ def compare_numbered(
     skipped: Collection[str],
     *,
     of_quotes: bool,
+    not_found: Sequence[str] = (),
+    outline: Sequence[str] = (),
+    earlier: Sequence[str] = (),
 ) -> list[str]:
     """What is wrong with a report with numbered sources, as sentences. `skipped` are the lines about skipped things that the trail allows
-    in it. A report made of quotes says so at the top, and no other report does.
+    in it. A report made of quotes says so at the top, and no other report does. `not_found` is what the report must say it did not find;
+    `outline` are the only headings that it may have, if there are any.
 
-    A caller of `write_report` may choose to have unsupported sentences marked instead of removed, so both forms are valid.
+    A caller of `write_report` may choose to have unsupported sentences marked instead of removed, so both forms are valid. Sources may be
+    numbered after `earlier` ones or not, as older versions did.
     """
     if sum(line in QUOTES_NOTES for line in report.split("\n")) != (
         of_quotes and any(claim.verdict in KEPT for claim in claims)
@@ -44,7 +63,9 @@ def compare_numbered(
         return [
             "does not say that it is made of quotes" if of_quotes else "says that it is made of quotes, and a model wrote it"
         ]
-    found = [list(_compare(report, claims, quotes, sources, skipped, form)) for form in ("remove", "mark")]
+    orders = [earlier, ()] if earlier else [()]
+    expected = [_Expected(skipped, word_topics(not_found), () if of_quotes else outline, order) for order in orders]
+    found = [list(_compare(report, claims, quotes, sources, each, form)) for each in expected for form in ("remove", "mark")]
     return [] if [] in found else found[0]
 
 
@@ -53,12 +74,12 @@ def _compare(
     claims: Sequence[Claim],
     quotes: Mapping[str, Quote],
     sources: Mapping[str, Source],
-    skipped: Collection[str],
+    expected: _Expected,
     form: Unsupported,
 ) -> Iterator[str]:
     main, left, listed = _cut(report)
     for line in left:
-        if not line.startswith("- ") or line[2:] not in skipped:
+        if not line.startswith("- ") or line[2:] not in expected.skipped:
             yield f"says that something was skipped of which the trail knows nothing: '{line[:80]}'"
     if not any(claim.verdict in KEPT for claim in claims):
         if main.strip() != f"{INSUFFICIENT}\n\n{NO_REPORT}" or listed:
@@ -69,12 +90,18 @@ def _compare(
     for heading in headings:
         if states_something(heading[1]):
             yield f"has a heading that states something: '{heading[1][:80]}'"
+        elif expected.outline and heading[0] != NOT_FOUND_HEADING and heading[1] not in expected.outline:
+            yield f"has a heading that the approved plan does not have: '{heading[1][:80]}'"
+    for topic in expected.not_found:
+        if lines.count(topic) != 1:
+            yield f"does not say once what was not found: '{topic[:80]}'"
+        lines = [line for line in lines if line != topic]
     for note in note_left_out(claims, form):
         if lines.count(note) != 1:
             yield "does not say once how many sentences were left out"
         lines = [line for line in lines if line != note]
-    numbers: dict[str, int] = {}
     shown = [claim for claim in claims if form == "mark" or claim.verdict in KEPT]
+    numbers = number_sources(shown, quotes, sources, expected.earlier)
     written = [(claim, write_sentence(claim, quotes, sources, numbers)) for claim in shown]
     yield from _follow([line for line in lines if not _HEADING.fullmatch(line)], written)
     places = cited_places((quotes[each] for claim in shown for each in claim.evidence if each in quotes), sources)

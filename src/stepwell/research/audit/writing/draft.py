@@ -6,7 +6,7 @@ sentence.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,7 +18,15 @@ MAX_HEADING = 80
 # Sections that only code writes, because a model's own list of sources would look like the real one.
 _RESERVED_HEADINGS = "sources source references bibliography citations links quellen références fuentes"
 _RESERVED = frozenset(
-    [*_RESERVED_HEADINGS.split(), "works cited", "what was skipped", "further reading", "insufficient evidence"]
+    [
+        *_RESERVED_HEADINGS.split(),
+        "works cited",
+        "what was skipped",
+        "not found",
+        "nicht gefunden",
+        "further reading",
+        "insufficient evidence",
+    ]
 )
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
 _ITEM = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+(.*)")
@@ -95,6 +103,27 @@ def _heading(text: str, level: int) -> DraftBlock:
     if states_something(words, unnumbered):
         return DraftBlock("paragraph", _sentences(text))
     return DraftBlock("heading", (DraftSentence(unnumbered, ()),) if unnumbered else (), min(level, 4))
+
+
+def is_heading(text: str) -> bool:
+    """Whether a text can be the heading of a section as it is: a few words that state nothing, and no name that only code uses."""
+    blocks = read_draft(f"## {text}").blocks
+    return len(blocks) == 1 and blocks[0].kind == "heading" and blocks[0].sentences[0].text == text
+
+
+def keep_headings(draft: Draft, titles: Sequence[str]) -> Draft:
+    """The draft with no headings but these, as they are written here."""
+    known = {title.casefold(): title for title in titles}
+    blocks = (
+        DraftBlock("heading", (DraftSentence(title, ()),), 2) if title else block
+        for block in draft.blocks
+        if (title := known.get(_name(block), "")) or block.kind != "heading"
+    )
+    return Draft(tuple(blocks), draft.removed_links)
+
+
+def _name(block: DraftBlock) -> str:
+    return block.sentences[0].text.casefold().strip(" :") if block.kind == "heading" else ""
 
 
 def states_something(heading: str, unnumbered: str | None = None) -> bool:

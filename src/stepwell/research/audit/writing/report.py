@@ -19,6 +19,9 @@ from stepwell.research.audit.levels import LEVELS, spell_reason
 from stepwell.research.audit.verdicts import UNJUDGED
 from stepwell.research.audit.writing.draft import Draft, DraftBlock
 from stepwell.research.audit.writing.links import strip_links
+from stepwell.research.audit.writing.not_found import HEADING as NOT_FOUND_HEADING
+from stepwell.research.audit.writing.not_found import word_topics
+from stepwell.research.audit.writing.numbers import cited_sources, number_sources
 from stepwell.research.audit.writing.references import cited_places, reference_section
 
 Unsupported = Literal["remove", "mark"]
@@ -67,13 +70,17 @@ def write_report(
     sources: Mapping[str, Source],
     *,
     skipped: Sequence[str] = (),
+    not_found: Sequence[str] = (),
+    earlier: Sequence[str] = (),
     unsupported: Unsupported = "remove",
 ) -> Report:
-    """The report of a draft, given a verdict for each of its claims."""
+    """The report of a draft, given a verdict for each of its claims. `not_found`: topics from `not_found.choose_topics`.
+    `earlier`: sources whose numbers come first (`numbers.order_earlier`)."""
     _check_judged(draft, claims)
     if not any(claim.verdict in KEPT for claim in claims):
         return Report(insufficient_evidence(skipped), (), False, draft.removed_links, len(claims))
-    numbers: dict[str, int] = {}
+    shown = [claim for claim in claims if unsupported == "mark" or claim.verdict in KEPT]
+    numbers = number_sources(shown, quotes, sources, earlier)
     pages, left = [], list(claims)
     for block in draft.blocks:
         count = 0 if block.kind == "heading" else len(block.sentences)
@@ -83,18 +90,15 @@ def write_report(
     removed = 0 if unsupported == "mark" else sum(claim.verdict not in KEPT for claim in claims)
     parts = [
         *_body(pages),
+        *([NOT_FOUND_HEADING, "\n".join(word_topics(not_found))] if not_found else []),
         *note_left_out(claims, unsupported),
         *_list_skipped(skipped),
         reference_section(
-            [sources[each] for each in numbers], cited_places(_quotes_shown(claims, quotes, unsupported), sources)
+            [sources[each] for each in numbers],
+            cited_places((quotes[each] for claim in shown for each in claim.evidence if each in quotes), sources),
         ),
     ]
     return Report("\n\n".join(parts) + "\n", tuple(numbers), True, draft.removed_links, removed)
-
-
-def _quotes_shown(claims: Sequence[Claim], quotes: Mapping[str, Quote], unsupported: Unsupported) -> list[Quote]:
-    shown = [claim for claim in claims if unsupported == "mark" or claim.verdict in KEPT]
-    return [quotes[each] for claim in shown for each in claim.evidence if each in quotes]
 
 
 def insufficient_evidence(skipped: Sequence[str] = ()) -> str:
@@ -110,10 +114,9 @@ def _check_judged(draft: Draft, claims: Sequence[Claim]) -> None:
         )
 
 
-def write_sentence(claim: Claim, quotes: Mapping[str, Quote], sources: Mapping[str, Source], numbers: dict[str, int]) -> str:
-    """The sentence with its numbered references. A source that is first cited here is added to `numbers`."""
-    cited = [quotes[each].source_id for each in claim.evidence if each in quotes and quotes[each].source_id in sources]
-    here = sorted({numbers.setdefault(source, len(numbers) + 1) for source in cited})
+def write_sentence(claim: Claim, quotes: Mapping[str, Quote], sources: Mapping[str, Source], numbers: Mapping[str, int]) -> str:
+    """The sentence with its numbered references; `numbers` has every source that it cites."""
+    here = sorted({numbers[source] for source in cited_sources(claim, quotes, sources)})
     references = f" [{', '.join(map(str, here))}]" if here else ""
     words = claim.text.rstrip(".!?…")
     mark = claim.text[len(words) :] or ("" if words.endswith((":", ";", ",")) else ".")

@@ -40,19 +40,24 @@ class RecordedModels:
         self._thoughts = thoughts if thoughts is not None else []
 
     async def call(self, key: str, role: str, messages: list[BaseMessage], model: BaseChatModel) -> str:
-        body = canonical([{"type": message.type, "content": message.text} for message in messages])
-        # The address names the role, because a replay has the answers but need not have the model. The key includes what is asked,
-        # because another branch of the thread may ask something else at the same place.
-        address = f"model:{role}"
-        asked = Outgoing("", "model", "ASK", address, body).fingerprint()[:12]
-        outgoing = Outgoing(
-            f"{self._scope}:{key}:{asked}", "model", "ASK", address, body, step=key, why=role, **locate_model(model)
-        )
+        outgoing = replace(self._outgoing(key, role, messages), **locate_model(model))
 
         async def send() -> RecordedReply:
             return await self._replay.answer(outgoing) if self._replay else await _ask(model, messages, self._thoughts)
 
         return (await self._recorder.once(outgoing, send)).body.decode()
+
+    def name_answer(self, key: str, role: str, messages: list[BaseMessage]) -> str:
+        """The key in the trail of the answer to such a call."""
+        return f"{self._outgoing(key, role, messages).key}:answer"
+
+    def _outgoing(self, key: str, role: str, messages: list[BaseMessage]) -> Outgoing:
+        body = canonical([{"type": message.type, "content": message.text} for message in messages])
+        # The address names the role, because a replay has the answers but need not have the model. The key includes what is asked,
+        # because another branch of the thread may ask something else at the same place.
+        address = f"model:{role}"
+        asked = Outgoing("", "model", "ASK", address, body).fingerprint()[:12]
+        return Outgoing(f"{self._scope}:{key}:{asked}", "model", "ASK", address, body, step=key, why=role)
 
 
 def locate_model(model: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from stepwell.models.pricing import ASSUMED, TokenUse, describe_assumed
 from stepwell.models.usage import label_of, price_call
+from stepwell.research.audit.writing.composed import LEAST_SECTIONS
 from stepwell.research.evidence.equipment import Equipment
 from stepwell.research.evidence.inquiry import Inquiry
 from stepwell.research.evidence.recorded.models import is_on_this_machine
@@ -26,6 +27,10 @@ from stepwell.secrets.text import hide_secrets
 
 _TOKENS_PER_PAGE = 1500
 _TOKENS_TO_WRITE = 3000
+_TOKENS_TO_REVISE = 2000
+"""For the sentences that may go back to the writer once."""
+_TOKENS_FOR_A_SECTION = 3000
+_TOKENS_FOR_THE_CRITIC = 4000
 _CHARACTERS_PER_TOKEN = 4
 
 
@@ -78,13 +83,22 @@ def estimate(equipment: Equipment, plan: ResearchPlan, *, own_characters: int = 
     if equipment.models is None:
         return Estimate(requests=requests, tokens=0, cost_usd=0.0, sends=sends)
     read = pages * _TOKENS_PER_PAGE + own_characters // _CHARACTERS_PER_TOKEN
-    tokens = min(max(plan.estimated_token_budget, read + _TOKENS_TO_WRITE), equipment.policy.limits.tokens)
-    use, writer = TokenUse(input=tokens, output=_TOKENS_TO_WRITE), equipment.models["write"]
+    to_write = _count_writing(plan)
+    tokens = min(max(plan.estimated_token_budget, read + to_write), equipment.policy.limits.tokens)
+    use, writer = TokenUse(input=tokens, output=to_write), equipment.models["write"]
     if is_on_this_machine(writer):
         return Estimate(requests=requests, tokens=tokens, cost_usd=0.0, sends=sends)
     wanted = price_call(label_of(writer), use)
     note = "" if wanted.cost_usd is not None else f"{describe_assumed([wanted.model])} That would be {ASSUMED.of(use):.2f} USD."
     return Estimate(requests=requests, tokens=tokens, cost_usd=wanted.cost_usd, price_note=note, sends=sends)
+
+
+def _count_writing(plan: ResearchPlan) -> int:
+    """The tokens to write with: one writer, or one for each of several sections, one for the answer at the top and a critic; and the one
+    revision."""
+    if len(plan.outline) < LEAST_SECTIONS:
+        return _TOKENS_TO_WRITE + _TOKENS_TO_REVISE
+    return len(plan.outline) * _TOKENS_FOR_A_SECTION + _TOKENS_TO_WRITE + _TOKENS_FOR_THE_CRITIC + _TOKENS_TO_REVISE
 
 
 def _describe_sending(equipment: Equipment) -> str:

@@ -37,6 +37,7 @@ async def intake(earlier: Inquiry, state: ResearchState) -> Done:
         "mode": "written" if earlier.equipment.writes else "extractive",
         # A replay must compare texts the same way.
         "embedder": earlier.equipment.embedder.id,
+        **({"outline": True} if state.get("outline") else {}),
         "turn": earlier.turn,
     }
     inquiry, number = await begin_inquiry(earlier.equipment, earlier.config, asked, earlier.newest)

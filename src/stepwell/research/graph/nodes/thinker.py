@@ -11,6 +11,7 @@ from typing import Literal
 from langchain_core.language_models import BaseChatModel
 
 from stepwell.errors import ToolUseError
+from stepwell.research.audit.asked_form import read_sections, read_words
 from stepwell.research.evidence.asking import ask_for
 from stepwell.research.evidence.equipment import Equipment
 from stepwell.research.evidence.inquiry import Inquiry
@@ -28,6 +29,7 @@ from stepwell.research.graph.schemas import (
     MAX_FOLLOW_UPS,
     MAX_INPUT_CHARS,
     MAX_STEPS,
+    ProposedPlan,
     ResearchPlan,
     ResearchStep,
     keep_plan,
@@ -45,6 +47,7 @@ async def thinker(inquiry: Inquiry, state: ResearchState) -> Done:
     number = state.get("plan_number", 0) + 1
     model = inquiry.model_before_approval("plan")
     plan = await _ask(inquiry, state, number, model) if model else _by_rules(inquiry, state)
+    plan = _settle_form(inquiry, state, plan)
     plan = with_ids(plan, f"{inquiry.scope}:{number}").model_copy(update={"revision": state.get("plan_revision_count", 0)})
     made = {"plan": keep_plan(plan), "sha256": plan_sha256(plan), "by": "model" if model else "rules"}
     await inquiry.tell("plan", f"plan:{number}", made)
@@ -79,15 +82,25 @@ def _held_back(equipment: Equipment, model: BaseChatModel | None) -> str:
 
 async def _ask(inquiry: Inquiry, state: ResearchState, number: int, model: BaseChatModel) -> ResearchPlan:
     await inquiry.require_room()
-    return await ask_for(
-        ResearchPlan,
+    proposed = await ask_for(
+        ProposedPlan,
         model=model,
         calls=inquiry.calls,
         key=f"thinker:{number}",
         role="thinker",
-        system=_instruct(inquiry),
+        system=_instruct(inquiry, with_outline=bool(state.get("outline"))),
         user=_material(state),
     )
+    return ResearchPlan.model_validate(proposed.model_dump())
+
+
+def _settle_form(inquiry: Inquiry, state: ResearchState, plan: ResearchPlan) -> ResearchPlan:
+    """The plan with the length and the sections of the report. The user's own titles go before a model's, which are used only if the user
+    wants sections; where no model writes, there are none."""
+    question = state["user_query"]
+    titles = read_sections(question) or (plan.outline if state.get("outline") else ())
+    form = {"words": plan.words or read_words(question), "outline": titles if inquiry.equipment.writes else ()}
+    return plan.model_copy(update=form)
 
 
 _ON_THE_WEB = """- `web_search`: `input` is a query of a few words, as typed into a search engine.
@@ -95,7 +108,12 @@ _ON_THE_WEB = """- `web_search`: `input` is a query of a few words, as typed int
 _IN_DOCUMENTS = "- `search_documents`: `input` is what to look for in the user's notes and excerpts below. It sends nothing."
 
 
-def _instruct(inquiry: Inquiry) -> str:
+_OUTLINE = (
+    "- `outline` is the report's sections: two to six titles of a few words, without figures, in the order to read them in.\n"
+)
+
+
+def _instruct(inquiry: Inquiry, *, with_outline: bool) -> str:
     """The prompt. It offers the tools that this question can use."""
     if inquiry.only_documents:
         places, tools = " from the user's own documents alone", f"{_IN_DOCUMENTS} There is no other tool."
@@ -113,6 +131,8 @@ def _instruct(inquiry: Inquiry) -> str:
         max_steps=MAX_STEPS,
         follow_ups=FOLLOW_UPS,
         max_follow_ups=MAX_FOLLOW_UPS,
+        outline=_OUTLINE if with_outline else "",
+        outline_form=', "outline": ["...", "..."]' if with_outline else "",
     )
 
 
