@@ -41,6 +41,10 @@ class FakeProvider:
         self.requests.clear()
         self.headers.clear()
 
+    def reply_to(self, body: Mapping[str, Any]) -> Reply | Fault:
+        """What to answer a request with; by default, what was planned."""
+        return self.next()
+
     def next(self) -> Reply | Fault:
         return self._planned.popleft() if self._planned else Reply("Done.")
 
@@ -84,7 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         provider.requests.append(body)
         provider.headers.append({name.lower(): value for name, value in self.headers.items()})
-        entry = provider.next()
+        entry = provider.reply_to(body)
         if isinstance(entry, Reply):
             self._answer(wire, path, body, entry)
             return

@@ -4,6 +4,9 @@ The text is a document like any other from then on: passages of it go along with
 That a model wrote it stands in the place of every passage, so a reader of the report sees it beside each quote:
 `image, transcribed by gpt-4.1, not checked`.
 
+The same image gets the same text in every question of a thread only if it is read once: a browser stores the text, and the command line
+stores it in the data folder (`read_image_once`).
+
 An image is sent before any plan is approved. Under a policy that sends nothing before that (`sending.before_approval`) only a model on this
 machine reads it.
 """
@@ -12,7 +15,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hashlib
 import re
+import uuid
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
@@ -22,6 +30,7 @@ from stepwell.models import find_model
 from stepwell.models.connected import TASK_KINDS
 from stepwell.models.facts import can_see, describe
 from stepwell.models.routing import ModelRoutes
+from stepwell.private_files import make_private_folder, open_private
 from stepwell.research.evidence.policy.rules import ResearchPolicy
 from stepwell.research.evidence.prompting import prompt
 from stepwell.research.evidence.recorded.models import is_on_this_machine
@@ -35,6 +44,7 @@ MAX_IMAGE_BYTES = 5_000_000
 """What the strictest of the large providers takes."""
 READ_S = 100.0
 _MAX_NAME = 100
+_PLACE = re.compile(r"image, transcribed by (.+), not checked")
 _NOTHING = "[no text]"
 
 
@@ -72,12 +82,42 @@ async def read_image(model: BaseChatModel, content: bytes) -> PageText:
             f"This image has more than {MAX_IMAGE_BYTES // 1_000_000} MB. Save it smaller, or cut out the part that matters.",
             "size",
         )
-    name = one_line(describe(model).name or "a model", _MAX_NAME)
+    name = _name(model)
     text = normalise(await _ask(model, name, content, media_type))
     if text.strip() == _NOTHING or not re.search(r"\w", text):
         raise FetchFailedError(f"{name} found no text in this image.", "empty")
+    return _page(media_type, name, text)
+
+
+async def read_image_once(model: BaseChatModel, content: bytes, folder: Path) -> PageText:
+    """The same, but an image that this model has read before is read from `folder`."""
+    name = _name(model)
+    digest = hashlib.sha256(content).hexdigest()
+    file = folder / f"{hashlib.sha256(f'{name} {digest}'.encode()).hexdigest()}.txt"
+    if file.exists():
+        return _page(image_type(content) or "", name, file.read_text(encoding="utf-8"))
+    read = await read_image(model, content)
+    make_private_folder(folder)
+    whole = file.with_suffix(f".{uuid.uuid4().hex}")
+    with open_private(whole) as opened:
+        opened.write(read.text.encode())
+    whole.replace(file)
+    return read
+
+
+def list_transcribed(snippets: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """The models that have read images among a question's snippets, each with an image's name."""
+    found = ((_PLACE.fullmatch(each.get("place") or ""), each["label"]) for each in snippets)
+    return list(dict.fromkeys((match[1], label) for match, label in found if match))
+
+
+def _page(media_type: str, name: str, text: str) -> PageText:
     note = f"Transcribed by {name} from the image; not checked."
     return PageText(media_type, "", text, note, (Part(0, f"image, transcribed by {name}, not checked"),))
+
+
+def _name(model: BaseChatModel) -> str:
+    return one_line(describe(model).name or "a model", _MAX_NAME)
 
 
 async def _ask(model: BaseChatModel, name: str, content: bytes, media_type: str) -> str:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stepwell.errors import FetchFailedError, FetchRefusedError
-from stepwell.research.evidence.images import MAX_IMAGE_BYTES, find_image_model, read_image
+from stepwell.research.evidence.images import (
+    MAX_IMAGE_BYTES,
+    find_image_model,
+    list_transcribed,
+    read_image,
+    read_image_once,
+)
 from stepwell.research.evidence.policy.file import load_policy, parse_policy
 from stepwell.settings import Settings
 from stepwell.testing import ScriptedModel
@@ -71,3 +78,17 @@ def test_a_policy_that_sends_nothing_before_approval_shows_images_only_to_a_mode
         find_image_model(settings(STEPWELL_MODEL="openai:gpt-4.1"), HELD)
     here = settings(STEPWELL_MODEL="openai:gpt-4.1", OPENAI_BASE_URL="http://127.0.0.1:9/v1")
     assert find_image_model(here, HELD)
+
+
+async def test_an_image_is_read_once(tmp_path: Path):
+    """Another transcription would be another document under the same name."""
+    model = ScriptedModel(["Pump 3: stopped", "Pump 3 has stopped"])
+    first = await read_image_once(model, PNG, tmp_path / "images")
+    assert await read_image_once(model, PNG, tmp_path / "images") == first
+    assert (await read_image_once(model, PNG + b"x", tmp_path / "images")).text == "Pump 3 has stopped"
+
+
+def test_the_place_of_a_snippet_says_who_has_seen_its_image():
+    places = ("image, transcribed by gpt-4.1, not checked", "page 3", "", "image, transcribed by gpt-4.1, not checked")
+    snippets = [{"label": "a.png", "place": place} for place in places]
+    assert list_transcribed(snippets) == [("gpt-4.1", "a.png")]
