@@ -1,5 +1,5 @@
-"""The everyday job on the page (`tests/support/everyday`): thirteen files are dropped, the model may see the screenshot, the plan is edited,
-the server is killed while the report is written, a follow-up is asked, and what is exported is checked on another machine."""
+"""The everyday job on the page (`tests/support/everyday`): thirteen files are dropped, the model may see the screenshot, the plan is
+edited, the server is killed while the report is written, a follow-up is asked, and what is exported is checked on another machine."""
 
 from __future__ import annotations
 
