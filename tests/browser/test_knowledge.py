@@ -166,8 +166,11 @@ def test_vectors_in_the_browser_are_those_of_python(page: Page):
     assert max(apart) < 1e-5, apart
 
 
-def test_documents_of_every_kind_are_kept_searched_and_removed_or_refused_with_a_sentence(page: Page, tmp_path: Path):
+def test_documents_of_every_kind_are_kept_searched_and_removed_or_refused_with_a_sentence(
+    page: Page, tmp_path: Path, allow_console: Callable[[str], None]
+):
     """Point 20 of acceptance: progress, clear words, nothing half kept, and a source takes its vectors along."""
+    allow_console("422")  # no model here reads the image
     drop(page, "survey.pdf", pdf(SURVEY, "The second page is about ferries and their tickets."), "application/pdf")
     expect(addition(page, "survey.pdf")).to_contain_text("2 passages")
     bread = b"# Bread\n\nKnead the dough for ten minutes, and let it rest over night."
@@ -191,7 +194,10 @@ def test_documents_of_every_kind_are_kept_searched_and_removed_or_refused_with_a
     expect(addition(page, "locked.pdf")).to_contain_text("locked with a password")
     expect(addition(page, "broken.pdf")).to_contain_text("damaged")
     expect(addition(page, "fake.pdf")).to_contain_text("called a PDF and is none")
-    expect(addition(page, "picture.png")).to_contain_text("text, Markdown and HTML are")
+    question = page.get_by_test_id("may-send")  # also on this machine: a model elsewhere will see it
+    expect(question).to_contain_text("The image is shown to a connected model, which writes down the text.")
+    question.get_by_role("button", name="Read it").click()
+    expect(addition(page, "picture.png")).to_contain_text("no connected model is known to read images. Connect one that does")
     large = tmp_path / "film.txt"
     with large.open("wb") as file:
         file.truncate(60_000_000)
@@ -201,7 +207,7 @@ def test_documents_of_every_kind_are_kept_searched_and_removed_or_refused_with_a
 
     wait_until_prepared(page, 3)
     expect(page.get_by_test_id("preparing")).to_have_text(re.compile(r"^\s*3 documents, 4 passages"))
-    assert counts(page) == {"documents": 3, "chunks": 4, "vectors": 4, "departures": 0}
+    assert counts(page) == {"documents": 3, "chunks": 4, "vectors": 4, "departures": 1}  # the image
     box = knowledge(page).get_by_role("searchbox")
     box.fill("When does the sea rise?")
     box.press("Enter")
@@ -220,7 +226,7 @@ def test_documents_of_every_kind_are_kept_searched_and_removed_or_refused_with_a
     assert counts(page)["documents"] == 3
     page.get_by_role("button", name="Really remove survey.pdf").click()
     expect(page.get_by_test_id("preparing")).to_contain_text("2 documents, 2 passages")
-    assert counts(page) == {"documents": 2, "chunks": 2, "vectors": 2, "departures": 0}
+    assert counts(page) == {"documents": 2, "chunks": 2, "vectors": 2, "departures": 1}
 
 
 def test_added_files_are_listed_once_and_lead_on_to_a_question(page: Page):

@@ -45,6 +45,7 @@ from stepwell.server.parts import Parts, Services
 from stepwell.server.settings import ServerSettings
 from stepwell.settings import Settings
 from stepwell.terminal.database_place import PostgresPlace
+from stepwell.tools.documents.page import PageText
 from stepwell.tools.web.fetch import PageFetcher
 from stepwell.tools.web.search.choice import public_web
 
@@ -190,12 +191,20 @@ def _show_fan_out(persistence: Persistence, metrics: Metrics) -> None:
 
 
 def _make_knowledge_aid(settings: Settings, clock: Clock) -> KnowledgeAid:
-    """Fetches pages under the research policy, whichever graphs are served."""
+    """Fetches pages and reads images under the research policy, whichever graphs are served."""
 
     def make_fetcher() -> PageFetcher:
         return PageFetcher(public_web(settings), clock=clock, check_hop=load_policy(settings.policy).check_hop)
 
-    return KnowledgeAid(MiniLMFiles(settings.data_folder / "models"), make_fetcher)
+    async def see(content: bytes) -> PageText:
+        from stepwell.research.evidence.images import (
+            find_image_model,
+            read_image,
+        )  # imported on demand: LangChain is slow to load
+
+        return await read_image(find_image_model(settings, load_policy(settings.policy)), content)
+
+    return KnowledgeAid(MiniLMFiles(settings.data_folder / "models"), make_fetcher, see)
 
 
 def _make_housekeeping(services: Services, settings: ServerSettings) -> Housekeeping:

@@ -1,5 +1,5 @@
-"""What the server does for the knowledge stored in a browser: it serves the embedder's two files, fetches a web page, and reads an office
-file, the latter two at the user's request. It stores nothing of that knowledge.
+"""What the server does for the knowledge stored in a browser: it serves the embedder's two files, fetches a web page, reads an office file,
+and has a model write down the text of an image, the latter three at the user's request. It stores nothing of that knowledge.
 
 A page is fetched under the rules of research: public addresses only, robots.txt, the operator's policy at every hop, the same limits of
 size and time. A file is read in the reader's process. The result is returned and not stored; neither content nor name is logged.
@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 from starlette.datastructures import Headers
 from starlette.types import Receive
 
 from stepwell.errors import LimitReachedError, NotFoundError
+from stepwell.models.connected import RunModels, using
 from stepwell.models.embedding.minilm_files import TOKENIZER, WEIGHTS, MiniLMFiles, read_verified
 from stepwell.server.limits.receiving import Receiving
+from stepwell.tools.documents.kinds import is_image_name
 from stepwell.tools.documents.page import PageText
 from stepwell.tools.documents.reader_pool import usual_readers
 from stepwell.tools.web.fetch import FetchedPage, PageFetcher
@@ -27,14 +29,20 @@ PAGES_AT_ONCE = 4
 DOCUMENTS_AT_ONCE = 4
 """How many documents are received or read at once for one user."""
 MAX_DOCUMENT_BYTES = 50_000_000
+ReadImage = Callable[[bytes], Awaitable[PageText]]
+"""Has a model of those in use (`models.connected.using`) write down the text of an image."""
 _FILES = {each.sha256: each for each in (WEIGHTS, TOKENIZER)}
 
 
 class KnowledgeAid:
-    """`files` are MiniLM's files on this machine; `make_fetcher` is called when the first page is fetched."""
+    """`files` are MiniLM's files on this machine; `make_fetcher` is called when the first page is fetched. Without `read_image`, images
+    are refused like any other file without text."""
 
-    def __init__(self, files: MiniLMFiles, make_fetcher: Callable[[], PageFetcher]) -> None:
+    def __init__(
+        self, files: MiniLMFiles, make_fetcher: Callable[[], PageFetcher], read_image: ReadImage | None = None
+    ) -> None:
         self._files = files
+        self._read_image = read_image
         self._make_fetcher = make_fetcher
         self._fetcher: PageFetcher | None = None
         self._pages: Counter[str] = Counter()
@@ -63,11 +71,17 @@ class KnowledgeAid:
             self._fetcher = self._fetcher or self._make_fetcher()
             return await self._fetcher.fetch_page(url)
 
-    async def read_document(self, owner: str, name: str, headers: Headers, receive: Receive) -> PageText:
-        """The text of the file in a request's body. `FetchRefusedError` or `FetchFailedError` if it cannot be read; `Refused` or `Gone`
-        if it does not arrive."""
+    async def read_document(
+        self, owner: str, name: str, headers: Headers, receive: Receive, models: RunModels | None = None
+    ) -> PageText:
+        """The text of the file in a request's body; an image is read by one of the caller's `models`. `FetchRefusedError` or
+        `FetchFailedError` if it cannot be read; `Refused` or `Gone` if it does not arrive."""
         with _turn(self._documents, owner, DOCUMENTS_AT_ONCE, "documents"):
             async with self._receiving.hold(owner, headers, receive) as content:
+                # By its name: whoever sends a file under another name did not mean a model to see it.
+                if self._read_image and is_image_name(name):
+                    with using(models):
+                        return await self._read_image(content)
                 return await usual_readers().read_file(content, name)
 
 

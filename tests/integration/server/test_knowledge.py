@@ -22,6 +22,8 @@ from stepwell.models.embedding.minilm import MINILM_ID
 from stepwell.models.embedding.minilm_files import TOKENIZER, MiniLMFiles
 from stepwell.server.knowledge import MAX_DOCUMENT_BYTES, PAGES_AT_ONCE, KnowledgeAid
 from stepwell.server.settings import ServerSettings
+from stepwell.tools.documents.page import PageText
+from stepwell.tools.documents.parts import Part
 from stepwell.tools.web.fetch import PageFetcher
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -137,6 +139,25 @@ async def test_a_document_that_cannot_be_read_is_refused_with_a_sentence(server:
     answer = await post_document(server, content, name)
     assert (answer.status_code, answer.json()["type"]) == (422, "urn:stepwell:problem:document-unreadable")
     assert answer.json()["detail"].endswith((".", ")"))
+
+
+async def test_an_image_is_read_by_a_model_only_under_an_images_name(tmp_path: Path):
+    seen: list[bytes] = []
+
+    async def see(content: bytes) -> PageText:
+        seen.append(content)
+        return PageText("image/png", "", "Pump 3: stopped", "Transcribed.", (Part(0, "image"),))
+
+    aid = KnowledgeAid(MiniLMFiles(), lambda: pytest.fail("nobody asked for a page"), see)
+    async with serve(tmp_path, knowledge=aid) as running:
+        read = (await post_document(running, b"\x89PNG\r\n", "file.png")).json()
+        assert (read["text"], read["note"], read["parts"]) == (
+            "Pump 3: stopped",
+            "Transcribed.",
+            [{"start": 0, "name": "image", "cells": ""}],
+        )
+        assert (await post_document(running, b"\x89PNG\r\n\x1a\n\0", "file.docx")).status_code == 422
+    assert seen == [b"\x89PNG\r\n"]
 
 
 async def test_a_document_that_is_no_file_or_too_large_is_refused(server: Server):

@@ -43,7 +43,8 @@ class FakeProvider:
         self.requests.clear()
         self.headers.clear()
 
-    def next(self, body: Mapping[str, Any]) -> Reply | Fault:
+    def reply_to(self, body: Mapping[str, Any]) -> Reply | Fault:
+        """What to answer a request with: what was planned, then what `answer` says."""
         if self._planned:
             return self._planned.popleft()
         return self.answer(body) if self.answer else Reply("Done.")
@@ -88,7 +89,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         provider.requests.append(body)
         provider.headers.append({name.lower(): value for name, value in self.headers.items()})
-        entry = provider.next(body)
+        entry = provider.reply_to(body)
         if isinstance(entry, Reply):
             self._answer(wire, path, body, entry)
             return

@@ -890,7 +890,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Return the text of a file (PDF, office formats, mail, books), sent as application/octet-stream; nothing is stored */
+        /**
+         * Return the text of a file (PDF, office formats, mail, books), sent as application/octet-stream; nothing is stored
+         * @description An image (PNG, JPEG, WebP, GIF) is sent to a connected model that reads images, which writes down its text.
+         */
         post: operations["read_document"];
         delete?: never;
         options?: never;

@@ -33,7 +33,7 @@ describe("characters", () => {
   });
 
   test("of a picture are none", () => {
-    expect(() => decode(new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0, 1, 2]))).toThrow("text, Markdown and HTML are");
+    expect(() => decode(new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0, 1, 2]))).toThrow("Markdown, HTML and images are");
   });
 
   test("are kept without halves and control signs", () => {

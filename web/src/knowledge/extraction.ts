@@ -2,7 +2,7 @@
 // a worker. PDF is in `pdf.ts`, tables are in `tables.ts`; what the server reads is in `office.ts`.
 
 /** What the server reads, because a browser cannot. */
-export type OfficeKind = "word" | "slides" | "sheet" | "mail" | "book" | "records";
+export type OfficeKind = "word" | "slides" | "sheet" | "mail" | "book" | "records" | "image";
 export type DocumentKind = "pdf" | "text" | "markdown" | "html" | "table" | OfficeKind;
 
 /** What keeps a document from being read, as a sentence for the person. */
@@ -15,7 +15,7 @@ export const MAX_FILE_BYTES = 50_000_000;
 export const MAX_TEXT_CHARS = 2_000_000;
 
 const NOT_TEXT =
-  "This is not a document that can be read here. PDF, Word, Excel, PowerPoint, EPUB, mail, tables, text, Markdown and HTML are.";
+  "This is not a document that can be read here. PDF, Word, Excel, PowerPoint, EPUB, mail, tables, text, Markdown, HTML and images are.";
 const OTHER_OFFICE = "Files of this kind cannot be read. Open it, save it as .docx, .xlsx, .pptx or PDF, and add that.";
 
 export function kindOf(name: string, bytes: Uint8Array): DocumentKind {

@@ -94,10 +94,10 @@ class Library {
 
   // Adding -----------------------------------------------------------------------------------------------------------------------
 
-  /** Files that the server has to read wait until the person says that they may be sent. */
-  addFiles(files: readonly File[]): void {
+  /** Files that the server has to read wait until the person says that they may be sent; `agreed`: that was said. */
+  addFiles(files: readonly File[], agreed = false): void {
     const taken = files.slice(0, MOST_ITEMS);
-    const held = sending.isAllowed ? [] : taken.filter((file) => officeKindOf(file.name));
+    const held = agreed ? [] : taken.filter((file) => sending.mustAsk(file));
     if (held.length) sending.ask(held);
     for (const file of taken)
       if (!held.includes(file)) this.add(file.name, (item, signal) => this.readFile(item, file, signal));

@@ -16,6 +16,9 @@ test("the server reads what a browser cannot, and only that", () => {
     "k.html",
     "docx",
     "l.txt",
+    "m.PNG",
+    "n.jpeg",
+    "o.svg",
   ];
   expect(names.map((name) => officeKindOf(name))).toEqual([
     "word",
@@ -30,6 +33,9 @@ test("the server reads what a browser cannot, and only that", () => {
     null,
     null,
     null,
+    null,
+    "image",
+    "image",
     null,
   ]);
   expect([officeWordsOf("a.docx"), officeWordsOf("c.XLSM")]).toEqual(["a Word file", "an Excel file"]);

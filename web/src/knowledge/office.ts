@@ -1,5 +1,5 @@
 // Files that the server reads for the browser: which they are, and how one is sent. The file leaves the device for that, and is listed as
-// such; the server returns its text and keeps nothing.
+// such; the server returns its text and keeps nothing. The text of an image is written down by a connected model.
 
 import { ApiError, request, type Schemas } from "../api";
 import { recordSent } from "../device/sent-log";
@@ -15,6 +15,7 @@ const TYPES: readonly (readonly [RegExp, OfficeKind, string])[] = [
   [/^eml$/, "mail", "a saved mail"],
   [/^mbox$/, "mail", "a mailbox"],
   [/^(jsonl|ndjson)$/, "records", "a file of messages or records"],
+  [/^(png|jpe?g|webp|gif)$/, "image", "an image"],
 ];
 
 const endingOf = (name: string): string => /\.([a-z]+)$/i.exec(name)?.[1]?.toLowerCase() ?? "";
@@ -22,6 +23,9 @@ const typeOf = (name: string) => TYPES.find(([ending]) => ending.test(endingOf(n
 
 /** Null: the browser reads it alone. */
 export const officeKindOf = (name: string): OfficeKind | null => typeOf(name)?.[1] ?? null;
+
+/** A model sees it, wherever that is. */
+export const isImage = (file: Pick<File, "name">): boolean => officeKindOf(file.name) === "image";
 
 /** "a Word file". */
 export const officeWordsOf = (name: string): string => typeOf(name)?.[2] ?? "this file";
@@ -40,7 +44,7 @@ export async function readOnServer(file: File, signal: AbortSignal): Promise<Doc
   await recordSent({
     kind: "file",
     thread_id: "",
-    to: "this server, to read it",
+    to: isImage(file) ? "this server and a connected model, to read it" : "this server, to read it",
     label: file.name,
     text: "",
     bytes: file.size,

@@ -1,8 +1,8 @@
 // Whether files that the browser cannot read may be sent to the server for that. The person is asked before the first one, and can take
-// it back; where the server is on the same machine nobody is asked.
+// it back; where the server is on the same machine nobody is asked. Images go on to a model, so the person is asked about them each time.
 
 import { keep, kept } from "../lib/kept";
-import { isOnThisMachine } from "./office";
+import { isImage, isOnThisMachine, officeKindOf } from "./office";
 
 const CHOICE = "knowledge.send-files";
 
@@ -16,6 +16,10 @@ class Sending {
     return this.agreed || isOnThisMachine();
   }
 
+  mustAsk(file: File): boolean {
+    return isImage(file) || (!this.isAllowed && officeKindOf(file.name) !== null);
+  }
+
   ask(files: readonly File[]): void {
     this.waiting = [...this.waiting, ...files];
   }
@@ -24,7 +28,7 @@ class Sending {
   answer(yes: boolean): readonly File[] {
     const files = this.waiting;
     this.waiting = [];
-    if (yes) this.agree(true);
+    if (yes && !files.every(isImage)) this.agree(true);
     return files;
   }
 

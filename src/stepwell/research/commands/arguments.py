@@ -66,7 +66,7 @@ def _add_research(commands: Commands) -> None:
         type=Path,
         action="append",
         default=[],
-        help="a document of yours to use as a source, or a folder of them (may be repeated)",
+        help="a document or an image of yours to use as a source, or a folder of them (may be repeated)",
     )
     research.add_argument(
         "--context-url",

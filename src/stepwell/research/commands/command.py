@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from stepwell.research.evidence.equipment import Equipment
     from stepwell.research.evidence.origin import Origin
     from stepwell.terminal.dialogue.engine_session import OpenEngine
+    from stepwell.tools.documents.page import PageText
 
 DATABASE = "research.db"
 EXTRACTIVE = (
@@ -110,8 +111,15 @@ async def _read_context(
     with needs_extra("Reading files for a research", "research"):
         from stepwell.models.embedding.embedder import choose_embedder
         from stepwell.research.commands.material import read_material
+        from stepwell.research.evidence.images import find_image_model, read_image_once
+        from stepwell.research.evidence.policy.file import load_policy
     embedder = equipment.embedder if equipment else choose_embedder(settings)
-    return await read_material(options.context, options.question or "", embedder, terminal.line)
+
+    async def see(content: bytes) -> PageText:
+        policy = equipment.policy if equipment else load_policy(options.policy or settings.policy)
+        return await read_image_once(find_image_model(settings, policy), content, settings.data_folder / "images")
+
+    return await read_material(options.context, options.question or "", embedder, terminal.line, see)
 
 
 def demonstrate(options: ResearchOptions, *, terminal: Terminal | None = None) -> int:

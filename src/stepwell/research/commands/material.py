@@ -4,7 +4,8 @@
 files ─> text and parts (pages, slides, cells, messages) ─> passages worth reading for the question ─> snippets, one for each part
 ```
 Only the chosen passages go to the research, each with the file's name and its place there. Separate processes with limits read the
-files, because a document from an unknown source may attack its reader.
+files, because a document from an unknown source may attack its reader. An image is read by a model that sees images
+(`evidence.images`), for which the caller gives the function; `tell` says so beside its name.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stepwell.errors import InvalidRequestError, WebError
-from stepwell.tools.documents.kinds import EXTENSIONS, OLD_EXTENSIONS
+from stepwell.tools.documents.kinds import EXTENSIONS, IMAGE_EXTENSIONS, OLD_EXTENSIONS, is_image_name
 from stepwell.tools.documents.parts import parts_between, place_of
 from stepwell.tools.documents.visible import one_line
 
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
     from stepwell.models.embedding.embedder import Embedder
     from stepwell.research.finding.blocks import Block
     from stepwell.research.finding.passages import Document
+    from stepwell.tools.documents.page import PageText
 
 MOST_FILES = 500
+MOST_IMAGES = 20
+"""Each is a call of a model."""
 MOST_BYTES = 50_000_000
 """The most bytes of one file."""
 MAX_CHARACTERS = 20_000_000
@@ -37,6 +41,7 @@ MANY = 500_000
 """Searching more characters than this takes a moment, so we tell the user first."""
 PASSAGES, PASSAGE_CHARACTERS = 40, 24_000
 """How much of the files goes along with a question."""
+ReadImage = Callable[[bytes], Awaitable["PageText"]]
 _READ_AT_ONCE = 4
 _NEARLY_ALL = 0.9
 """Headings and blank lines between passages do not count as left out."""
@@ -53,12 +58,16 @@ class _Read:
 
 
 async def read_material(
-    places: Sequence[Path], question: str, embedder: Embedder, tell: Callable[[str], None]
+    places: Sequence[Path],
+    question: str,
+    embedder: Embedder,
+    tell: Callable[[str], None],
+    read_image: ReadImage | None = None,
 ) -> list[dict[str, Any]]:
     """The passages to send, as `snippets` for the graph. `tell` reports what was left out and how much was chosen."""
     from stepwell.research.finding.passages import choose_passages
 
-    read = await _read_all(list_files(places))
+    read = await _read_all(list_files(places), read_image)
     documents = {each.document.name: each.document for each in read if each.document}
     if not documents:
         whole = "" if len(read) == 1 else "None of the files of --context can be read. "
@@ -118,7 +127,7 @@ def list_files(places: Sequence[Path]) -> list[Path]:
     found: list[Path] = []
     for place in places:
         if place.is_dir():
-            known = EXTENSIONS + OLD_EXTENSIONS  # the old ones are refused with a sentence, not passed over
+            known = EXTENSIONS + IMAGE_EXTENSIONS + OLD_EXTENSIONS  # the old ones are refused with a sentence, not passed over
             inside = (file for file in sorted(place.rglob("*")) if file.suffix.lower() in known and file.is_file())
             own = [file for file in inside if not any(part.startswith(".") for part in file.relative_to(place).parts)]
             if not own:
@@ -131,28 +140,33 @@ def list_files(places: Sequence[Path]) -> list[Path]:
             raise InvalidRequestError(f"There is no file or folder '{place}', named by --context.")
     if len(found) > MOST_FILES:
         raise InvalidRequestError(f"--context names {len(found):,} files; the limit is {MOST_FILES}. Name fewer.")
+    if (images := sum(is_image_name(file.name) for file in found)) > MOST_IMAGES:
+        raise InvalidRequestError(
+            f"--context names {images:,} images; the limit is {MOST_IMAGES}, because a model reads each of them. Name fewer."
+        )
     return list(dict.fromkeys(found))
 
 
-async def _read_all(files: Sequence[Path]) -> list[_Read]:
+async def _read_all(files: Sequence[Path], read_image: ReadImage | None) -> list[_Read]:
     """Every file, a few at a time. One broken file does not stop the others."""
     turns = asyncio.Semaphore(_READ_AT_ONCE)
 
     async def read(file: Path) -> _Read:
         async with turns:
-            return await _read(file)
+            return await _read(file, read_image)
 
     return await asyncio.gather(*map(read, files))
 
 
-async def _read(file: Path) -> _Read:
+async def _read(file: Path, read_image: ReadImage | None) -> _Read:
     from stepwell.research.finding.blocks import readable_name
     from stepwell.research.finding.passages import Document
     from stepwell.tools.documents.reader_pool import usual_readers
 
     try:
         content = await asyncio.to_thread(_content, file)
-        page = await usual_readers().read_file(content, file.name)
+        seen = read_image if is_image_name(file.name) else None
+        page = await (seen(content) if seen else usual_readers().read_file(content, file.name))
     except InvalidRequestError as error:
         return _Read(file, problem=str(error))
     except WebError as error:

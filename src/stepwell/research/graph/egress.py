@@ -7,6 +7,7 @@ from typing import Any
 
 from stepwell.research.audit.exchanges.receipt import egress_receipt
 from stepwell.research.audit.trail import Entry
+from stepwell.research.evidence.images import list_transcribed
 from stepwell.research.evidence.inquiry import Inquiry
 
 NOTHING = "Nothing has been sent yet."
@@ -25,7 +26,9 @@ async def sent_so_far(inquiry: Inquiry) -> dict[str, Any]:
         place["requests"] += 1
         place["bytes"] += request.get("bytes") or 0
         place["what"] = list(dict.fromkeys([*place["what"], *_list_sent(request, question, entries)]))
-    return {"nothing": not places, "summary": _summary(list(places.values())), "to": list(places.values())}
+    images = list_transcribed(question.data.get("snippets") or ()) if question else []
+    summary = _summary([*map(_sentence, places.values()), *(_describe_image(*each) for each in images)])
+    return {"nothing": not places and not images, "summary": summary, "to": list(places.values())}
 
 
 def _place(request: dict[str, Any]) -> tuple[str, str]:
@@ -66,10 +69,13 @@ _WORDS = {
 }
 
 
-def _summary(places: Sequence[dict[str, Any]]) -> str:
-    if not places:
-        return NOTHING
-    return " ".join(map(_sentence, places)) + " Nothing else has been sent."
+def _summary(sentences: Sequence[str]) -> str:
+    return " ".join([*sentences, "Nothing else has been sent."]) if sentences else NOTHING
+
+
+def _describe_image(model: str, label: str) -> str:
+    """An image was shown to a model when it was added, before there was a question."""
+    return f"The model {model} was shown {label}, to write down its text."
 
 
 def _sentence(place: dict[str, Any]) -> str:

@@ -10,7 +10,8 @@ from fastapi import APIRouter, Depends, Header, Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from stepwell.errors import FetchFailedError, FetchRefusedError, InvalidRequestError, NotFoundError
+from stepwell.errors import FetchFailedError, FetchRefusedError, InvalidRequestError, LimitReachedError, NotFoundError
+from stepwell.models.connected import RunModels
 from stepwell.server.knowledge import KnowledgeAid
 from stepwell.server.limits.bodies import BYTES
 from stepwell.server.limits.receiving import Gone, Refused
@@ -29,7 +30,9 @@ from stepwell.server.schemas.knowledge import (
     document_wire,
     page_wire,
 )
+from stepwell.tools.documents.kinds import is_image_name
 
+IMAGES_AN_HOUR = 120
 router = APIRouter(tags=["Knowledge"], route_class=JsonRoute)
 
 Reader = Annotated[Principal, Depends(policy("model:read"))]
@@ -86,6 +89,7 @@ async def read_page(body: PageRequest, principal: Asker, services: Given) -> Res
     "/api/documents/read",
     operation_id="read_document",
     summary="Return the text of a file (PDF, office formats, mail, books), sent as application/octet-stream; nothing is stored",
+    description="An image (PNG, JPEG, WebP, GIF) is sent to a connected model that reads images, which writes down its text.",
     responses={200: {"model": DocumentText}},
     openapi_extra=_UPLOAD,
 )
@@ -93,7 +97,8 @@ async def read_document(request: Request, principal: Sender, services: Given, na
     if request.headers.get("content-type", "").lower() != BYTES:
         raise InvalidRequestError(f"Send the file itself as the body, with 'Content-Type: {BYTES}'.")
     try:
-        read = await _aid(services).read_document(principal.owner, unquote(name), request.headers, request.receive)
+        models = await _models_for_image(unquote(name), principal.owner, services)
+        read = await _aid(services).read_document(principal.owner, unquote(name), request.headers, request.receive, models)
     except (FetchRefusedError, FetchFailedError) as error:
         return problem(422, "document-unreadable", "The document cannot be read", str(error))
     except Refused as refusal:
@@ -103,6 +108,18 @@ async def read_document(request: Request, principal: Sender, services: Given, na
             400, "cut-off", "The body did not arrive", "The connection closed before the whole file arrived. Send it again."
         )
     return json_response(document_wire(read))
+
+
+async def _models_for_image(name: str, owner: str, services: Services) -> RunModels | None:
+    """The caller's models, if one of them has to read an image. Such calls belong to no run, so they have a limit of their own."""
+    find = services.registry.find_models
+    if not is_image_name(name):
+        return None
+    counted = await services.persistence.counts.count(f"images of {owner}", 3600.0)
+    if counted.number > IMAGES_AN_HOUR:
+        wait = max(1, round(counted.left_s))
+        raise LimitReachedError(f"{IMAGES_AN_HOUR} images an hour can be read for you. Try again later.", wait)
+    return await find(owner, None) if find else None
 
 
 def _aid(services: Services) -> KnowledgeAid:

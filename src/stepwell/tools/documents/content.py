@@ -149,6 +149,14 @@ def _refuse_old(content: bytes) -> None:
     raise FetchRefusedError("The page is an old Office file. Save it in a current format and try again.", "type")
 
 
+def image_type(content: bytes) -> str | None:
+    """The media type of an image that models take, by its first bytes; `None` for anything else."""
+    if content.startswith(b"RIFF") and content[8:12] == b"WEBP":
+        return "image/webp"
+    found = _binary(content)
+    return found if found in ("image/png", "image/jpeg", "image/gif") else None
+
+
 def decode_text(content: bytes, content_type: str | None, *, html: bool) -> str:
     """The decoded text. A byte order mark decides, or else the first valid one of the server's charset, the page's own, and UTF-8."""
     for mark, name in _MARKS:

@@ -74,6 +74,8 @@ ARCHIVED: tuple[ContentKind, ...] = ("docx", "pptx", "xlsx", "epub")
 EXTENSIONS = tuple(extension for kind in KINDS for extension in kind.extensions)
 OLD_EXTENSIONS = (".doc", ".xls", ".ppt", ".odt", ".ods", ".odp", ".xlsb", ".rtf", ".msg", ".pages", ".numbers", ".key")
 """Documents that are refused with a sentence that names a way out."""
+IMAGE_EXTENSIONS = (".png", ".jpg", ".jpeg", ".webp", ".gif")
+"""Images. No reader of ours finds words in them; a model that sees images can (`research.evidence.images`)."""
 
 
 def kind_named(key: str) -> Kind:
@@ -89,3 +91,8 @@ def kind_of_name(name: str) -> Kind | None:
     """The kind for a file's name."""
     extension = PurePosixPath(name).suffix.lower()
     return next((kind for kind in KINDS if extension in kind.extensions), None)
+
+
+def is_image_name(name: str) -> bool:
+    """Whether a file's name says that it is an image."""
+    return PurePosixPath(name).suffix.lower() in IMAGE_EXTENSIONS

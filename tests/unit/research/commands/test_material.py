@@ -13,8 +13,10 @@ from tests.unit.tools.documents.making import docx, sheet
 
 from stepwell.errors import InvalidRequestError
 from stepwell.models.embedding.lexical import LexicalEmbedder
-from stepwell.research.commands.material import PASSAGE_CHARACTERS, list_files, read_material
+from stepwell.research.commands.material import MOST_IMAGES, PASSAGE_CHARACTERS, list_files, read_material
 from stepwell.research.graph.snippets import read_snippets
+from stepwell.tools.documents.page import PageText
+from stepwell.tools.documents.parts import Part
 
 
 async def read(
@@ -36,7 +38,28 @@ async def test_a_folder_is_read_file_by_file_and_page_by_page(tmp_path: Path):
     assert [each["label"] for each in found] == ["notes.md", "page.html", "paper.pdf", "paper.pdf"]
     assert [each["place"] for each in found] == ["", "", "page 1", "page 2"]
     assert found[-1]["text"] == "The Kessel well has 12 steps."
-    assert said == []
+    (left_out,) = said
+    assert left_out.startswith("The file 'picture.png' of --context cannot be read.")
+
+
+async def test_an_image_is_read_by_the_function_that_is_given_and_says_so(tmp_path: Path):
+    async def see(content: bytes) -> PageText:
+        part = Part(0, "image, transcribed by gpt-4.1, not checked")
+        return PageText("image/png", "", "The Kessel well has 12 steps.", "Transcribed by gpt-4.1.", (part,))
+
+    (tmp_path / "shot.png").write_bytes(b"\x89PNG\r\n")
+    said: list[str] = []
+    (found,) = await read_material([tmp_path], "How many steps?", LexicalEmbedder(), said.append, see)
+    assert (found["label"], found["text"]) == ("shot.png", "The Kessel well has 12 steps.")
+    assert found["place"] == "image, transcribed by gpt-4.1, not checked"
+    assert said == ["shot.png: Transcribed by gpt-4.1."]
+
+
+def test_more_images_than_a_model_should_read_are_refused(tmp_path: Path):
+    for number in range(MOST_IMAGES + 1):
+        (tmp_path / f"{number}.png").write_bytes(b"\x89PNG\r\n")
+    with pytest.raises(InvalidRequestError, match="21 images; the limit is 20"):
+        list_files([tmp_path])
 
 
 async def test_of_much_only_what_is_near_to_the_question_goes_along(tmp_path: Path):
