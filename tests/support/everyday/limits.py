@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-WRONG_SENTENCE: Literal["corrected", "left out"] = "left out"
+WRONG_SENTENCE: Literal["corrected", "left out"] = "corrected"
 """What becomes of the sentence with the wrong figure: the writer corrects it, or it is left out and both figures are shown."""
 
 MOST_CLICKS = 16

@@ -7,6 +7,7 @@ facts or words are missing, some are there         partial
 facts are missing, at most names are there         unsupported, unless a fifth of its other words is there too
 nothing is missing, words in another language      partial, whatever a judge says
 every fact and every content word is there         supported, if a judge agrees
+its words stand in one sentence, in that order     verbatim, if a judge agrees
 it is a sentence of a quote, word for word         verbatim, unless a judge disagrees
 ```
 
@@ -32,7 +33,7 @@ from stepwell.research.audit.facts.references import find_joined
 from stepwell.research.audit.facts.statement import Finding, Statement, read
 from stepwell.research.audit.facts.subjects import refers
 from stepwell.research.audit.facts.word_match import match_names, match_wording
-from stepwell.research.audit.facts.words import content_stems, decimal_mark, fold, words
+from stepwell.research.audit.facts.words import content_stems, decimal_mark, fold, is_function, stem, words
 from stepwell.research.audit.sentences import passages
 
 CHECKS_VERSION = 5
@@ -74,7 +75,8 @@ def check(text: str, evidence: Sequence[str], quotes: Mapping[str, Quote]) -> Ch
     if len(text) > LONGEST_CLAIM:
         return Check("unsupported", (f"the claim has {len(text):,} characters, at most {LONGEST_CLAIM:,} can be checked",))
     checked = replace(_conclude(*_look_up(text, cited), unknown), is_quoted=_has_the_same_words(text, cited))
-    return replace(checked, ceiling="verbatim") if checked.is_quoted and checked.ceiling == "supported" else checked
+    is_near = checked.is_quoted or _is_nearly_quoted(text, cited)
+    return replace(checked, ceiling="verbatim") if is_near and checked.ceiling == "supported" else checked
 
 
 def _is_quoted(text: str, cited: Sequence[Quote]) -> bool:
@@ -87,6 +89,33 @@ def _has_the_same_words(text: str, cited: Sequence[Quote]) -> bool:
     """Whether the sentence has the words of a whole sentence of a quote, all of them in their order."""
     said = [fold(word.text) for word in words(text)]
     return any([fold(word.text) for word in words(each.text)] == said for quote in cited for each in passages(quote.text))
+
+
+_FEWEST_WORDS, _MOST_SKIPPED = 3, 2
+
+
+def _is_nearly_quoted(text: str, cited: Sequence[Quote]) -> bool:
+    """Whether the content words of the sentence stand in one sentence of a quote, in their order, with hardly any other between them."""
+    said = [stem(word.text) for word in words(text) if not is_function(word.text)]
+    if len(said) < _FEWEST_WORDS:
+        return False
+    sentences = (each.text for quote in cited for each in passages(quote.text))
+    return any(_follows(said, [stem(word.text) for word in words(each) if not is_function(word.text)]) for each in sentences)
+
+
+def _follows(said: Sequence[str], spoken: Sequence[str]) -> bool:
+    for begin in (place for place, word in enumerate(spoken) if word == said[0]):
+        here, skipped = begin + 1, 0
+        for word in said[1:]:
+            gap = next(
+                (gap for gap, other in enumerate(spoken[here : here + _MOST_SKIPPED + 1 - skipped]) if other == word), None
+            )
+            if gap is None:
+                break
+            here, skipped = here + gap + 1, skipped + gap
+        else:
+            return True
+    return False
 
 
 def _look_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]:
