@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby, pairwise
 
 from stepwell.research.audit.facts.directions import compares, directions, pairs_of, strong_words
@@ -150,6 +151,7 @@ def share_said(claim: Statement, quotes: Sequence[Statement]) -> float:
 _AUXILIARY = re.compile(r" (?:is|was|are|were|has|had|have|will|can|may)\b")
 
 
+@lru_cache(maxsize=256)
 def families(text: str) -> frozenset[str]:
     """The possible meanings of the words of a text. Words with hyphens count as a whole and in parts."""
     spoken = [*(piece for word in words(text) for piece in pieces(word.text)), *phrases(text)]

@@ -24,14 +24,17 @@ _MEANS = {
     for entry in _PHRASES.split("|")
     for verb, particle, meaning in [(*entry.partition(":")[0].split(), entry.partition(":")[2])]
 }
+_VERBS = frozenset(verb for verb, _ in _MEANS)
 _REACH = 4
 """How many words may stand between the two: "threw the whole suit out"."""
 
 
 def phrase_at(text: str, word: Word) -> str:
-    """What the verb at this place means together with the word that follows it; empty if they are no such phrase."""
-    following = words(text[word.end : word.end + 40])[:_REACH]
+    """What the verb at this place means together with a word that follows it; empty if they are no such phrase."""
     verb = root(word.text)
+    if verb not in _VERBS:
+        return ""
+    following = [each for each in words(text) if each.start > word.start][:_REACH]
     return next((_MEANS[key] for each in following if (key := (verb, each.text.casefold())) in _MEANS), "")
 
 
