@@ -251,7 +251,7 @@ describe("levels", () => {
     const { true: share, lowest, highest } = measured.levels.supported;
     expect(shareOf("supported")).toBe(`${share} (${lowest} to ${highest})`);
     expect(meaningOf("supported")).toBe(
-      `On public data, ${share} of 100 such sentences are true (${lowest} to ${highest}, by data set).`,
+      `On public data, ${share} of 100 such sentences are true (${lowest} to ${highest}).`,
     );
     expect(METHOD).toContain(`for a writer who is right ${measured.right} % of the time`);
     for (const verdict of Object.keys(LEVELS) as Verdict[])

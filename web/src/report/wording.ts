@@ -14,16 +14,20 @@ export const LEVELS: Record<Verdict, { word: string; tone: "good" | "warn" | "ba
   contradicted: { word: "Differs", tone: "bad" },
 };
 
+type Measured = { true: number | null; lowest: number | null; highest: number | null; sets: string[] };
+const measuredOf = (verdict: Verdict): Measured => measured.levels[verdict];
+const spread = (of: Measured) => (of.sets.length === 1 ? "one data set" : `${of.lowest} to ${of.highest}`);
+
 /** "88 (78 to 93)": how many of 100 sentences of a level are true on public data, and the lowest and highest of a data set. */
 export function shareOf(verdict: Verdict): string {
-  const { true: share, lowest, highest } = measured.levels[verdict];
-  return share === null ? "not measured, too few in public data" : `${share} (${lowest} to ${highest})`;
+  const of = measuredOf(verdict);
+  return of.true === null ? "not measured, too few in public data" : `${of.true} (${spread(of)})`;
 }
 
 export function meaningOf(verdict: Verdict): string {
-  const { true: share, lowest, highest } = measured.levels[verdict];
-  if (share === null) return "Not measured: the public data sets have too few such sentences.";
-  return `On public data, ${share} of 100 such sentences are true (${lowest} to ${highest}, by data set).`;
+  const of = measuredOf(verdict);
+  if (of.true === null) return "Not measured: the public data sets have too few such sentences.";
+  return `On public data, ${of.true} of 100 such sentences are true (${spread(of)}).`;
 }
 
 const COUNTS = Object.values(measured.sets);

@@ -68,7 +68,7 @@ def describe_meaning(verdict: Verdict) -> str:
     found = measurement().levels[verdict]
     if found.true is None:
         return "Not measured: the public data sets have too few such sentences."
-    return f"On public data, {found.true} of 100 such sentences are true ({found.lowest} to {found.highest}, by data set)."
+    return f"On public data, {found.true} of 100 such sentences are true ({_spread(found)})."
 
 
 def describe_method() -> str:
@@ -86,7 +86,11 @@ def legend(shown: Container[Verdict]) -> list[tuple[str, str]]:
 
 
 def _share(found: Measured) -> str:
-    return "not measured, too few in public data" if found.true is None else f"{found.true} ({found.lowest} to {found.highest})"
+    return "not measured, too few in public data" if found.true is None else f"{found.true} ({_spread(found)})"
+
+
+def _spread(found: Measured) -> str:
+    return "one data set" if len(found.sets) == 1 else f"{found.lowest} to {found.highest}"
 
 
 def spell_reason(reason: str) -> str:

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from stepwell.research.audit.checks import Check, check
-from stepwell.research.audit.evidence import Quote
+from stepwell.research.audit.evidence import HELD, Quote
 from stepwell.research.audit.facts.negations import denials
 
 MILL = (
@@ -161,7 +161,7 @@ def cases(table: dict[str, list[tuple[str, str]]]) -> list[object]:
 
 @pytest.mark.parametrize(("claim", "quote"), cases(SUPPORTED))
 def test_what_the_source_says_stays_plain(claim: str, quote: str):
-    assert checked(claim, quote).ceiling == "supported", checked(claim, quote).reasons
+    assert checked(claim, quote).ceiling in HELD, checked(claim, quote).reasons
 
 
 @pytest.mark.parametrize(("claim", "quote"), cases(MARKED))

@@ -13,7 +13,7 @@ from stepwell.research.judges.pairs import PairsError, find_sets, read_pairs
 from stepwell.research.judges.shares import precision, share
 
 PAIRS = [
-    ("The mill has two wheels.", "The mill has two wheels and a pond.", "supported"),
+    ("The mill has two wheels and a pond.", "There are two wheels and a pond at the mill.", "supported"),
     ("The mill has nine wheels.", "The mill has two wheels and a pond.", "refuted"),
     ("The mill is haunted.", "The mill has two wheels and a pond.", "nei"),
     ("The mill has two wheels and a bakery.", "The mill has two wheels and a pond.", "partial"),
@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_each_label_is_counted_by_what_becomes_of_it(folder: Path):
     found = score(read_pairs(find_sets(folder)["mills"]))
-    assert found.of(["supported"], "supported").value == 1
+    assert found.of(["supported"], "supported", "verbatim").value == 1
     assert found.of(["refuted"], "supported", "partial").value == 0
     assert found.of(["nei", "partial"], "supported").value == 0
     assert found.of(["partial"], "partial").value == 1

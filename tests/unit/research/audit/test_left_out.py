@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stepwell.research.audit.checks import Check, check
-from stepwell.research.audit.evidence import Quote
+from stepwell.research.audit.evidence import HELD, Quote
 
 
 def checked(claim: str, quote: str) -> Check:
@@ -63,7 +63,7 @@ def test_a_sentence_that_leaves_out_what_limits_it_is_not_supported(claim: str, 
 
 @pytest.mark.parametrize(("claim", "quote"), KEPT)
 def test_a_sentence_that_keeps_it_in_other_words_is_supported(claim: str, quote: str) -> None:
-    assert checked(claim, quote).ceiling == "supported", checked(claim, quote)
+    assert checked(claim, quote).ceiling in HELD, checked(claim, quote)
 
 
 def test_another_value_counts_only_in_a_sentence_about_the_same_thing() -> None:
@@ -84,4 +84,4 @@ def test_the_words_of_one_sentence_do_not_come_from_all_over_a_long_quote() -> N
         "The guild met in May. The bridge needed paint. A storm came in June. The mayor spoke for an hour. Nobody answered him. "
         "The river rose. The old mill was sold. Children sang outside."
     )
-    assert checked("The mayor sold the old bridge in June after the storm.", scattered).ceiling != "supported"
+    assert checked("The mayor sold the old bridge in June after the storm.", scattered).ceiling not in HELD

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from benchmarks.claims.levels import FEWEST, to_json
-from benchmarks.claims.pairs import Pair
 from benchmarks.claims.score import Score, score
 
 from stepwell.research.audit.checks import CHECKS_VERSION
@@ -21,6 +20,7 @@ from stepwell.research.audit.levels import (
     name_level,
     spell_reason,
 )
+from stepwell.research.judges.pairs import Pair
 
 ROOT = Path(__file__).parents[4]
 
@@ -68,7 +68,7 @@ def test_the_page_has_the_same_words_and_reads_the_same_figures():
 def test_the_documentation_has_the_same_words_and_figures(verdict):
     page = (ROOT / "docs/explanation/evidence.md").read_text(encoding="utf-8")
     found = measurement().levels[verdict]
-    figures = "not measured" if found.true is None else f"{found.true} ({found.lowest} to {found.highest})"
+    figures = dict(legend(VERDICTS))[name_level(verdict)]
     (row,) = [line for line in page.splitlines() if line.startswith(f"| {LEVELS[verdict]} | `{verdict}` |")]
     assert row.endswith(f"| {figures} |")
 
@@ -89,7 +89,10 @@ def test_a_reason_with_two_values_shows_both(reason: str, said: str):
 
 def test_a_level_counts_only_sets_with_enough_of_its_sentences():
     mill = "The mill has two wheels and a pond."
-    true, false = Pair("The mill has two wheels.", mill, "supported"), Pair("The mill has nine wheels.", mill, "refuted")
+    true, false = (
+        Pair("The mill has a pond and two wheels.", mill, "supported"),
+        Pair("The mill has nine wheels.", mill, "refuted"),
+    )
     sets: dict[str, Score] = {"large": score([true, false] * FEWEST), "small": score([true, false])}
     found = json.loads(to_json(sets))
     assert found["checks"] == CHECKS_VERSION

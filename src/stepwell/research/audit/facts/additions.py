@@ -79,11 +79,14 @@ def match_additions(claim: Statement, quotes: Sequence[Statement], cited: int = 
         else frozenset()
     )
     short = acronyms_of(" ".join(quote.text for quote in quotes))
+    is_short = len(quotes) <= _LONG  # of many sentences, one has a word of the same kind by chance
 
     def is_new(word: Word) -> bool:
-        if is_said(word.text, anywhere) or pairs_of(word.text) & compared:
+        if is_said(word.text, anywhere) and (is_short or not is_only_general(word.text, anywhere)):
             return False
-        if (phrase := phrase_at(claim.text, word)) and is_said(phrase, anywhere):
+        if pairs_of(word.text) & compared:
+            return False
+        if is_short and (phrase := phrase_at(claim.text, word)) and is_said(phrase, anywhere):
             return False
         return not (stem(word.text) in claim.denials.surely and _is_denied_by_opposite(word.text, quotes))
 
@@ -92,7 +95,7 @@ def match_additions(claim: Statement, quotes: Sequence[Statement], cited: int = 
         run for run in new if not stands_for([word.text for word in run], short) and not _is_introduced(claim.text, run, short)
     ]
     heavy = [run for run in new if not all(stem(word.text) in _LIGHT for word in run)]
-    if len(heavy) < len(new) and _says_enough(told, anywhere):
+    if is_short and len(heavy) < len(new) and _says_enough(told, anywhere):
         new = heavy
     yield from _find_scattered(claim, quotes, cited)
     if not new:
@@ -156,6 +159,11 @@ def families(text: str) -> frozenset[str]:
     """The possible meanings of the words of a text. Words with hyphens count as a whole and in parts."""
     spoken = [*(piece for word in words(text) for piece in pieces(word.text)), *phrases(text)]
     return frozenset(each for piece in spoken for each in (*meanings(piece), root(base_of(piece))))
+
+
+def is_only_general(word: str, spoken: Set[str]) -> bool:
+    """Whether the quotes have no form of the word, only special words that it covers."""
+    return not meanings(word) & spoken and root(base_of(word)) not in spoken and bool(special_words(word) & spoken)
 
 
 def is_said(word: str, spoken: Set[str]) -> bool:

@@ -46,17 +46,18 @@ def match_figures(claim: Statement, quotes: Sequence[Statement]) -> list[Finding
     return [*findings, *_swapped_pairs(claim, quotes)]
 
 
-_SHARES = {
-    Decimal(50): r"\bhalf\b(?! (?:a )?(?:past|hour|million|billion|dozen))|\bHälfte\b|\bmoitié\b|\bmitad\b",
-    Decimal(25): r"\b(?:a|one) quarter of\b|\bein Viertel\b",
-    Decimal(75): r"\bthree[- ]quarters\b|\bdrei Viertel\b",
-}
+_HALF = re.compile(r"\bhalf\b(?! (?:a )?(?:past|hour|million|billion|dozen))|\bHälfte\b|\bmoitié\b|\bmitad\b", re.IGNORECASE)
+_QUARTER = re.compile(r"\b(?:a|one) quarter of\b|\bein Viertel\b", re.IGNORECASE)
+_THREE_QUARTERS = re.compile(r"\bthree[- ]quarters\b|\bdrei Viertel\b", re.IGNORECASE)
+_SHARES = {Decimal(50): _HALF, Decimal(25): _QUARTER, Decimal(75): _THREE_QUARTERS}
 
 
 def _is_said_as_share(figure: Figure, text: str) -> bool:
     """Whether the quotes have a percentage as a word: "half" for 50 percent."""
-    wanted = next((form for value, form in _SHARES.items() if figure.values == {value}), "") if figure.unit == "percent" else ""
-    return bool(wanted) and re.search(wanted, text, re.IGNORECASE) is not None
+    if figure.unit != "percent" or len(figure.values) != 1:
+        return False
+    form = _SHARES.get(next(iter(figure.values)))
+    return form is not None and form.search(text) is not None
 
 
 def is_ordinal(text: str, figure: Figure) -> bool:

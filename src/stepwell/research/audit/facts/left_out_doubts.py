@@ -75,15 +75,13 @@ _CONDITION = re.compile(
     r"à condition|sauf si|siempre que|a menos que)\b[^,.;]*",
     re.IGNORECASE,
 )
-_CONDITIONAL = re.compile(
-    _CONDITION.pattern + r"|\b(?:when|where|otherwise|depend\w*|would|whether|wenn|ob|si)\b", re.IGNORECASE
-)
+_DEPENDING = re.compile(r"\b(?:when|where|otherwise|depend\w*|would|whether|wenn|ob|si)\b", re.IGNORECASE)
 
 
 def condition(claim: Statement, quote: Statement) -> LeftOut | None:
     """Something that is so only on a condition, told as so."""
     match = _CONDITION.search(quote.text)
-    if match is None or _CONDITIONAL.search(claim.text):
+    if match is None or _CONDITION.search(claim.text) or _DEPENDING.search(claim.text):
         return None
     outside = roots_of(quote.text[: match.start()] + quote.text[match.end() :])
     return LeftOut(match.group()) if len(roots_of(claim.text) & outside) >= FEWEST else None
@@ -141,7 +139,7 @@ _ATTRIBUTED = re.compile(
     re.IGNORECASE,
 )
 _TOLD = re.compile(
-    _OPINION.pattern + r"|\b(?:according|says?|said|told|report\w*|claim\w*|stat(?:es?|ed)|announc\w+|warn\w*|"
+    r"\b(?:according|says?|said|told|report\w*|claim\w*|stat(?:es?|ed)|announc\w+|warn\w*|"
     r"call(?:s|ed)|urg\w+|laut|selon|según|view|opinion|"
     r"thought|"
     r"may|might|could|likely|possibly|consider\w*|think\w*|suspect\w*|suggest\w*|ha(?:s|ve) found|found|shows?|describ\w+|accord\w*)\b",
@@ -149,10 +147,15 @@ _TOLD = re.compile(
 )
 
 
+def _is_told(claim: Statement) -> bool:
+    """Whether the claim itself says that somebody says or thinks it."""
+    return _OPINION.search(claim.text) is not None or _TOLD.search(claim.text) is not None
+
+
 def opinion(claim: Statement, quote: Statement) -> LeftOut | None:
     """What somebody claims, argues or suspects, told as a fact."""
     match = _OPINION.search(quote.text)
-    if match is None or _TOLD.search(claim.text):
+    if match is None or _is_told(claim):
         return None
     return LeftOut(quote.text[match.start() : match.start() + LONGEST]) if says_it(claim, quote.text[match.end() :]) else None
 
@@ -160,6 +163,6 @@ def opinion(claim: Statement, quote: Statement) -> LeftOut | None:
 def attribution(claim: Statement, quote: Statement) -> LeftOut | None:
     """What somebody says, told without saying who says it."""
     match = _ATTRIBUTED.search(quote.text)
-    if match is None or _TOLD.search(claim.text):
+    if match is None or _is_told(claim):
         return None
     return LeftOut(quote.text[match.start() : match.start() + LONGEST].lstrip(" ,.;")) if says_it(claim, quote.text) else None
