@@ -88,7 +88,9 @@ def check_first_report(report: Locator, model: CaseModel) -> None:
         expect(report).to_contain_text(fact.rstrip("."))
     if limits.WRONG_SENTENCE == "corrected":
         expect(report).to_contain_text(case.RIGHT)
-        expect(report).not_to_contain_text(case.WRONG)
+        expect(report.locator(".claim").filter(has_text=case.WRONG)).to_have_count(0)
+        expect(report).to_contain_text("1 sentence corrected before you saw the report")
+        expect(report.locator("details del").filter(has_text=case.WRONG)).to_have_count(1)
         assert "revise" in model.roles
     else:
         expect(report.locator("del").filter(has_text=case.WRONG)).to_have_count(1)

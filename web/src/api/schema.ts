@@ -2402,7 +2402,7 @@ export interface components {
              * Verdict
              * @enum {string}
              */
-            verdict: "supported" | "partial" | "unsupported" | "contradicted";
+            verdict: "verbatim" | "supported" | "partial" | "unsupported" | "contradicted";
             /** Reasons */
             reasons: string[];
             /**

@@ -74,7 +74,7 @@ export function standingOf(report: Report, source: Source): { words: string; ton
 }
 
 /** The level of a sentence that is not supported, and why; empty for others. */
-export function problemOf(claim: Claim): string {
+export function problemOf(claim: Pick<Claim, "verdict" | "reasons" | "evidence">): string {
   const reason = spelled(claim.reasons[0] ?? "");
   if (claim.verdict === "contradicted") return reason ? `Differs: ${reason}.` : "Differs from its source.";
   if (claim.verdict === "unsupported") return claim.evidence.length ? "Not in its source." : "It names no source.";

@@ -67,7 +67,6 @@ def test_the_page_has_the_same_words_and_reads_the_same_figures():
 @pytest.mark.parametrize("verdict", VERDICTS)
 def test_the_documentation_has_the_same_words_and_figures(verdict):
     page = (ROOT / "docs/explanation/evidence.md").read_text(encoding="utf-8")
-    found = measurement().levels[verdict]
     figures = dict(legend(VERDICTS))[name_level(verdict)]
     (row,) = [line for line in page.splitlines() if line.startswith(f"| {LEVELS[verdict]} | `{verdict}` |")]
     assert row.endswith(f"| {figures} |")
