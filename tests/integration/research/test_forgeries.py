@@ -13,7 +13,6 @@ from tests.conftest import Effort
 
 from stepwell.clock import spell_time
 from stepwell.research.audit.bundle import BundleReader
-from stepwell.research.audit.checks import FIRST_WITH_VERBATIM
 from stepwell.research.audit.sentences import passages
 from stepwell.research.audit.signing import SigningKey
 from stepwell.research.audit.trail import Entry
@@ -41,17 +40,6 @@ def test_a_report_of_quotes_with_an_earlier_note_still_holds(bundles: dict[str, 
     stored.report = stored.report.replace(QUOTES_NOTE, earlier)
     file = stored.seal(tmp_path / "earlier.zip", owner_of(bundles["extractive"]))
     assert verify_bundle(file).ok, verify_bundle(file).problems
-
-
-def test_a_report_of_checks_that_had_no_level_verbatim_still_holds(bundles: dict[str, Path], tmp_path: Path):
-    stored = take_apart(bundles["written"])
-    for claim in stored.of_kind("claim"):
-        claim.data["checks"] = FIRST_WITH_VERBATIM - 1
-        claim.data["verdict"] = "supported" if claim.data["verdict"] == "verbatim" else claim.data["verdict"]
-    assert "*(not settled)*" in stored.report
-    stored.report = stored.report.replace("*(not settled)*", "*(partly supported)*")
-    checked = verify_bundle(stored.seal(tmp_path / "earlier.zip", owner_of(bundles["written"])))
-    assert (checked.ok, checked.marked_today) == (True, ()), checked.problems
 
 
 def _claim(forgery: Forgery, verdict: str) -> Entry:

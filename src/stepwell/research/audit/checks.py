@@ -38,8 +38,6 @@ from stepwell.research.audit.sentences import passages
 
 CHECKS_VERSION = 5
 """The version of these rules; a bundle names the one it was checked with. Increase it whenever a claim may get another verdict."""
-FIRST_WITH_VERBATIM = 5
-"""Checks before this version called a sentence that stands word for word in its quote `supported`."""
 LONGEST_CLAIM = 1_500
 """The longest sentence that we check, in characters. A longer one would occupy a core for seconds, and nobody reads it as one statement."""
 _SOME = 0.2

@@ -21,7 +21,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from stepwell.research.audit.checks import CHECKS_VERSION, FIRST_WITH_VERBATIM, Check, check
+from stepwell.research.audit.checks import CHECKS_VERSION, Check, check
 from stepwell.research.audit.evidence import KEPT, VERDICTS, Claim, Quote, Verdict
 from stepwell.research.audit.forms import scope_of
 from stepwell.research.audit.judge import JUDGED_AS, Judgement, LexicalJudge
@@ -102,8 +102,6 @@ def _judge(claim: Claim, quotes: Mapping[str, Quote], opinions: Opinions, mode: 
         return
     checked = check(claim.text, claim.evidence, quotes)
     allowed, who = _allow(claim, cited, checked, opinions, mode)
-    if claim.checks < FIRST_WITH_VERBATIM:
-        allowed = {("supported" if verdict == "verbatim" else verdict, reasons) for verdict, reasons in allowed}
     found = judged.problems if claim.checks == CHECKS_VERSION else judged.marked_today
     if claim.verdict not in {verdict for verdict, _ in allowed}:
         found.append(_describe(claim, who, {verdict for verdict, _ in allowed}, checked.reasons))

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from stepwell.errors import EvidenceError
-from stepwell.research.audit.checks import FIRST_WITH_VERBATIM
-from stepwell.research.audit.evidence import HELD, KEPT, Claim, Quote, Source, Verdict
+from stepwell.research.audit.evidence import HELD, KEPT, Claim, Quote, Source
 from stepwell.research.audit.levels import LEVELS, spell_reason
 from stepwell.research.audit.verdicts import UNJUDGED
 from stepwell.research.audit.writing.draft import Draft, DraftBlock
@@ -25,13 +24,7 @@ from stepwell.research.audit.writing.numbers import cited_sources, number_source
 from stepwell.research.audit.writing.references import cited_places, reference_section
 
 Unsupported = Literal["remove", "mark"]
-_EARLIER_WORDS: dict[Verdict, str] = {
-    "partial": "partly supported",
-    "unsupported": "not supported",
-    "contradicted": "contradicted by its source",
-}
-"""The marks in reports that were checked before `FIRST_WITH_VERBATIM`: stored evidence must hold as long as somebody keeps it."""
-_ANY_WORDS = "|".join([*(words for verdict, words in LEVELS.items() if verdict not in HELD), *_EARLIER_WORDS.values()])
+_ANY_WORDS = "|".join(words for verdict, words in LEVELS.items() if verdict not in HELD)
 ANY_MARK = re.compile(rf" \*\((?:{_ANY_WORDS})(?:: [^()*\n]{{1,120}})?\)\*")
 """What `mark_of` writes, with or without a reason."""
 _LONGEST_REASON = 100
@@ -134,13 +127,11 @@ def mark_of(claim: Claim) -> str:
     """
     if claim.verdict in HELD:
         return ""
-    is_earlier = 0 < claim.checks < FIRST_WITH_VERBATIM
-    words = (_EARLIER_WORDS if is_earlier else LEVELS)[claim.verdict]
     found = next((reason for reason in claim.reasons if reason.startswith(_FOUND_BY_CHECKS)), "")
-    told = " ".join(_UNSAFE.sub("", strip_links(found if is_earlier else spell_reason(found)).text).split())
+    told = " ".join(_UNSAFE.sub("", strip_links(spell_reason(found)).text).split())
     if len(told) > _LONGEST_REASON:
         told = told[: _LONGEST_REASON - 1].rsplit(" ", 1)[0] + "…"
-    return f" *({words}{f': {told}' if told else ''})*"
+    return f" *({LEVELS[claim.verdict]}{f': {told}' if told else ''})*"
 
 
 def _body(pages: Sequence[tuple[DraftBlock, list[str]]]) -> list[str]:
