@@ -80,7 +80,7 @@ def test_it_begins_at_its_top_with_verify_and_export(page: Page, report_url: str
 
 def test_it_says_once_and_quietly_which_model_judged_it(page: Page, report_url: str):
     page.goto(report_url)
-    expect(report_of(page)).to_contain_text("sentences were found")
+    expect(report_of(page)).to_contain_text("sentences are supported")
     expect(page.get_by_text("Judged by")).to_have_count(0)  # the judge of a demo is a script
     about = "Judged by house:owl-2. How well it judges was not measured; measure it with: stepwell models judge FOLDER"
 

@@ -7,7 +7,8 @@ import ApprovalCard from "./ApprovalCard.svelte";
 import type { Card } from "./card";
 import * as clarification from "./clarification";
 import ClarificationCard from "./ClarificationCard.svelte";
-import * as plan from "./plan";
+import { readPlan } from "./plan";
+import { emptyDraft, type PlanDraft } from "./plan-editing";
 import PlanCard from "./PlanCard.svelte";
 import RetryCard from "./RetryCard.svelte";
 import SourcesCard from "./SourcesCard.svelte";
@@ -34,8 +35,8 @@ export const CARDS: Record<Kind, Card> = {
   unknown: { component: UnknownCard, restore: (_, kept) => onTop({ text: "", asJson: false }, kept), keep: asIs },
 };
 
-function restorePlan(payload: Json, kept: unknown): plan.PlanDraft {
-  return onTop(plan.emptyDraft(plan.readPlan(asObject(payload).plan)!), kept);
+function restorePlan(payload: Json, kept: unknown): PlanDraft {
+  return onTop(emptyDraft(readPlan(asObject(payload).plan)!), kept);
 }
 
 /** A kept draft over a fresh one, field by field, as far as the types agree: storage may hold what another version wrote. */

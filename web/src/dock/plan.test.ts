@@ -11,12 +11,12 @@ import {
   moveStep,
   planFaults,
   readAudit,
-  readPlan,
   rejectAnswer,
   removeStep,
   sendsWords,
   toolsFor,
-} from "./plan";
+} from "./plan-editing";
+import { readPlan } from "./plan";
 import { asObject } from "../state/waiting";
 
 const WIRE = {
