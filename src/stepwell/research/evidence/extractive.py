@@ -21,6 +21,7 @@ from stepwell.tools.documents.kinds import EXTENSIONS
 TITLE = "# Quotes from the sources"
 MOST_QUOTES = 16
 """More than a person reads is no report."""
+MOST_PER_SOURCE = 8
 BRIEF = 3
 UNNAMED = "Further quotes"
 _MARKUP = re.compile(r"[#*_`\[\]<>|]")

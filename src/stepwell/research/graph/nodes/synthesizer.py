@@ -30,12 +30,13 @@ from stepwell.research.audit.writing.composed import LEAST_SECTIONS
 from stepwell.research.audit.writing.numbers import order_earlier
 from stepwell.research.audit.writing.report import Report, write_report
 from stepwell.research.evidence.extractive import BRIEF, add_note, extractive_draft
+from stepwell.research.evidence.extractive import MOST_PER_SOURCE as MOST_EXTRACTS_PER_SOURCE
 from stepwell.research.evidence.extractive import MOST_QUOTES as MOST_EXTRACTS
 from stepwell.research.evidence.inquiry import Inquiry
 from stepwell.research.evidence.judged_by import describe_judge
 from stepwell.research.evidence.judging import ModelJudge, judge_all
 from stepwell.research.evidence.queries import sub_questions
-from stepwell.research.evidence.selecting import MOST_QUOTES, QuoteBook, select_quotes
+from stepwell.research.evidence.selecting import MOST_PER_SOURCE, MOST_QUOTES, QuoteBook, select_quotes
 from stepwell.research.evidence.sources import SourceBook
 from stepwell.research.finding.copies import Copy, older_copies
 from stepwell.research.graph.composing import Composer, Written
@@ -170,6 +171,7 @@ async def _select(inquiry: Inquiry, state: ResearchState, material: _Material, a
         inquiry.equipment.embedder,
         titles={name: source.title for name, source in material.sources.items()},
         most=most,
+        per_source=MOST_PER_SOURCE if inquiry.equipment.writes else MOST_EXTRACTS_PER_SOURCE,
         strict=not inquiry.equipment.writes,
         parts=parts if len(parts) > 1 else (),
         steps=[each.input for each in state.get("followed", ())],
