@@ -102,6 +102,21 @@ async def test_sections_stand_in_the_approved_order_below_the_answer(
     await check(research, tmp_path)
 
 
+async def test_each_section_has_passages_on_its_own_title(world: OfflineWorld, start: StartResearch) -> None:
+    """Also below a long question, whose words stand in more passages than a section has room for."""
+    reasons = [
+        f"Sailors, merchants and teachers of the harbour town trust the old lighthouse, reason {n}." for n in range(1, 30)
+    ]
+    own = "The masonry was cleaned in May."
+    roles = Roles(plans=[planned(world, outline=["Masonry", "Reasons"])], write=Writers().write, top=Writers.top)
+    research = start(models=roles.routes)
+    question = "Why do sailors, merchants and teachers of the harbour town trust the old lighthouse, and for which reason?"
+    await research.ask(question, outline=True, knowledge_context="\n\n".join([*reasons, own]))
+    await research.answer(True)
+    (section,) = (each.human for each in roles.writer.asked if "Your section: Masonry" in each.human)
+    assert own in section
+
+
 async def test_what_the_critic_misses_is_mended_once(world: OfflineWorld, start: StartResearch, tmp_path: Path) -> None:
     seen: dict[str, str] = {}
 

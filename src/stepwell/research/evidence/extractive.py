@@ -21,6 +21,7 @@ from stepwell.tools.documents.kinds import EXTENSIONS
 TITLE = "# Quotes from the sources"
 MOST_QUOTES = 16
 """More than a person reads is no report."""
+MOST_PER_SOURCE = 8
 BRIEF = 3
 UNNAMED = "Further quotes"
 _MARKUP = re.compile(r"[#*_`\[\]<>|]")
@@ -35,10 +36,11 @@ def extractive_draft(quotes: Sequence[Quote], sources: Mapping[str, Source]) -> 
     if not usable:
         return Draft(())
     parts = [read_draft(TITLE), read_draft("## In brief"), *map(_item, usable[:BRIEF])]
-    groups: dict[str, list[Quote]] = {}
+    groups: dict[str, tuple[str, list[Quote]]] = {}  # by heading, whatever its capitals
     for quote in usable[BRIEF:]:
-        groups.setdefault(heading_of(sources[quote.source_id]), []).append(quote)
-    for heading, own in groups.items():
+        heading = heading_of(sources[quote.source_id])
+        groups.setdefault(heading.casefold(), (heading, []))[1].append(quote)
+    for heading, own in groups.values():
         parts += [read_draft(f"## {heading}"), *map(_item, sorted(own, key=_place))]
     return Draft(tuple(block for part in parts for block in part.blocks), sum(part.removed_links for part in parts))
 

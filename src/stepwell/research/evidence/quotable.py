@@ -55,6 +55,12 @@ _LEANING_WORDS = (
 )
 _LEANS_BACK = frozenset(_LEANING_WORDS.split())
 """A sentence that begins with one of these words is meaningless without the sentence before it."""
+_ANNOUNCES = re.compile(
+    r"\b(?:this|the following|the present) (?:document|report|presentation|paper|memo|briefing|overview|summary|article|section)\b"
+    r"[^.]{0,60}?\b(?:aim|analy[sz]e|cover|delve|describe|detail|discusse?|examine|explore|focuse?|highlight|introduce|investigate|look|outline"
+    r"|present|provide|review|summari[sz]e|will)s?\b",
+    re.IGNORECASE,
+)
 _VERB_WORDS = (
     "is are was were isn't aren't wasn't weren't has have had do does did don't doesn't didn't can cannot can't could will won't would "
     "shall should may might must rose fell grew "
@@ -104,6 +110,12 @@ def addresses_a_model(passage: str) -> bool:
 def leans_back(passage: str) -> bool:
     """Whether a passage begins with a word that means something only after another sentence."""
     return passage.split(maxsplit=1)[0].strip("“\"'(,").casefold() in _LEANS_BACK
+
+
+def announces(passage: str) -> bool:
+    """Whether a passage says what its document is about (`This report explores ...`). It has many words of a question on that subject, and
+    answers none."""
+    return bool(_ANNOUNCES.search(passage))
 
 
 def is_title(passage: str) -> bool:

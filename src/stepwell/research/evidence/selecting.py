@@ -21,14 +21,15 @@ from stepwell.models.embedding.embedder import Embedder
 from stepwell.research.audit.evidence import Quote
 from stepwell.research.audit.facts.words import content_stems
 from stepwell.research.audit.sentences import Passage
-from stepwell.research.evidence.quotable import is_title, leans_back, quotable
+from stepwell.research.evidence.quotable import announces, is_title, leans_back, quotable
 from stepwell.research.finding.blocks import Block, cut_blocks
 from stepwell.research.finding.choosing import Found, Limits, choose_blocks, dot
 from stepwell.research.finding.names import bare, holds, names_in
 from stepwell.research.finding.terms import WordScores, figures_of, terms_of
 
-MOST_QUOTES = 60
-MOST_PER_SOURCE = 8
+MOST_QUOTES = 80
+MOST_PER_SOURCE = 12
+"""Enough for a page of a document: its introduction and conclusion have more of the question's words than its facts do."""
 
 _LEAST_NEAR = {True: 0.2, False: 0.06}
 """By whether the embedder is semantic: the least similarity at which a passage is relevant."""
@@ -41,6 +42,8 @@ _WORDS = 0.5
 """The weight of the question's words in a passage; the rest is the weight of its meaning."""
 _LEANING = 0.8
 """The factor for a passage that begins with `It` or `They`, because the reader cannot tell who that is."""
+_ANNOUNCING = 0.6
+"""The factor for a passage that says what its document is about, instead of something about that."""
 _SAME_WORDS, _SAME_BUT_UPDATED = 0.85, 0.7
 
 
@@ -171,9 +174,13 @@ def _scores(words: Sequence[float], candidates: Sequence[_Candidate], near: Sequ
     """From 0 to 1: how well each passage, below its title, answers a query by words and meaning."""
     best = max(near) or 1.0
     return [
-        (_LEANING if leans_back(candidate.passage.text) else 1.0) * (_WORDS * word + (1 - _WORDS) * max(0.0, one) / best)
+        _weigh(candidate.passage.text) * (_WORDS * word + (1 - _WORDS) * max(0.0, one) / best)
         for candidate, word, one in zip(candidates, words, near, strict=True)
     ]
+
+
+def _weigh(passage: str) -> float:
+    return (_LEANING if leans_back(passage) else 1.0) * (_ANNOUNCING if announces(passage) else 1.0)
 
 
 def _relevant(

@@ -11,7 +11,7 @@ from tests.support.injections import INJECTIONS
 
 from stepwell.demo.web import WorldPage, world_pages
 from stepwell.models.embedding.lexical import LexicalEmbedder
-from stepwell.research.evidence.quotable import addresses_a_model, is_quotable, is_title, quotable
+from stepwell.research.evidence.quotable import addresses_a_model, announces, is_quotable, is_title, quotable
 from stepwell.research.evidence.selecting import says_the_same, select_quotes
 
 EMBEDDER = LexicalEmbedder()
@@ -235,3 +235,34 @@ def test_passages_never_overlap_and_are_their_places(text: str):
         assert passage.start >= end
         assert passage.text == text[passage.start : passage.end]
         end = passage.end
+
+
+@pytest.mark.parametrize(
+    ("passage", "expected"),
+    [
+        ("This document outlines strategies to defend our platform against such attacks.", True),
+        ("The pier is old. This report will examine what its repair costs.", True),
+        ("In this section we describe how the pier was built.", True),
+        ("This report found that the pier costs 915,300 crowns.", False),
+        ("This report of 2024 was never printed.", False),
+        ("The council will present the pier to the town.", False),
+    ],
+)
+def test_a_passage_that_only_says_what_its_document_is_about_is_told_apart(passage: str, expected: bool):
+    assert announces(passage) is expected
+
+
+async def test_a_fact_goes_before_an_announcement_with_more_words_of_the_question():
+    announced = "This report explores how the town can repair the old pier in 2026."
+    fact = "The town can repair the pier for 915,300 crowns in 2026."
+    quotes = await select_quotes("How can the town repair the old pier in 2026?", {"s1": f"{announced} {fact}"}, EMBEDDER)
+    assert quotes[0].text == fact
+
+
+async def test_a_writer_sees_the_fact_in_the_middle_of_a_long_page():
+    """Sentences with the question's words around it must not use up the page's share of the quotes."""
+    around = [f"The old pier of Quellmouth needs repair for reason number {number}." for number in range(1, 10)]
+    fact = "The old pier is repaired for 915,300 crowns."
+    text = " ".join([*around[:5], fact, *around[5:]])
+    quotes = await select_quotes("How should the old pier of Quellmouth be repaired?", {"s1": text}, EMBEDDER)
+    assert fact in [quote.text for quote in quotes]

@@ -239,3 +239,12 @@ async def test_what_stands_in_one_quote_changes_no_other():
     assert {claim.text for claim in draft.claims()} == set(said)
     for quote in quotes:
         assert quoted_sentences(quote) <= {(claim.text, claim.evidence) for claim in draft.claims()}
+
+
+def test_sources_whose_headings_differ_in_capitals_share_one():
+    titles = {"s1": "2026-cybersecurity-report.docx", "s2": "Q2-2025-Cybersecurity-Report.pdf"}
+    sources = {name: replace(source(name), title=title) for name, title in titles.items()}
+    text = "The harbour office was moved to the old mill in May."
+    quotes = [Quote(f"e{n}", f"s{n % 2 + 1}", 0, len(text), text.replace("May", f"May {1990 + n}")) for n in range(1, 6)]
+    headings = [line for line in show(extractive_draft(quotes, sources)).split("\n") if line.startswith("## ")]
+    assert headings == ["## In brief", "## Cybersecurity report"]

@@ -30,12 +30,13 @@ from stepwell.research.audit.writing.composed import LEAST_SECTIONS
 from stepwell.research.audit.writing.numbers import order_earlier
 from stepwell.research.audit.writing.report import Report, write_report
 from stepwell.research.evidence.extractive import BRIEF, add_note, extractive_draft
+from stepwell.research.evidence.extractive import MOST_PER_SOURCE as MOST_EXTRACTS_PER_SOURCE
 from stepwell.research.evidence.extractive import MOST_QUOTES as MOST_EXTRACTS
 from stepwell.research.evidence.inquiry import Inquiry
 from stepwell.research.evidence.judged_by import describe_judge
 from stepwell.research.evidence.judging import ModelJudge, judge_all
 from stepwell.research.evidence.queries import sub_questions
-from stepwell.research.evidence.selecting import MOST_QUOTES, QuoteBook, select_quotes
+from stepwell.research.evidence.selecting import MOST_PER_SOURCE, MOST_QUOTES, QuoteBook, select_quotes
 from stepwell.research.evidence.sources import SourceBook
 from stepwell.research.finding.copies import Copy, older_copies
 from stepwell.research.graph.composing import Composer, Written
@@ -153,26 +154,28 @@ async def _quote(inquiry: Inquiry, state: ResearchState, material: _Material) ->
 
 
 async def _quote_sections(inquiry: Inquiry, state: ResearchState, material: _Material) -> list[dict[str, Quote]]:
-    """The passages relevant to each approved section and to the question, if each section has its own writer."""
+    """The passages relevant to each approved section, if each has its own writer. The title goes before the question, because a long
+    question in front of it would choose the same passages for every section."""
     outline = require_approved(state).outline if inquiry.equipment.writes else ()
     if len(outline) < LEAST_SECTIONS:
         return []
-    asked = [f"{title}: {state['user_query']}" for title in outline]
-    return [await _select(inquiry, state, material, each, _MOST_IN_A_SECTION) for each in asked]
+    return [await _select(inquiry, state, material, title, _MOST_IN_A_SECTION) for title in outline]
 
 
 async def _select(inquiry: Inquiry, state: ResearchState, material: _Material, asked: str, most: int) -> dict[str, Quote]:
     book = QuoteBook((await inquiry.evidence()).quotes)
-    parts = sub_questions(state["user_query"]) if asked == state["user_query"] else []
+    question = state["user_query"]
+    parts = sub_questions(question) if asked == question else []
     selected = await select_quotes(
         asked,
         material.texts,
         inquiry.equipment.embedder,
         titles={name: source.title for name, source in material.sources.items()},
         most=most,
+        per_source=MOST_PER_SOURCE if inquiry.equipment.writes else MOST_EXTRACTS_PER_SOURCE,
         strict=not inquiry.equipment.writes,
         parts=parts if len(parts) > 1 else (),
-        steps=[each.input for each in state.get("followed", ())],
+        steps=[*([] if asked == question else [question]), *(each.input for each in state.get("followed", ()))],
         older={each.older: each.newer for each in material.copies},
     )
     chosen = [book.name(quote) for quote in selected]
