@@ -141,21 +141,26 @@ def part_of_whole(claim: Statement, quote: Statement) -> LeftOut | None:
 
 
 _BY_OR_TO = re.compile(
-    r"\b(?P<how>by|to|um|auf) (?:a |an |one )?(?P<share>half|third|quarter|fifth|sixth|tenth|\d[\d.,]* ?(?:%|percent|"
-    r"per cent)|die Hälfte|ein Drittel|ein Viertel)",
+    r"\b(?P<how>by|to|um|auf) (?:(?:an?|one) (?P<part>half|third|quarter|fifth|sixth|tenth)|(?P<number>\d[\d.,]*) ?(?:%|percent|per cent)|"
+    r"(?P<teil>die Hälfte|ein Drittel|ein Viertel))(?! (?:rise|increase|growth|gain|drop|fall|decline|decrease|"
+    r"reduction|cut|improvement)\b)",
     re.IGNORECASE,
 )
 
 
 def share(claim: Statement, quote: Statement) -> LeftOut | None:
     """ "Fell by a quarter" told as "fell to a quarter", "30 percent lower than" as "30 percent of"."""
-    theirs = [(match["share"].casefold(), match["how"].casefold(), match.group()) for match in _BY_OR_TO.finditer(quote.text)]
+    theirs = [(_share_of(match), match["how"].casefold(), match.group()) for match in _BY_OR_TO.finditer(quote.text)]
     for match in _BY_OR_TO.finditer(claim.text):
-        share, how = match["share"].casefold(), match["how"].casefold()
+        share, how = _share_of(match), match["how"].casefold()
         same = [each for each in theirs if each[0] == share]
         if same and all(each[1] != how for each in same):
             return LeftOut(same[0][2], "contradicted")
     return None
+
+
+def _share_of(match: re.Match[str]) -> str:
+    return (match["part"] or match["number"] or match["teil"]).casefold().rstrip(".,")
 
 
 _WITH = re.compile(

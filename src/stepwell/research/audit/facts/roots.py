@@ -46,7 +46,7 @@ _IRREGULAR_FORMS = (
     "steal theft thief|discover discovery|recover recovery|deliver delivery|perform performance performer|govern government governor|"
     "enter entry entrance|vote voter|elect election elected|lead leader leadership|own owner ownership|member membership|"
     "person people|analysis analyses|crisis crises|marry married marriage|lay layer|strong strength|long length|wide width|"
-    "deep depth|high height"
+    "deep depth|high height|week weekly|month monthly|day daily|year yearly annual annually"
 )
 _IRREGULAR = {form: stem(group.split()[0]) for group in _IRREGULAR_FORMS.split("|") for form in group.split()}
 _DERIVED_ENDINGS = (

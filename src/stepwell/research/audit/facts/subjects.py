@@ -14,7 +14,30 @@ from stepwell.research.audit.facts.statement import Statement
 from stepwell.research.audit.facts.words import words
 
 _PRONOUNS = frozenset(
-    ["he", "she", "it", "they", "his", "her", "its", "their", "er", "sie", "es", "seine", "ihre", "il", "elle", "ils"]
+    [
+        "we",
+        "our",
+        "us",
+        "wir",
+        "unser",
+        "unsere",
+        "he",
+        "she",
+        "it",
+        "they",
+        "his",
+        "her",
+        "its",
+        "their",
+        "er",
+        "sie",
+        "es",
+        "seine",
+        "ihre",
+        "il",
+        "elle",
+        "ils",
+    ]
 )
 _ARTICLES = frozenset(["the", "this", "these", "that"])
 _BEFORE_SUBJECT = re.compile(r"(?:(?:the|a|an|mr|mrs|ms|dr|sir)\.?\s+|[\"'“‘«(])*", re.IGNORECASE)
