@@ -63,6 +63,7 @@ def test_a_plan_without_keys_keeps_the_hash_it_had() -> None:
     """Threads that wait at the gate hold it."""
     step = ResearchStep(id="1", input='wells "and" Brunnen é \u2028 \x07 #x', rationale="why", depends_on=("0",))
     made = ResearchPlan(objective="Know\nit", steps=(step.model_copy(update={"output": "Read."}),), revision=2)
-    assert keep_plan(made) == made.model_dump(mode="json")
-    before = made.model_copy(update={"steps": (step,)}).model_dump_json()
-    assert plan_sha256(made) == hash_plan(made.model_dump(mode="json")) == sha256(before.encode())
+    unset = {"words", "outline"}
+    assert keep_plan(made) == made.model_dump(mode="json", exclude=unset)
+    before = made.model_copy(update={"steps": (step,)}).model_dump_json(exclude=unset)
+    assert plan_sha256(made) == hash_plan(keep_plan(made)) == sha256(before.encode())
