@@ -18,7 +18,7 @@ from stepwell.cli import main
         (["doctor", "now"], "stepwell doctor: Unknown argument 'now'."),
         (
             ["models", "zzz"],
-            "stepwell models: argument ACTION: there is no 'zzz'. Choose from: list, use, test, pull, load, remove.",
+            "stepwell models: argument ACTION: there is no 'zzz'. Choose from: list, use, test, judge, pull, load, remove.",
         ),
     ],
 )

@@ -62,7 +62,7 @@ def forms(path: Path) -> dict[str, int]:
 
 def test_our_own_products_bring_theirs(path: Path) -> None:
     Database(path).close()
-    assert forms(path) == {"connections": 1, "payments": 1, "research": 1}
+    assert forms(path) == {"connections": 1, "payments": 1, "research": 2}
     assert {"evidence", "trail", "payment_entries"} <= {table.name for table in known_tables()}
 
 

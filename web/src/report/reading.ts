@@ -25,8 +25,7 @@ export interface Block {
 
 const APPENDED = new Set(["sources", "what was skipped"]);
 /** The level of a sentence and what is missing, in today's words and in those of earlier reports. */
-const NOTE =
-  /^ \*\((?:not settled|not in its source|differs|partly supported|not supported|contradicted by its source)(?:: [^()*\n]+)?\)\*/;
+const NOTE = /^ \*\((?:not settled|not in its source|differs)(?:: [^()*\n]+)?\)\*/;
 const REFERENCES = /^(?: ?\[\d{1,4}(?:, ?\d{1,4})*\])+/;
 const LEFT_OUT =
   /^\*(?:One sentence was|\d+ sentences were) left out because the evidence does not support what was said\.\*$/;

@@ -75,7 +75,7 @@ describe("readReport", () => {
   });
 
   it("cuts a note that says what is missing, in today's words and in earlier ones", () => {
-    for (const note of ["(not settled: the source does not say “tramway”)", "(partly supported)"]) {
+    for (const note of ["(not settled: the source does not say “tramway”)", "(differs)"]) {
       const told = MARKDOWN.replace("(not settled)", note);
       const item = readReport({ ...report, report: told }).find((block) => block.kind === "item")!;
       expect(item.sentences[1]).toMatchObject({ claim: { claim_id: "c2" }, text: "It carries a tramway [1, 2]." });

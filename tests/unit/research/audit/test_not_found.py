@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from stepwell.research.audit.writing.composed import compose
 from stepwell.research.audit.writing.not_found import choose_topics, split_not_found
 
 QUESTION = "How long is the Vardal bridge, what did it cost, and who maintains the northern ramp?"
@@ -37,3 +38,8 @@ def test_titles_of_approved_sections_may_be_named_too() -> None:
 
 def test_each_topic_is_said_once_and_there_are_few() -> None:
     assert choose_topics(["- cost", "the cost", "bridge"] * 9, [QUESTION]) == ("cost", "bridge")
+
+
+def test_what_a_section_with_evidence_answers_was_found():
+    text = "## Cost\nIt cost 40 crowns [e1].\n\n## Ramp\nNothing is known.\n\n## Not found\n- the cost\n- the ramp"
+    assert compose(text, "What about the cost and the ramp?", ()).not_found == ("ramp",)

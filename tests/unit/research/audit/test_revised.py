@@ -94,13 +94,13 @@ def test_a_critic_names_at_most_five_lacks_of_known_kinds() -> None:
 
 
 def test_sections_are_composed_in_their_order_and_the_top_is_short() -> None:
-    sections = {3: "## Mine\n\nC is new [e3].", 1: "A is old [e1].\n## Not found\n- cost of it"}
+    sections = {3: "## Mine\n\nC is new [e3].", 1: "A is old [e1].\n## Not found\n- cost of it\n- who paid"}
     top = "# Answer\n\nOne [e1]. Two [e1]. Three [e1]. Four [e1]."
-    composed = compose_sections(sections, top, "What does it cost?", ["Age", "Size", "Cost"])
+    composed = compose_sections(sections, top, "What does it cost, and who paid?", ["Age", "Size", "Cost"])
     headings = [block.sentences[0].text for block in composed.draft.blocks if block.kind == "heading"]
     assert headings == ["Age", "Cost"]
     assert said(composed.draft) == ["One.", "Two.", "Three.", "A is old.", "C is new."]
-    assert composed.not_found == ("cost of it",)
+    assert composed.not_found == ("who paid",)
 
 
 def test_one_writer_keeps_to_the_approved_headings() -> None:

@@ -47,7 +47,7 @@ CLAIMS = [
         ("wet [sic]", [3]),
         ("The well has 12 steps [1, 2].", [1]),
         ("- The well has 12 steps [s1](https://a.example/). *(not settled)*", [1]),
-        ("The well has 12 steps [1]. *(partly supported: the source does not say '12')*", [1]),
+        ("The well has 12 steps [1]. *(not settled: the source does not say “12”)*", [1]),
         ("水", [4]),
         ("[1]", []),
         ("zebra", []),

@@ -8,9 +8,10 @@ several writers   the answer at the top, then each section below its approved ti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from stepwell.research.audit.facts.words import content_stems
 from stepwell.research.audit.writing.draft import Draft, DraftBlock, DraftSentence, keep_headings, read_draft
 from stepwell.research.audit.writing.not_found import choose_topics, split_not_found
 
@@ -31,7 +32,7 @@ def compose(text: str, question: str, outline: Sequence[str]) -> Composed:
     """The draft of one writer. `outline` are the approved titles: if there are any, it has no other headings."""
     text, lines = split_not_found(text)
     draft = read_draft(text)
-    return Composed(keep_headings(draft, outline) if outline else draft, choose_topics(lines, [question, *outline]))
+    return _compose(keep_headings(draft, outline) if outline else draft, lines, [question, *outline])
 
 
 def compose_sections(sections: Mapping[int, str], top: str, question: str, outline: Sequence[str]) -> Composed:
@@ -47,7 +48,24 @@ def compose_sections(sections: Mapping[int, str], top: str, question: str, outli
         title = DraftBlock("heading", (DraftSentence(outline[number - 1], ()),), 2)
         own = keep_headings(read_draft(text), ())
         parts.append(Draft((title, *own.blocks), own.removed_links))
-    return Composed(_join(parts), choose_topics(lines, [question, *outline]))
+    return _compose(_join(parts), lines, [question, *outline])
+
+
+def _compose(draft: Draft, lines: Sequence[str], asked: Sequence[str]) -> Composed:
+    """A topic that is the title of a section with evidence was found, whatever its writer says."""
+    found = [set(content_stems(title)) for title in _answered(draft)]
+    topics = (topic for topic in choose_topics(lines, asked) if not any(set(content_stems(topic)) <= title for title in found))
+    return Composed(draft, tuple(topics))
+
+
+def _answered(draft: Draft) -> Iterator[str]:
+    """The headings with a sentence that cites evidence below them."""
+    title = ""
+    for block in draft.blocks:
+        if block.kind == "heading":
+            title = block.sentences[0].text
+        elif title and any(sentence.evidence for sentence in block.sentences):
+            yield title
 
 
 def _join(parts: Iterable[Draft]) -> Draft:
