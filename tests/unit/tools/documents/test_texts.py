@@ -15,7 +15,7 @@ from tests.unit.tools.documents.making import packed, read, sheet
 
 from stepwell.errors import FetchFailedError, FetchRefusedError
 from stepwell.tools.documents.content import kind_of
-from stepwell.tools.documents.kinds import EXTENSIONS, KINDS, OLD_EXTENSIONS
+from stepwell.tools.documents.kinds import EXTENSIONS, IMAGE_EXTENSIONS, KINDS, OLD_EXTENSIONS
 from stepwell.tools.documents.parts import Part, place_of
 
 
@@ -308,8 +308,7 @@ def test_a_web_page_has_headings_and_rows_of_tables():
 def test_the_page_about_formats_lists_every_extension():
     page = (Path(__file__).parents[4] / "docs" / "reference" / "documents.md").read_text()
     listed = re.findall(r"`(\.\w+)`", page)
-    images = {".png", ".jpg", ".jpeg", ".webp", ".gif"}  # a model reads those
-    assert set(listed) == {*EXTENSIONS, *OLD_EXTENSIONS, *images} - {".pages", ".numbers", ".key"}
+    assert set(listed) == {*EXTENSIONS, *OLD_EXTENSIONS, *IMAGE_EXTENSIONS} - {".pages", ".numbers", ".key"}
 
 
 def test_bytes_that_show_their_type_decide_before_an_old_media_type():
