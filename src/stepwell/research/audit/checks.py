@@ -16,7 +16,6 @@ The result is a ceiling: later steps may lower it, but never raise it. Where the
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,16 +23,17 @@ from stepwell.research.audit.evidence import Quote, Verdict
 from stepwell.research.audit.facts.additions import match_additions, share_said
 from stepwell.research.audit.facts.agents import find_other_agents
 from stepwell.research.audit.facts.date_match import match_dates
-from stepwell.research.audit.facts.dropped import find_dropped
 from stepwell.research.audit.facts.figure_match import match_figures
+from stepwell.research.audit.facts.left_out.finding import find_dropped
 from stepwell.research.audit.facts.names import plain_words
+from stepwell.research.audit.facts.nearness import settle
 from stepwell.research.audit.facts.opposites import find_opposites
+from stepwell.research.audit.facts.quoted_words import has_the_same_words, is_nearly_quoted, is_quoted
 from stepwell.research.audit.facts.ranks import find_other_ranks
 from stepwell.research.audit.facts.references import find_joined
 from stepwell.research.audit.facts.statement import Finding, Statement, read
-from stepwell.research.audit.facts.subjects import refers
 from stepwell.research.audit.facts.word_match import match_names, match_wording
-from stepwell.research.audit.facts.words import content_stems, decimal_mark, fold, is_function, stem, words
+from stepwell.research.audit.facts.words import decimal_mark
 from stepwell.research.audit.sentences import passages
 
 CHECKS_VERSION = 5
@@ -68,52 +68,13 @@ def check(text: str, evidence: Sequence[str], quotes: Mapping[str, Quote]) -> Ch
     cited = [quotes[each] for each in dict.fromkeys(evidence) if each in quotes]
     if not cited:
         return Check("unsupported", tuple(unknown))
-    if not unknown and _is_quoted(text, cited):
+    if not unknown and is_quoted(text, cited):
         return Check("verbatim", (), 1, is_quoted=True)
     if len(text) > LONGEST_CLAIM:
         return Check("unsupported", (f"the claim has {len(text):,} characters, at most {LONGEST_CLAIM:,} can be checked",))
-    checked = replace(_conclude(*_look_up(text, cited), unknown), is_quoted=_has_the_same_words(text, cited))
-    is_near = checked.is_quoted or _is_nearly_quoted(text, cited)
+    checked = replace(_conclude(*_look_up(text, cited), unknown), is_quoted=has_the_same_words(text, cited))
+    is_near = checked.is_quoted or is_nearly_quoted(text, cited)
     return replace(checked, ceiling="verbatim") if is_near and checked.ceiling == "supported" else checked
-
-
-def _is_quoted(text: str, cited: Sequence[Quote]) -> bool:
-    """Whether the sentence is a whole sentence of a quote, word for word. A part of a sentence could leave out the "not"."""
-    said = " ".join(text.split())
-    return any(" ".join(passage.text.split()) == said for quote in cited for passage in passages(quote.text))
-
-
-def _has_the_same_words(text: str, cited: Sequence[Quote]) -> bool:
-    """Whether the sentence has the words of a whole sentence of a quote, all of them in their order."""
-    said = [fold(word.text) for word in words(text)]
-    return any([fold(word.text) for word in words(each.text)] == said for quote in cited for each in passages(quote.text))
-
-
-_FEWEST_WORDS, _MOST_SKIPPED = 3, 2
-
-
-def _is_nearly_quoted(text: str, cited: Sequence[Quote]) -> bool:
-    """Whether the content words of the sentence stand in one sentence of a quote, in their order, with hardly any other between them."""
-    said = [stem(word.text) for word in words(text) if not is_function(word.text)]
-    if len(said) < _FEWEST_WORDS:
-        return False
-    sentences = (each.text for quote in cited for each in passages(quote.text))
-    return any(_follows(said, [stem(word.text) for word in words(each) if not is_function(word.text)]) for each in sentences)
-
-
-def _follows(said: Sequence[str], spoken: Sequence[str]) -> bool:
-    for begin in (place for place, word in enumerate(spoken) if word == said[0]):
-        here, skipped = begin + 1, 0
-        for word in said[1:]:
-            gap = next(
-                (gap for gap, other in enumerate(spoken[here : here + _MOST_SKIPPED + 1 - skipped]) if other == word), None
-            )
-            if gap is None:
-                break
-            here, skipped = here + gap + 1, skipped + gap
-        else:
-            return True
-    return False
 
 
 def _look_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]:
@@ -134,38 +95,7 @@ def _look_up(text: str, cited: Sequence[Quote]) -> tuple[list[Finding], float]:
     ]
     if not any(finding.outcome == "found" for finding in findings) and not _shares_a_word(claim, statements):
         findings.append(Finding("missing", "it shares no word with its source"))
-    settled = [_settle(finding, claim, statements) for finding in findings]
-    return settled, share_said(claim, statements)
-
-
-_CLOSE = ((4, 0.6), (10, 0.85), (sys.maxsize, 1.0))
-"""The share of a claim's other words that a sentence must have to be about the same thing, by the number of sentences quoted: of many
-sentences, some are close by chance. What a sentence further away says otherwise leaves the claim open."""
-
-
-def _settle(finding: Finding, claim: Statement, statements: Sequence[Statement]) -> Finding:
-    """A contradiction stays one only if it is in a sentence about the same thing."""
-    if finding.outcome != "contradicted":
-        return finding
-    if finding.at is None:
-        return finding if len(statements) <= _LONG else replace(finding, outcome="missing")
-    rest = claim.stems - set(content_stems(finding.reason))
-    if refers(finding.at):
-        rest -= {each for name in claim.names for each in content_stems(claim.text[name.start : name.end])}
-    if len(rest) < _FEW or not rest:
-        return finding
-    near, nearest = len(rest & finding.at.stems), max(len(rest & each.stems) for each in statements)
-    close = next(share for most, share in _CLOSE if len(statements) <= most)
-    if near >= close * len(rest) and near >= nearest - _AS_CLOSE * len(rest):
-        return finding
-    return replace(finding, outcome="missing")
-
-
-_FEW = 3
-"""Of fewer words, one sentence says as much as another."""
-_LONG = 10
-"""In more sentences than this, only a sentence with all other words of the claim can contradict it."""
-_AS_CLOSE = 0.15
+    return [settle(finding, claim, statements) for finding in findings], share_said(claim, statements)
 
 
 def _sentences(quote: Quote, plain: Container[str]) -> list[Statement]:

@@ -89,3 +89,7 @@ def test_the_words_of_one_sentence_do_not_come_from_all_over_a_long_quote() -> N
         "The river rose. The old mill was sold. Children sang outside."
     )
     assert checked("The mayor sold the old bridge in June after the storm.", scattered).ceiling not in HELD
+
+
+def test_a_longer_name_that_begins_alike_is_another_name() -> None:
+    assert checked("Niger opened a port in 1974.", "Nigeria Lines opened a port in 1974.").ceiling not in HELD

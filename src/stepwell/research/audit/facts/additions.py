@@ -5,9 +5,9 @@ synonym. Attributions ("records show that") add nothing, nor do words that only 
 shares only names with its quotes never counts as supported, whatever a judge says.
 
 We allow one single word that the quotes lack, because it may be a synonym that we do not know, if they contain the rest firmly: with a
-figure, or many words close together. We do not allow a word that was inserted into what a quote says (`find_inserted`) or put in place of
-another (`frames`). A quote in another language settles only the words that it shares with the claim: "destroyed" and "geöffnet" may be
-synonyms or opposites, and no list here can tell.
+figure, or many words close together; and up to three in a longer claim (`_is_well_covered`). We do not allow a word that was inserted into
+what a quote says (`find_inserted`) or put in place of another (`frames`). A quote in another language settles only the words that it shares
+with the claim: "destroyed" and "geöffnet" may be synonyms or opposites, and no list here can tell.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from stepwell.research.audit.facts.effects import effects
 from stepwell.research.audit.facts.frames import find_replaced, key
 from stepwell.research.audit.facts.kinds import special_words
 from stepwell.research.audit.facts.names import acronyms_of, stands_for
+from stepwell.research.audit.facts.nearness import SHORT
 from stepwell.research.audit.facts.negations import DENYING
 from stepwell.research.audit.facts.phrases import phrase_at, phrases
 from stepwell.research.audit.facts.qualifiers import base_of
@@ -79,12 +80,10 @@ def match_additions(claim: Statement, quotes: Sequence[Statement], cited: int = 
         else frozenset()
     )
     short = acronyms_of(" ".join(quote.text for quote in quotes))
-    is_short = len(quotes) <= _LONG  # of many sentences, one has a word of the same kind by chance
+    is_short = len(quotes) <= SHORT  # of many sentences, one has a word of the same kind by chance
 
     def is_new(word: Word) -> bool:
-        if is_said(word.text, anywhere) and (is_short or not is_only_general(word.text, anywhere)):
-            return False
-        if pairs_of(word.text) & compared:
+        if is_said(word.text, anywhere, general=is_short) or pairs_of(word.text) & compared:
             return False
         if is_short and (phrase := phrase_at(claim.text, word)) and is_said(phrase, anywhere):
             return False
@@ -117,7 +116,7 @@ def _is_denied_by_opposite(word: str, quotes: Sequence[Statement]) -> bool:
 def _says_enough(told: Sequence[Word], anywhere: Set[str]) -> bool:
     """Whether the quotes say so much of a claim that its light words add nothing."""
     weighty = [word for word in told if stem(word.text) not in _LIGHT]
-    return sum(is_said(word.text, anywhere) for word in weighty) >= 1
+    return any(is_said(word.text, anywhere) for word in weighty)
 
 
 def _find_untold(told: Sequence[Word], quotes: Sequence[Statement]) -> Iterator[Finding]:
@@ -161,16 +160,13 @@ def families(text: str) -> frozenset[str]:
     return frozenset(each for piece in spoken for each in (*meanings(piece), root(base_of(piece))))
 
 
-def is_only_general(word: str, spoken: Set[str]) -> bool:
-    """Whether the quotes have no form of the word, only special words that it covers."""
-    return not meanings(word) & spoken and root(base_of(word)) not in spoken and bool(special_words(word) & spoken)
-
-
-def is_said(word: str, spoken: Set[str]) -> bool:
+def is_said(word: str, spoken: Set[str], *, general: bool = True) -> bool:
+    """Whether a text with these families says the word. `general`: also if it has only a special word that this one covers."""
     parts = pieces(word)
     if len(parts) > 1:
         return root(parts[-1]) in spoken or all(is_function(part) or meanings(part) & spoken for part in parts[:-1])
-    return bool(meanings(word) & spoken or special_words(word) & spoken) or root(base_of(word)) in spoken
+    said = bool(meanings(word) & spoken) or root(base_of(word)) in spoken
+    return said or (general and bool(special_words(word) & spoken))
 
 
 def is_translated(claim: Statement, quotes: Sequence[Statement]) -> bool:
@@ -243,7 +239,7 @@ def _is_borne_out(
 
 _MOST_NEW = 3
 _FEWEST_SAID = 5
-_COVERED, _COVERED_IN_LONG, _LONG = 0.6, 0.7, 4
+_COVERED, _COVERED_IN_LONG = 0.6, 0.7
 
 
 def _is_well_covered(claim: Statement, told: Sequence[Word], new: Sequence[Word], quotes: Sequence[Statement]) -> bool:
@@ -268,13 +264,13 @@ def _is_well_covered(claim: Statement, told: Sequence[Word], new: Sequence[Word]
         return False
     if any(True for _ in find_inserted(claim, own, [word.start in places for word in own], quotes)):
         return False
-    return effects(claim.text) <= effects(best.text) and covered >= (_COVERED if len(quotes) <= _LONG else _COVERED_IN_LONG)
+    return effects(claim.text) <= effects(best.text) and covered >= (_COVERED if len(quotes) <= SHORT else _COVERED_IN_LONG)
 
 
 def _find_scattered(claim: Statement, quotes: Sequence[Statement], cited: int) -> Iterator[Finding]:
     """A finding if a claim combines words that are far apart in a long quote. Its words may come from two sentences, and from one more for
     each further quote; a single word may stand elsewhere."""
-    if len(quotes) <= _LONG:
+    if len(quotes) <= SHORT:
         return
     said = [families(quote.text) for quote in quotes]
     anywhere = frozenset[str]().union(*said)

@@ -174,7 +174,9 @@ def is_short_for(name: Name, quoted: Sequence[Name]) -> bool:
     the name with a fuller or shorter first name ("Zachary Mark Lawton" for "Zac Lawton"); or without the word for what it is
     ("Selvik" for "Selvik University")."""
     if len(name.parts) < 2:
-        return any(_is_same_first_name(name.parts[0], other.parts[0]) for other in quoted if len(other.parts) > 1)
+        # A longer single name is as likely a place: Niger is no short form of Nigeria.
+        first = [other.parts[0] for other in quoted if len(other.parts) > 1] if len(name.parts[0]) < _SHORTEST_PART else []
+        return any(_is_same_first_name(name.parts[0], other) for other in first)
     last = name.parts[-1]
     same = [other.parts for other in quoted if other.parts[-1] == last]
     if same and all(set(parts) <= set(name.parts) for parts in same):

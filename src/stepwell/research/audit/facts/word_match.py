@@ -115,7 +115,7 @@ def _against(claim: Statement, quote: Statement) -> Iterator[Finding]:
     if _prefers_the_other_way(claim, quote):
         yield Finding("contradicted", "the source says it the other way round", at=quote)
     if sides_of_comparison(claim.text) is None and is_reversed(claim, quote):
-        yield Finding("missing", "the source says it the other way round", at=quote)
+        yield Finding("missing", "the source says it the other way round")
     if hedged_words(quote.text) & claim.stems and not is_hedged(claim.text):
         yield Finding("missing", "the source says only that it may be so")
 

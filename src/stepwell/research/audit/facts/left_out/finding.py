@@ -3,16 +3,15 @@ finished" is gone, "five of the six" becomes "six".
 
 The sentence that carries the claim is the one that has most of its words. If several have as many, one that says it without the
 qualification is enough. A claim that has a qualification of the same kind itself, in whatever words, left nothing out. The rules are
-in `left_out_doubts` and `left_out_limits`.
+in `doubts` and `limits`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from stepwell.research.audit.facts.left_out import LONGEST, LeftOut, Rule
-from stepwell.research.audit.facts.left_out_doubts import attempt, attribution, condition, denied, failure, opinion
-from stepwell.research.audit.facts.left_out_limits import (
+from stepwell.research.audit.facts.left_out.doubts import attempt, attribution, condition, denied, failure, opinion
+from stepwell.research.audit.facts.left_out.limits import (
     approximation,
     former,
     only,
@@ -21,6 +20,7 @@ from stepwell.research.audit.facts.left_out_limits import (
     share,
     superlative,
 )
+from stepwell.research.audit.facts.left_out.rules import LONGEST, LeftOut, Rule
 from stepwell.research.audit.facts.statement import Finding, Statement
 
 _RULES: tuple[Rule, ...] = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from stepwell.research.audit.facts.left_out import LONGEST, LeftOut, roots_of
+from stepwell.research.audit.facts.left_out.rules import LONGEST, LeftOut, roots_of
 from stepwell.research.audit.facts.peoples import PEOPLES
 from stepwell.research.audit.facts.qualifiers import superlatives
 from stepwell.research.audit.facts.roots import root
@@ -40,7 +40,7 @@ def approximation(claim: Statement, quote: Statement) -> LeftOut | None:
 
 
 _FORMER = re.compile(
-    r"\b(?P<mark>former|formerly|ex|deputy|vice|acting|assistant|interim|honorary|would-be|alleged|suspected|self-proclaimed|"
+    r"\b(?:former|formerly|ex|deputy|vice|acting|assistant|interim|honorary|would-be|alleged|suspected|self-proclaimed|"
     r"self-styled|aspiring|incoming|outgoing|designate|shadow|mock|fake|unofficial|prospective|pseudo|"
     r"stellvertretende[rnms]?|ehemalige[rnms]?|frühere[rnms]?|designierte[rnms]?|mutmaßliche[rnms]?|angebliche[rnms]?|"
     r"kommissarische[rnms]?|"

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from stepwell.research.audit.facts.left_out import FEWEST, LONGEST, LeftOut, roots_of, says_it
+from stepwell.research.audit.facts.left_out.rules import FEWEST, LONGEST, LeftOut, roots_of, says_it
 from stepwell.research.audit.facts.qualifiers import is_hedged, speaks_of_the_future
 from stepwell.research.audit.facts.roots import root
 from stepwell.research.audit.facts.statement import Statement

@@ -1,0 +1,1 @@
+"""What a claim leaves out of the sentence it rests on: `finding` applies the rules of `doubts` and `limits`."""
