@@ -36,12 +36,16 @@ AsyncToolHandler = Callable[[ToolCallRequest], Awaitable[ToolResult]]
 class ModelCall:
     """A model call while it is being prepared."""
 
-    __slots__ = ("answer", "messages", "request", "update")
+    __slots__ = ("answer", "messages", "request", "sections", "tools", "update")
 
     def __init__(self, request: ModelRequest[Any], updates: Iterable[dict[str, Any] | None] = ()) -> None:
         self.request = request
         self.messages: list[AnyMessage] = request.messages
         """What the model will see. Replace this list, but never change it in place, because it may be the thread's own list."""
+        self.tools: list[BaseTool | dict[str, Any]] = request.tools
+        """What the model is offered. Replace this list, but never change it in place, because it is the agent's own list."""
+        self.sections: list[str] = []
+        """What follows the system prompt in this call: text that may differ from thread to thread, such as a file of the user's."""
         self.answer: AIMessage | None = None
         """Our own answer. If `prepare` sets it, the model is not called, and capabilities further inside do not see the call."""
         self.update: dict[str, Any] = {}
@@ -184,7 +188,11 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
         changed: dict[str, Any] = {}
         if call.messages is not request.messages:
             changed["messages"] = call.messages
+        if call.tools is not request.tools:
+            changed["tools"] = call.tools
         system = self._system_message(request.system_message)
+        if call.sections:
+            system = with_sections(system, call.sections)
         if system is not request.system_message:
             changed["system_message"] = system
         return request.override(**changed) if changed else request
