@@ -1,0 +1,1 @@
+from stepwell.backends.composite import CompositeBackend as CompositeBackend

@@ -1,0 +1,1 @@
+from stepwell.backends.filesystem import FilesystemBackend as FilesystemBackend

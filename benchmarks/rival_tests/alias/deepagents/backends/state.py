@@ -1,0 +1,1 @@
+from stepwell.backends.state import StateBackend as StateBackend

@@ -1,0 +1,1 @@
+from stepwell.backends.store import StoreBackend as StoreBackend

@@ -1,0 +1,3 @@
+from stepwell import DeepAgentState, create_deep_agent
+
+__all__ = ["DeepAgentState", "create_deep_agent"]
