@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         WriteResult,
     )
     from stepwell.backends.objects import ObjectBackend, get_gcs_root_path, set_gcs_root_path
+    from stepwell.backends.permissions import FilesystemPermission
     from stepwell.errors import ConfigurationError, ModelCallError, StepwellError, ToolNameConflictError, ToolUseError
     from stepwell.middleware import (
         CompiledSubAgent,
@@ -71,6 +72,7 @@ _HOMES = {
         "SyncBackend",
         "WriteResult",
     ),
+    "stepwell.backends.permissions": ("FilesystemPermission",),
     "stepwell.backends.objects": ("ObjectBackend", "get_gcs_root_path", "set_gcs_root_path"),
     "stepwell.errors": ("ConfigurationError", "ModelCallError", "StepwellError", "ToolNameConflictError", "ToolUseError"),
     "stepwell.middleware": (
@@ -114,6 +116,7 @@ __all__ = [
     "FileInfo",
     "FilesystemBackend",
     "FilesystemMiddleware",
+    "FilesystemPermission",
     "GCSRuntimeMiddleware",
     "GrepMatch",
     "ModelCallError",

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, cast, get_type_hints
 
 from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.agents.middleware.types import AgentMiddleware, AgentState
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, SystemMessage
@@ -27,7 +28,9 @@ from stepwell.agent.halves import complete_halves
 from stepwell.agent.untrace import untrace
 from stepwell.errors import ConfigurationError, InvalidRequestError, ToolNameConflictError
 from stepwell.middleware.filesystem import FilesystemMiddleware
+from stepwell.middleware.guarded_commands import guard_commands
 from stepwell.middleware.request import fold, sections, with_sections
+from stepwell.middleware.run_modes import RunModesMiddleware
 from stepwell.middleware.thread_arguments import ThreadArgumentsMiddleware, lighten
 from stepwell.state.schema import DeepAgentState
 
@@ -57,8 +60,9 @@ def compile_agent(
     own_tools = convert_tools(tools)
     stack = mount_files(stack)
     check_tool_names(stack, own_tools)
+    stack = guard_commands(stack)
     complete_halves(stack)
-    folded = fold([ThreadArgumentsMiddleware(), *stack])
+    folded = fold([ThreadArgumentsMiddleware(), RunModesMiddleware(_approvals_in(stack)), *stack])
     graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
         model,
         own_tools,
@@ -132,6 +136,18 @@ def mount_files(stack: Sequence[Middleware]) -> list[Middleware]:
             f"{', '.join(mounts)} cannot be mounted: the agent has no files. Add FilesystemMiddleware, or leave the mount out."
         )
     return [entry.with_mounts(mounts) if isinstance(entry, FilesystemMiddleware) else entry for entry in stack]
+
+
+def _approvals_in(stack: Sequence[Middleware]) -> Middleware | None:
+    """The approvals of a stack. Permissions that ask a person need them."""
+    approvals = next((entry for entry in stack if isinstance(entry, HumanInTheLoopMiddleware)), None)
+    for entry in stack:
+        if approvals is None and isinstance(entry, FilesystemMiddleware) and entry.rules and entry.rules.asking:
+            raise ConfigurationError(
+                "Some permissions have mode='interrupt', but the stack has no approvals to ask with. Build the agent with "
+                "create_deep_agent(permissions=...), or add ApprovalMiddleware(approvals_for(PathRules(permissions)))."
+            )
+    return approvals
 
 
 def check_tool_names(stack: Iterable[Middleware], tools: Iterable[Tool]) -> None:

@@ -25,6 +25,7 @@ from stepwell.agent.approvals import check_approvals
 from stepwell.agent.arguments import accept_early_form, check_arguments, check_subagent_models
 from stepwell.agent.compile import Middleware, Tool, ToolLike, compile_agent, convert_tools
 from stepwell.agent.stack import default_stack
+from stepwell.backends.permissions import FilesystemPermission, check_permissions
 from stepwell.backends.protocol import BackendFactory, BackendProtocol
 from stepwell.backends.state import StateBackend
 from stepwell.errors import ConfigurationError
@@ -58,6 +59,7 @@ def create_deep_agent(
     name: str | None = None,
     cache: BaseCache[Any] | None = None,
     state_schema: type[Any] | None = None,
+    permissions: Sequence[FilesystemPermission] = (),
     instructions: str | None = None,
     config_schema: type[Any] | None = None,
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
@@ -81,6 +83,8 @@ def create_deep_agent(
         name: The agent's name in streams and traces.
         cache: LangGraph's node cache.
         state_schema: More state; derive it from `DeepAgentState`.
+        permissions: Which paths the file tools may read and change; the first rule that matches wins. Subagents use the same, unless they
+            have `permissions` of their own.
         instructions: The older name of `system_prompt`.
         config_schema: The older name of `context_schema`.
 
@@ -105,6 +109,7 @@ def create_deep_agent(
         cache=cache,
         debug=debug,
         name=name,
+        permissions=check_permissions(permissions or ()),
     )
     prompt = _main_prompt(given_prompt)
     specs = _with_general_purpose(check_specs(subagents or ()), prompt, recipe)
@@ -130,6 +135,7 @@ class _Recipe:
     cache: BaseCache[Any] | None
     debug: bool
     name: str | None
+    permissions: tuple[FilesystemPermission, ...] = ()
 
     def compile(
         self, prompt: str | SystemMessage, delegation: SubAgentMiddleware | None, checkpointer: Checkpointer
@@ -141,6 +147,7 @@ class _Recipe:
             middleware=self.middleware,
             interrupt_on=self.interrupt_on,
             tools=self.tools,
+            permissions=self.permissions,
         )
         return compile_agent(
             stack,
@@ -175,6 +182,7 @@ class _Recipe:
             interrupt_on=spec.get("interrupt_on", self.interrupt_on),
             response_format=spec.get("response_format"),
             name=spec["name"],
+            permissions=check_permissions(spec.get("permissions", self.permissions)),
         )
         prompt = "\n\n".join([prompt_of(spec), load_prompt("subagent")])
         return changed.compile(prompt, None, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from langchain.agents.middleware import HumanInTheLoopMiddleware, TodoListMiddleware
@@ -10,6 +11,7 @@ from langchain.agents.middleware import SummarizationMiddleware as LangChainSumm
 from langchain_core.language_models import BaseChatModel
 
 from stepwell.agent.compile import Middleware, ToolLike
+from stepwell.backends.permissions import FilesystemPermission
 from stepwell.backends.protocol import BackendFactory, BackendProtocol
 from stepwell.errors import ConfigurationError
 from stepwell.middleware.approvals import ApprovalMiddleware
@@ -18,6 +20,7 @@ from stepwell.middleware.client_tools import ClientToolsMiddleware
 from stepwell.middleware.effects import EffectsMiddleware, declares_once
 from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.patch_tool_calls import PatchToolCallsMiddleware
+from stepwell.middleware.path_approvals import approvals_for, merge_approvals
 from stepwell.middleware.prompt_caching import prompt_caching
 from stepwell.middleware.stubborn import StubbornModelMiddleware
 from stepwell.middleware.subagents.task import SubAgentMiddleware
@@ -43,12 +46,16 @@ def default_stack(
     middleware: Sequence[Middleware] = (),
     interrupt_on: Mapping[str, Any] | None = None,
     tools: Sequence[ToolLike] = (),
+    permissions: Sequence[FilesystemPermission] = (),
 ) -> list[Middleware]:
     """The stack of a deep agent, outermost first. `tools` are only inspected: if one declares `once`, the stack journals effects."""
+    files = _files(backend, permissions, middleware)
+    middleware = [files if isinstance(entry, FilesystemMiddleware) else entry for entry in middleware]
+    middleware, approvals = _approvals(interrupt_on, files, middleware)
     defaults: list[Middleware | None] = [
         PlanningMiddleware(),  # first, so that the plan comes before everything the agent does
         _brought(ClarifyWithHumanMiddleware, middleware),  # questions come before the work that depends on the answers
-        FilesystemMiddleware(backend=backend),  # before anything that may store something in a file
+        files,  # before anything that may store something in a file
         _brought(ClientToolsMiddleware, middleware),  # after the files, among which it mounts the user's own files
         subagents,  # None inside a subagent
         StubbornModelMiddleware(),  # before the summary, which would cost a model call even if this middleware then stops the run
@@ -57,10 +64,35 @@ def default_stack(
         _effects(tools, middleware),  # outside of patching, so that a tool's failure is journaled as the result made of it
         PatchToolCallsMiddleware(),  # sees the messages as the model will, and is closest to the tools
     ]
-    approvals = (
-        ApprovalMiddleware(interrupt_on=dict(interrupt_on)) if interrupt_on else None
-    )  # last: a person sees the call exactly as it will run
+    # Approvals are last: a person sees the call exactly as it will run.
     return _with_callers([entry for entry in defaults if entry], list(middleware), approvals)
+
+
+def _files(
+    backend: BackendProtocol | BackendFactory, permissions: Sequence[FilesystemPermission], middleware: Sequence[Middleware]
+) -> FilesystemMiddleware:
+    """The file tools. The caller's own get the agent's permissions, unless they have some."""
+    default = FilesystemMiddleware(backend=backend, permissions=permissions)
+    own = _replacement(default, middleware)
+    if not isinstance(own, FilesystemMiddleware):
+        return default
+    return own.with_permissions(permissions) if permissions and not own.permissions else own
+
+
+def _approvals(
+    interrupt_on: Mapping[str, Any] | None, files: FilesystemMiddleware, middleware: Sequence[Middleware]
+) -> tuple[list[Middleware], Middleware | None]:
+    """The callers' middleware, and our approvals; None if nothing asks. Permissions that ask are added to the caller's own approvals, if
+    there are any."""
+    asking = approvals_for(files.rules) if files.rules else {}
+    own = _replacement(ApprovalMiddleware(interrupt_on={}), middleware)
+    wanted = merge_approvals(interrupt_on, asking)
+    default = ApprovalMiddleware(interrupt_on=wanted) if interrupt_on or (asking and own is None) else None
+    if not asking or not isinstance(own, HumanInTheLoopMiddleware):
+        return list(middleware), default
+    guarded = copy(own)
+    guarded.interrupt_on = ApprovalMiddleware(interrupt_on=merge_approvals(own.interrupt_on, asking)).interrupt_on
+    return [guarded if entry is own else entry for entry in middleware], default
 
 
 def _brought(kind: type[Middleware], middleware: Sequence[Middleware]) -> Middleware | None:

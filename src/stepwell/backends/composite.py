@@ -87,6 +87,20 @@ class CompositeBackend(SteppedBackend):
         """Whether a resolved path leads to a remote backend."""
         return is_remote(self._table.owner(path).open(self._runtime), path)
 
+    def children(self) -> list[tuple[str, Child]]:
+        """Each child with its mount; the default's is empty."""
+        return [(mount.path, mount.child) for mount in (self._table.default, *self._table.mounts)]
+
+    def canonical_path(self, path: str) -> str | ErrorText:
+        """The one path under which a file is shown, for backends that know several."""
+        resolved = paths.resolve(path)
+        owner = self._table.owner(resolved)
+        own = None if isinstance(resolved, ErrorText) else getattr(owner.open(self._runtime), "canonical_path", None)
+        found = owner.inner(resolved) if own is None else own(owner.inner(resolved))
+        if isinstance(resolved, ErrorText) or isinstance(found, ErrorText):
+            return resolved if isinstance(resolved, ErrorText) else _retell(found, owner) or found
+        return owner.outer(found).rstrip("/") or paths.ROOT
+
     @property
     def can_search(self) -> bool:
         return bool(self._searchable())

@@ -77,6 +77,16 @@ class FilesystemBackend(SyncBackend):
         self._fsync = fsync
         self._monotonic = monotonic
 
+    @property
+    def root(self) -> Path:
+        """The folder on this machine."""
+        return Path(self._spots.root)
+
+    def canonical_path(self, path: str) -> str | ErrorText:
+        """The one path under which a file is shown. With `virtual_mode=False`, a file has several."""
+        spot = self._spots.resolve(path)
+        return spot if isinstance(spot, ErrorText) else spot.shown
+
     def ls_info(self, path: str) -> list[FileInfo]:
         spot = self._spots.resolve(path)
         if isinstance(spot, ErrorText):

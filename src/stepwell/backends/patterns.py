@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -67,9 +67,7 @@ def byte_finder(wanted: TextPattern) -> ByteFinder:
         return lambda data, start: data.find(needle, start)
     if _WHOLE_TEXT.search(wanted.source):  # it has anchors for the whole text (here: a line), so every line must be checked
         return lambda data, start: start if start < len(data) else -1
-    options = re2.Options()
-    options.max_mem = MAX_MEMORY_BYTES
-    options.log_errors = False
+    options = _options()
     options.never_nl = True  # a match stays within its line
     regex = re2.compile(f"(?m){wanted.source}", options)
 
@@ -133,6 +131,33 @@ def compile_glob(pattern: object, *, anywhere: bool = False) -> Callable[[str], 
         return _glob_test(source, _has_no_choices(checked))
     except (re2.error, UnicodeError):
         return ErrorText(f"Error: {checked[:100]!r} is not a valid glob pattern. Use *, **, ?, [abc] and {{a,b}}.")
+
+
+class GlobSet:
+    """Several globs at once, however many: each path is matched in one pass.
+
+    `below` says for each glob whether it also matches everything below what it matches, as a folder's name does.
+    """
+
+    __slots__ = ("_set", "_sources")
+
+    def __init__(self, globs: Sequence[str], below: Sequence[bool]) -> None:
+        # `**` at the end matches the folder's own children; `resolve_pattern` has checked the rest.
+        sources = [translate_glob(glob) + ("(?:/.*)?" if deep else "") for glob, deep in zip(globs, below, strict=True)]
+        self._sources = [_re2(f"(?s:{source})") for source in sources]
+        self._set = re2.Set.FullMatchSet(_options())
+        for source in [*sources, ".*"]:  # the last one always matches, and so shows that the set had enough memory
+            self._set.Add(f"(?s:{source})")
+        self._set.Compile()
+
+    def first(self, path: str) -> int | None:
+        """The first glob that matches a relative path."""
+        found = self._set.Match(_encodable(path))
+        last = len(self._sources)
+        if last not in found:  # RE2 gave up; one expression alone needs no such memory
+            return next((place for place, regex in enumerate(self._sources) if regex.fullmatch(_encodable(path))), None)
+        place: int = min(found)
+        return None if place == last else place
 
 
 def translate_glob(pattern: str) -> str:
@@ -203,7 +228,11 @@ def _has_no_choices(pattern: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _re2(pattern: str) -> Any:
+    return re2.compile(pattern, _options())
+
+
+def _options() -> Any:
     options = re2.Options()
     options.max_mem = MAX_MEMORY_BYTES
     options.log_errors = False
-    return re2.compile(pattern, options)
+    return options

@@ -8,16 +8,25 @@ from __future__ import annotations
 from typing import Any
 
 from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain.agents.middleware.human_in_the_loop import Action, InterruptOnConfig
 from langchain.agents.middleware.types import AgentState
-from langchain_core.messages import AIMessage, ToolCall
+from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langgraph.config import get_config
+from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 
 from stepwell.answers import approvals_fault, approvals_schema, ask
 from stepwell.errors import ConfigurationError
 from stepwell.middleware.own_words import decided_by_person
+from stepwell.middleware.request import AsyncToolHandler, ToolHandler, ToolResult
 from stepwell.tools.files.order import EDITED_BY_A_PERSON
 
+PERMISSION_MODE = "permission_mode"
+"""The key of a run's mode in its `configurable` (`run_modes`)."""
+FILE_CHANGES = frozenset({"write_file", "edit_file", "delete", "move", "patch_file"})
+CHANGES = FILE_CHANGES | {"execute"}
+
+_USUAL: InterruptOnConfig = {"allowed_decisions": ["approve", "edit", "reject"]}
 _CHECKPOINTER = "__pregel_checkpointer"
 """LangGraph's key for the checkpointer in a node's config."""
 
@@ -34,7 +43,8 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
         message = next((each for each in reversed(state["messages"]) if isinstance(each, AIMessage)), None)
         calls = self._calls_to_ask(message, state, runtime)
         if message is None or not calls:
-            return super().after_model(state, runtime)
+            # Never LangChain's own method, which knows nothing of modes; edits of an earlier turn must not survive.
+            return {EDITED_BY_A_PERSON: {}} if state.get(EDITED_BY_A_PERSON) else None
         _require_checkpointer(calls[0]["name"])
         asked = [self._create_action_and_config(call, self.interrupt_on[call["name"]], state, runtime) for call in calls]
         request: Any = {"action_requests": [one for one, _ in asked], "review_configs": [two for _, two in asked]}
@@ -44,11 +54,45 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
         said = [self._process_decision(one, call, self.interrupt_on[call["name"]])[1] for call, one in answered]
         return {"messages": [message, *(decided_by_person(each) for each in said if each)], EDITED_BY_A_PERSON: edited}
 
+    def ask_about(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
+        """Ask about one call where it begins, and run it if the person approves."""
+        asked, edited = self._decide(request)
+        if isinstance(asked, ToolMessage):
+            return asked
+        return self._annotate_edited_result(handler(asked), asked, edited)
+
+    async def aask_about(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
+        asked, edited = self._decide(request)
+        if isinstance(asked, ToolMessage):
+            return asked
+        return self._annotate_edited_result(await handler(asked), asked, edited)
+
+    def _decide(self, request: ToolCallRequest) -> tuple[ToolCallRequest | ToolMessage, Action | None]:
+        """The call as the person wants it, or the message in place of its result."""
+        call = request.tool_call
+        _require_checkpointer(call["name"])
+        action, review = self._create_action_and_config(call, _USUAL, request.state, request.runtime)  # type: ignore[arg-type]
+        question: Any = {"action_requests": [action], "review_configs": [review]}
+        (decision,) = ask(question, approvals_fault, approvals_schema(question))["decisions"]
+        if decision["type"] == "edit":
+            return self._apply_edit(request, decision["edited_action"]), decision["edited_action"]
+        said = self._process_decision(decision, call, _USUAL)[1]
+        return (request if said is None else decided_by_person(said)), None
+
     def _calls_to_ask(self, message: AIMessage | None, state: AgentState[Any], runtime: Runtime[Any]) -> list[ToolCall]:
         if message is None or self.interrupt_mode == "per_call":  # with "per_call", each call asks when it begins
             return []
-        gated = [(call, self.interrupt_on.get(call["name"])) for call in message.tool_calls]
+        mode = get_config().get("configurable", {}).get(PERMISSION_MODE)
+        unasked = FILE_CHANGES if mode == "accept_edits" else CHANGES if mode == "plan" else ()
+        gated = [(call, self.interrupt_on.get(call["name"])) for call in message.tool_calls if call["name"] not in unasked]
         return [call for call, config in gated if config and self._should_interrupt(call, config, state, runtime)]
+
+
+def gates(approvals: HumanInTheLoopMiddleware[Any, Any, Any], request: ToolCallRequest) -> bool:
+    """Whether these approvals ask about a call, before it begins."""
+    config = approvals.interrupt_on.get(request.tool_call["name"])
+    when = config.get("when") if config else None
+    return config is not None and (when is None or when(request))
 
 
 def _require_checkpointer(tool: str) -> None:

@@ -7,7 +7,7 @@ and nothing is written to a remote backend automatically.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from copy import copy
 from typing import Annotated, Any, NotRequired, cast
 
@@ -18,6 +18,8 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from stepwell.backends.changes import StoredFile, conflicts, reduce_files
 from stepwell.backends.composite import CompositeBackend, is_remote
+from stepwell.backends.permissions import FilesystemPermission as FilesystemPermission
+from stepwell.backends.permissions import PathRules, check_permissions
 from stepwell.backends.protocol import BackendFactory, BackendProtocol, WriteResult
 from stepwell.backends.state import StateBackend
 from stepwell.middleware.large_results import (
@@ -35,6 +37,7 @@ from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult, tool_runtime
 from stepwell.models.token_count import CHARS_PER_TOKEN
 from stepwell.state.channels import incremental
+from stepwell.tools.files.permitted import PermittedBackend, refuse_commands
 from stepwell.tools.files.tools import EXECUTE, FILE_TOOL_NAMES, acall, backend_for, build_file_tools
 
 DEFAULT_RESULT_TOKENS = 20_000
@@ -52,7 +55,8 @@ class FilesystemMiddleware(RequestMiddleware):
     """The tools `ls, read_file, write_file, edit_file, glob, grep` over a backend (default: agent state).
 
     A backend with a method `execute(command)` gets a tool of that name too. `custom_tool_descriptions` and
-    `tool_token_limit_before_evict` are deepagents' names for `tool_descriptions` and `result_token_limit`.
+    `tool_token_limit_before_evict` are deepagents' names for `tool_descriptions` and `result_token_limit`. `permissions` say which
+    paths the tools may read and change; rules that ask a person need `create_deep_agent`, which adds the approvals.
     """
 
     state_schema = FilesystemState
@@ -66,21 +70,40 @@ class FilesystemMiddleware(RequestMiddleware):
         result_token_limit: int | None = DEFAULT_RESULT_TOKENS,
         custom_tool_descriptions: Mapping[str, str] | None = None,
         tool_token_limit_before_evict: int | None = DEFAULT_RESULT_TOKENS,
+        permissions: Sequence[FilesystemPermission] = (),
     ) -> None:
         super().__init__()
         self.backend: BackendProtocol | BackendFactory = StateBackend() if backend is None else backend
         self.prompt = load_prompt("files") if system_prompt is None else system_prompt
         self._descriptions = {**(custom_tool_descriptions or {}), **(tool_descriptions or {})}
-        self.tools = build_file_tools(self.backend, self._descriptions)
+        self.permissions = check_permissions(permissions)
+        self.rules = PathRules(self.permissions) if self.permissions else None
+        self.tools = build_file_tools(self.files, self._descriptions)
         limit = tool_token_limit_before_evict if result_token_limit == DEFAULT_RESULT_TOKENS else result_token_limit
         self._max_chars = None if limit is None else limit * CHARS_PER_TOKEN
+
+    @property
+    def files(self) -> BackendProtocol | BackendFactory:
+        """The backend as the model may use it: behind the permissions, if there are any."""
+        if self.rules is None:
+            return self.backend
+        refuse_commands(self.backend, self.rules)
+        return cast("BackendProtocol", PermittedBackend(self.backend, self.rules))
+
+    def with_permissions(self, permissions: Sequence[FilesystemPermission]) -> FilesystemMiddleware:
+        """The same tools behind these permissions."""
+        other = copy(self)
+        other.permissions = check_permissions(permissions)
+        other.rules = PathRules(other.permissions) if other.permissions else None
+        other.tools = build_file_tools(other.files, self._descriptions)
+        return other
 
     def with_mounts(self, mounts: Mapping[str, BackendProtocol]) -> FilesystemMiddleware:
         """The same tools over a tree of files in which these backends are mounted too."""
         other = copy(self)
         other.backend = CompositeBackend(self.backend, mounts)
         commands = [tool for tool in self.tools if tool.name == EXECUTE]  # commands still run in the original backend
-        other.tools = [*build_file_tools(other.backend, self._descriptions), *commands]
+        other.tools = [*build_file_tools(other.files, self._descriptions), *commands]
         return other
 
     def prepare(self, call: ModelCall) -> None:
@@ -179,10 +202,12 @@ class FilesystemMiddleware(RequestMiddleware):
     def _place_for_results(self, request: Request, large: LargeResult) -> BackendProtocol | None:
         if large.message.name in FILE_TOOL_NAMES:
             return None
+        if self.rules is not None and self.rules.decide("write", large.path) != "allow":
+            return None  # nobody was asked about this file
         if isinstance(request, ToolCallRequest):
-            backend = backend_for(self.backend, request.runtime)
+            backend = backend_for(self.files, request.runtime)
         else:
-            backend = backend_for(self.backend, tool_runtime(request.state, request.runtime))
+            backend = backend_for(self.files, tool_runtime(request.state, request.runtime))
         return None if is_remote(backend, LARGE_RESULTS) else backend
 
 

@@ -15,9 +15,12 @@ import asyncio
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
+from langchain.agents.middleware._execution import BaseExecutionPolicy
 from langchain.agents.middleware._redaction import PIIDetectionError
 from langchain.agents.middleware.shell_tool import RedactionRule, ShellToolMiddleware
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, PrivateStateAttr
@@ -28,12 +31,14 @@ from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Command
 
-from stepwell.errors import ToolUseError
+from stepwell.errors import ConfigurationError, ToolUseError
 from stepwell.middleware.prompts import load_prompt
 from stepwell.tools.effects import with_effect
 from stepwell.tools.files.tools import ExecuteArgs
 from stepwell.tools.shell.call_order import calls_before
 from stepwell.tools.shell.policy import ExecutionPolicy, circumstances, resolve_policy
+from stepwell.tools.shell.protected_paths import ProtectedPath
+from stepwell.tools.shell.sandbox import BubblewrapPolicy
 from stepwell.tools.shell.session import CommandReport, ShellSession, ShellSetup
 
 TOOL_NAME = "execute"
@@ -95,6 +100,29 @@ class ShellMiddleware(ShellToolMiddleware[Any, Any]):
         self.tools: list[BaseTool] = [
             self._execute_tool(tool_description or f"{load_prompt('execute')} {circumstances(chosen)}")
         ]
+
+    @property
+    def policy(self) -> BaseExecutionPolicy:
+        return self._setup.policy
+
+    @property
+    def workspace_root(self) -> Path | None:
+        """The caller's folder, without links; None if each run gets its own."""
+        root = self._setup.workspace_root
+        return None if root is None else root.resolve()
+
+    def hiding(self, protected: Sequence[ProtectedPath]) -> ShellMiddleware:
+        """The same shell, whose commands cannot reach these paths of the workspace."""
+        if not isinstance(self.policy, BubblewrapPolicy):
+            raise ConfigurationError(
+                f"{type(self.policy).__name__} cannot hide what the permissions deny. Use ShellMiddleware(policy='sandbox'), or a workspace "
+                "apart from the agent's files."
+            )
+        other = copy(self)
+        other._setup = replace(self._setup, policy=replace(self.policy, protected=tuple(protected)))
+        other._live, other._finding = weakref.WeakValueDictionary(), threading.Lock()
+        other.tools = [other._execute_tool(self.tools[0].description)]
+        return other
 
     def _execute_tool(self, description: str) -> BaseTool:
         tool = StructuredTool(

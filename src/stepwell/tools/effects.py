@@ -41,9 +41,14 @@ def with_effect(effect: Effect) -> Callable[[T], T]:
 
 
 def effect_of(tool: Any) -> Effect:
-    """The effect that a tool declares, in its metadata or on its function."""
+    """The effect of a tool: the declared one, or the default."""
+    return declared_effect(tool) or "idempotent"
+
+
+def declared_effect(tool: Any) -> Effect | None:
+    """The effect that a tool declares, in its metadata or on its function; None if it declares none."""
     metadata = getattr(tool, "metadata", None) or {}
     functions = (tool, getattr(tool, "func", None), getattr(tool, "coroutine", None))
     declared = (metadata.get(EFFECT), *(getattr(function, EFFECT, None) for function in functions))
     known: tuple[Effect, ...] = get_args(Effect)
-    return next((effect for said in declared for effect in known if said == effect), "idempotent")
+    return next((effect for said in declared for effect in known if said == effect), None)

@@ -13,6 +13,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from typing_extensions import TypeIs
 
+from stepwell.backends.permissions import FilesystemPermission
 from stepwell.errors import SubAgentSpecError
 
 GENERAL_PURPOSE = "general-purpose"
@@ -35,6 +36,8 @@ class SubAgent(TypedDict):
     middleware: NotRequired[Sequence[AgentMiddleware[Any, Any, Any]]]
     interrupt_on: NotRequired[Mapping[str, bool | InterruptOnConfig]]
     response_format: NotRequired[Any]
+    permissions: NotRequired[Sequence[FilesystemPermission]]
+    """Replaces the main agent's permissions."""
     timeout_s: NotRequired[float]
     """How long one call may take. Time spent waiting for a person does not count."""
 

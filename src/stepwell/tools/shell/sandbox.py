@@ -24,6 +24,7 @@ from pathlib import Path
 from langchain.agents.middleware._execution import BaseExecutionPolicy
 
 from stepwell.errors import ConfigurationError
+from stepwell.tools.shell.protected_paths import ProtectedPath, mount_options
 from stepwell.tools.shell.sandbox_limits import SandboxLimits, with_process_limit
 from stepwell.tools.shell.sandbox_options import ETC_FILES, WORKSPACE, can, host_folders, more_folders, variables, walls
 from stepwell.tools.shell.seccomp import filter_for
@@ -46,6 +47,8 @@ class BubblewrapPolicy(BaseExecutionPolicy):
     read_only_paths: Sequence[str | Path] = ()
     """More paths of the host to show read-only, under the same names: a compiler in its own folder, for example."""
     limits: SandboxLimits = field(default_factory=SandboxLimits)
+    protected: Sequence[ProtectedPath] = ()
+    """What commands must not reach below the workspace; an agent's permissions set it."""
     program: str | None = None
     """The path of bubblewrap, if it is not in one of the system's usual places."""
 
@@ -111,6 +114,9 @@ class BubblewrapPolicy(BaseExecutionPolicy):
             passed.append(_in_memory(calls, opened))
             options += ["--seccomp", str(passed[-1])]
         options += ["--bind", str(workspace.resolve()), WORKSPACE, "--chdir", WORKSPACE]
+        if self.protected:
+            passed.append(_in_memory(b"", opened))
+            options += mount_options(self.protected, workspace.resolve(), WORKSPACE, str(passed[-1]))
         # /proc too: if the host process is root, /proc/sys/kernel/core_pattern would be a way to run programs on the host.
         options += ["--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/", *variables(env)]
         return options, passed
