@@ -30,9 +30,10 @@ from stepwell.backends.protocol import BackendFactory, BackendProtocol
 from stepwell.backends.state import StateBackend
 from stepwell.errors import ConfigurationError
 from stepwell.middleware.filesystem import FilesystemMiddleware
+from stepwell.middleware.guarded_commands import guard_commands
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import with_sections
-from stepwell.middleware.subagents.specs import GENERAL_PURPOSE, SubAgent, SubAgentSpec, check_specs, prompt_of
+from stepwell.middleware.subagents.specs import GENERAL_PURPOSE, SubAgent, SubAgentSpec, check_specs, is_compiled, prompt_of
 from stepwell.middleware.subagents.task import SubAgentMiddleware
 from stepwell.models import capabilities_of, describe, resolve_model
 
@@ -115,6 +116,7 @@ def create_deep_agent(
     specs = _with_general_purpose(check_specs(subagents or ()), prompt, recipe)
     check_subagent_models(specs)
     check_approvals(interrupt_on, recipe.tools, recipe.middleware, specs)
+    recipe.check_commands(specs)
     delegation = SubAgentMiddleware(subagents=specs, build=recipe.build_subagent)
     return recipe.compile(prompt, delegation, checkpointer)
 
@@ -163,6 +165,14 @@ class _Recipe:
             name=self.name,
             cache=self.cache,
         )
+
+    def check_commands(self, specs: Sequence[SubAgentSpec]) -> None:
+        """Reject subagents whose commands cannot be held to their permissions. Later, only the model would see it."""
+        for spec in specs:
+            if not is_compiled(spec) and (permissions := spec.get("permissions", self.permissions)):
+                guard_commands(
+                    [FilesystemMiddleware(backend=self.backend, permissions=permissions), *self._middleware_of(spec)]
+                )
 
     def _middleware_of(self, spec: SubAgent) -> tuple[Middleware, ...]:
         """The main agent's middleware that applies everywhere (a budget, say) unless the subagent replaces it; then the subagent's own."""

@@ -56,8 +56,7 @@ def _guard(shell: ShellToolMiddleware[Any, Any], files: FilesystemMiddleware) ->
                 "Pass the backend itself, or ShellMiddleware() without workspace_root."
             )
         if root == shell.workspace_root:
-            assert files.rules is not None
-            protected += below(protected_paths(files.rules.permissions), folder)
+            protected += below(protected_paths(files.permissions), folder)
         elif root.is_relative_to(shell.workspace_root) or shell.workspace_root.is_relative_to(root):
             raise ConfigurationError(
                 "The workspace of commands and the folder of the agent's files lie inside one another, so the permissions cannot be kept. "

@@ -115,8 +115,8 @@ class ShellMiddleware(ShellToolMiddleware[Any, Any]):
         """The same shell, whose commands cannot reach these paths of the workspace."""
         if not isinstance(self.policy, BubblewrapPolicy):
             raise ConfigurationError(
-                f"{type(self.policy).__name__} cannot hide what the permissions deny. Use ShellMiddleware(policy='sandbox'), or a workspace "
-                "apart from the agent's files."
+                f"{type(self.policy).__name__} cannot hide what the permissions deny. Use ShellMiddleware(policy='sandbox'), or a "
+                "workspace apart from the agent's files."
             )
         other = copy(self)
         other._setup = replace(self._setup, policy=replace(self.policy, protected=tuple(protected)))

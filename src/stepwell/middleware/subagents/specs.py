@@ -13,8 +13,8 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from typing_extensions import TypeIs
 
-from stepwell.backends.permissions import FilesystemPermission
-from stepwell.errors import SubAgentSpecError
+from stepwell.backends.permissions import FilesystemPermission, check_permissions
+from stepwell.errors import ConfigurationError, SubAgentSpecError
 
 GENERAL_PURPOSE = "general-purpose"
 
@@ -104,6 +104,10 @@ def _check(spec: SubAgentSpec, position: int) -> None:
         raise SubAgentSpecError(
             f"Subagent '{name}' has no system_prompt. Tell it its task, or pass a compiled graph as runnable."
         )
+    try:
+        check_permissions(given.get("permissions", ()))
+    except ConfigurationError as error:
+        raise SubAgentSpecError(f"Subagent '{name}': {error}") from error
     timeout_s = given.get("timeout_s")
     if timeout_s is not None and not (isinstance(timeout_s, (int, float)) and timeout_s > 0):
         raise SubAgentSpecError(

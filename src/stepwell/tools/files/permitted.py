@@ -18,9 +18,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
-from stepwell.backends import paths, permissions
+from stepwell.backends import messages, paths, permissions
 from stepwell.backends.composite import can_search, is_remote
 from stepwell.backends.patterns import compile_glob
 from stepwell.backends.permissions import FilesystemOperation, PathRules
@@ -348,7 +348,10 @@ class PermittedBackend:
         if error is None:
             return None
         named = [part for part in getattr(error, "parts", ()) if isinstance(part, paths.Place)]
-        if any(part != path and self._rules.decide("read", part) == "deny" for part in named if part != _parent(path)):
+        # "No file" names the folder above only as a place to look.
+        if error != messages.no_file(path) and any(
+            part != path and self._rules.decide("read", part) == "deny" for part in named
+        ):
             return permissions.denied(operation, path)
         return error if isinstance(error, ErrorText) else ErrorText(error)
 
@@ -357,8 +360,7 @@ class PermittedBackend:
         if error is not None:
             return replace(result, error=error)
         if getattr(result, "count", None) is not None and self._rules.protecting("read", path):
-            counted: Any = result
-            return replace(counted, count=None)  # it would count files that must not be seen
+            result = cast("Any", replace)(result, count=None)  # it would count files that must not be seen
         return result
 
 
@@ -370,10 +372,6 @@ def refuse_commands(backend: object, rules: PathRules) -> None:
             "every file. Use a backend without execute, give commands a place of their own with ShellMiddleware, or drop the rules that "
             "deny or ask."
         )
-
-
-def _parent(path: str) -> str:
-    return path[: path.rfind("/")] or paths.ROOT
 
 
 _OPTIONAL: dict[str, Callable[..., Steps[VerbCall, Any]]] = {

@@ -1,0 +1,179 @@
+"""The mode of a run: plan, ask, accept_edits. Chosen per run, on an agent that was built without it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from stepwell import ConfigurationError, FilesystemPermission, create_deep_agent
+from stepwell.errors import InvalidRequestError
+from stepwell.testing import ScriptedModel, call, calls, say
+from stepwell.tools.effects import with_effect
+
+WRITE = call("write_file", file_path="/a.md", content="x")
+ASK = {"messages": [("user", "go")]}
+
+
+def config(mode=None):
+    return {"configurable": {"thread_id": "1", **({"permission_mode": mode} if mode else {})}}
+
+
+@with_effect("once")
+def send_mail() -> str:
+    """Send a mail."""
+    return "sent"
+
+
+@with_effect("read")
+def look_up() -> str:
+    """Look something up."""
+    return "found"
+
+
+def plain() -> str:
+    """Declare nothing."""
+    return "ran"
+
+
+def agent_for(*steps, **options):
+    return create_deep_agent(ScriptedModel([*steps, say("done")]), checkpointer=InMemorySaver(), **options)
+
+
+def tool_texts(state):
+    return [message.text for message in state["messages"] if message.type == "tool"]
+
+
+def waiting(agent, mode):
+    return [each for task in agent.get_state(config(mode), subgraphs=True).tasks for each in task.interrupts]
+
+
+def answer(agent, mode, decision):
+    given = {each.id: {"decisions": [decision]} for each in waiting(agent, mode)}
+    return agent.invoke(Command(resume=given), config(mode))
+
+
+def test_plan_answers_changes_with_a_sentence_and_reads_as_usual():
+    steps = calls(
+        WRITE,
+        call("edit_file", file_path="/a.md", old_string="a", new_string="b"),
+        call("send_mail"),
+        call("look_up"),
+        call("plain"),
+        call("ls"),
+        call("write_todos", todos=[{"content": "write", "status": "pending"}]),
+    )
+    final = agent_for(steps, tools=[send_mail, look_up, plain]).invoke(ASK, config("plan"))
+    write, edit, mail, *others = tool_texts(final)
+    for refused in (write, edit, mail):
+        assert "plan mode" in refused
+    assert others[:3] == ["found", "ran", "(empty)"]
+    assert not final.get("files")
+    assert final["todos"]
+
+
+def test_plan_tells_the_model():
+    model = ScriptedModel([say("a plan"), say("done")])
+    agent = create_deep_agent(model, checkpointer=InMemorySaver())
+    agent.invoke(ASK, config("plan"))
+    agent.invoke(ASK, config())
+    with_plan, without = (asked.messages[0].text for asked in model.asked)
+    assert "plan mode" in with_plan
+    assert "plan mode" not in without
+    assert with_plan.startswith(without)
+
+
+def test_plan_reaches_subagents():
+    steps = [call("task", description="write", subagent_type="general-purpose"), WRITE, say("sub done")]
+    final = agent_for(*steps).invoke(ASK, config("plan"))
+    assert not final.get("files")
+
+
+def test_ask_asks_before_each_change_and_runs_what_is_approved():
+    agent = agent_for(calls(WRITE, call("send_mail"), call("look_up")), tools=[send_mail, look_up])
+    agent.invoke(ASK, config("ask"))
+    questions = waiting(agent, "ask")
+    assert sorted(each.value["action_requests"][0]["name"] for each in questions) == ["send_mail", "write_file"]
+    final = answer(agent, "ask", {"type": "approve"})
+    assert "/a.md" in final["files"]
+    assert "sent" in tool_texts(final)
+
+
+def test_ask_tells_the_model_of_a_rejection():
+    agent = agent_for(WRITE)
+    agent.invoke(ASK, config("ask"))
+    final = answer(agent, "ask", {"type": "reject", "message": "not now"})
+    assert "not now" in tool_texts(final)[0]
+    assert not final.get("files")
+
+
+def test_ask_runs_what_a_person_edits_and_rules_still_hold():
+    permissions = [FilesystemPermission(["write"], ["/vault/**"], "deny")]
+    for path, is_stored in (("/b.md", True), ("/vault/b.md", False)):
+        agent = agent_for(WRITE, permissions=permissions)
+        agent.invoke(ASK, config("ask"))
+        edited = {"name": "write_file", "args": {"file_path": path, "content": "x"}}
+        final = answer(agent, "ask", {"type": "edit", "edited_action": edited})
+        assert (path in (final.get("files") or {})) == is_stored
+
+
+def test_ask_works_in_async_code_and_in_subagents():
+    steps = [call("task", description="write", subagent_type="general-purpose"), WRITE, say("sub done")]
+    agent = agent_for(*steps)
+
+    async def go():
+        await agent.ainvoke(ASK, config("ask"))
+        given = {each.id: {"decisions": [{"type": "approve"}]} for each in waiting(agent, "ask")}
+        return await agent.ainvoke(Command(resume=given), config("ask"))
+
+    assert "/a.md" in asyncio.run(go())["files"]
+
+
+def test_ask_does_not_ask_twice_about_what_the_agent_asks_anyway():
+    agent = agent_for(WRITE, interrupt_on={"write_file": True})
+    agent.invoke(ASK, config("ask"))
+    final = answer(agent, "ask", {"type": "approve"})
+    assert "__interrupt__" not in final
+    assert "/a.md" in final["files"]
+
+
+def test_ask_needs_a_checkpointer():
+    agent = create_deep_agent(ScriptedModel([WRITE, say("done")]))
+    with pytest.raises(ConfigurationError, match="checkpointer"):
+        agent.invoke(ASK, config("ask"))
+
+
+def test_accept_edits_changes_files_without_asking_and_keeps_other_approvals():
+    agent = agent_for(
+        calls(WRITE, call("send_mail"), call("write_file", file_path="/vault/b", content="x")),
+        tools=[send_mail],
+        interrupt_on={"write_file": True, "send_mail": True},
+        permissions=[
+            FilesystemPermission(["write"], ["/vault/**"], "deny"),
+            FilesystemPermission(["write"], ["/**"], "interrupt"),
+        ],
+    )
+    paused = agent.invoke(ASK, config("accept_edits"))
+    assert [action["name"] for each in paused["__interrupt__"] for action in each.value["action_requests"]] == ["send_mail"]
+    final = answer(agent, "accept_edits", {"type": "approve"})
+    assert list(final["files"]) == ["/a.md"]
+
+
+def test_one_agent_runs_in_every_mode():
+    """The mode belongs to the run; the agent is built once."""
+    agent = agent_for(WRITE, say("planned"), WRITE)
+    agent.invoke(ASK, config("plan"))
+    final = agent.invoke(ASK, config())
+    assert "/a.md" in final["files"]
+
+
+@pytest.mark.parametrize("bad", ["yolo", "", 3, ["plan"]])
+def test_an_unknown_mode_is_refused(bad):
+    with pytest.raises(InvalidRequestError, match="plan, ask, accept_edits"):
+        agent_for().invoke(ASK, {"configurable": {"thread_id": "1", "permission_mode": bad}})
+
+
+def test_modes_add_no_node():
+    assert set(agent_for().nodes) == {"__start__", "model", "tools"}
