@@ -30,7 +30,7 @@ from stepwell.errors import ConfigurationError, InvalidRequestError, ToolNameCon
 from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.guarded_commands import guard_commands
 from stepwell.middleware.request import fold, sections, with_sections
-from stepwell.middleware.run_modes import RunModesMiddleware
+from stepwell.middleware.run_modes import RunModesMiddleware, mark_run_modes
 from stepwell.middleware.thread_arguments import ThreadArgumentsMiddleware, lighten
 from stepwell.state.schema import DeepAgentState
 
@@ -80,6 +80,7 @@ def compile_agent(
     _check_inputs(graph)
     lighten(graph)
     untrace(graph)
+    mark_run_modes(graph)
     return graph.with_config({"recursion_limit": RECURSION_LIMIT})
 
 

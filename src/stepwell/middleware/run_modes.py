@@ -22,6 +22,7 @@ from typing import Any, Literal, cast, get_args
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import ToolMessage
 from langgraph.config import get_config
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from stepwell.errors import InvalidRequestError
@@ -30,6 +31,9 @@ from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMidd
 from stepwell.tools.effects import declared_effect
 
 RunMode = Literal["plan", "ask", "accept_edits"]
+RUN_MODES: tuple[str, ...] = get_args(RunMode)
+
+_MARK = "stepwell_run_modes"
 
 _PLANNING = """This run is in plan mode: read, think and write a plan, and change nothing. Tools that change something are refused. \
 End with the plan, so that the user can start the work."""
@@ -38,12 +42,21 @@ End with the plan, so that the user can start the work."""
 def mode_of(configurable: Mapping[str, Any]) -> RunMode | None:
     """A run's mode; None if it has none. Raises `InvalidRequestError` for an unknown one."""
     given = configurable.get(PERMISSION_MODE)
-    if given is None or given in get_args(RunMode):
+    if given is None or (isinstance(given, str) and given in RUN_MODES):
         return cast("RunMode | None", given)
     raise InvalidRequestError(
-        f"permission_mode is {str(given)[:80]!r}. Use one of: {', '.join(get_args(RunMode))}; or leave it out to run the agent as it was "
+        f"permission_mode is {str(given)[:80]!r}. Use one of: {', '.join(RUN_MODES)}; or leave it out to run the agent as it was "
         "built."
     )
+
+
+def mark_run_modes(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
+    """Note that the graph's runs may have a mode, for servers that check a run before it begins. Copies of the graph share the builder."""
+    vars(graph.builder)[_MARK] = True
+
+
+def has_run_modes(graph: object) -> bool:
+    return bool(getattr(getattr(graph, "builder", None), _MARK, False))
 
 
 class RunModesMiddleware(RequestMiddleware):

@@ -175,6 +175,10 @@ class Assistants:
         """Every served graph, with what is missing before it can run here; `None` if nothing is."""
         return await self._registry.readiness(owner or SYSTEM, self._store(owner))
 
+    async def run_modes(self, owner: str | None) -> dict[str, list[str]]:
+        """Every served graph, with the modes that its runs may have."""
+        return await self._registry.run_modes(owner or SYSTEM)
+
     async def schemas(self, owner: str | None, assistant_id: str) -> dict[str, Any]:
         found = await self.resolve(owner, assistant_id)
         return await self._describe(owner, found, lambda graph: graph_schemas(found.graph_id, graph))

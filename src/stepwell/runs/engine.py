@@ -27,8 +27,11 @@ from stepwell.clock import Clock
 from stepwell.database.events.reading import BEGINNING
 from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import Admission, Admitted, ClaimedRun
+from stepwell.database.records.types import Page
 from stepwell.database.types import SYSTEM, CancelAction, Lease, RequestKey, Run, RunEvent, RunOutcome
 from stepwell.errors import InfrastructureError, InvalidRequestError, NotFoundError, StorageUnavailableError
+from stepwell.middleware.approvals import PERMISSION_MODE
+from stepwell.middleware.run_modes import mode_of
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.attempt import Attempt
 from stepwell.runs.failures import describe_failure
@@ -42,6 +45,7 @@ from stepwell.supervision import Duty, Supervisor, stop
 
 logger = logging.getLogger(__name__)
 
+_RUNS_LOOKED_AT = 10
 OPERATOR = "operator"
 """The owner of runs that an operator starts without a thread."""
 MOST_AT_ONCE = 1000
@@ -218,7 +222,26 @@ class Engine:
             refuse_bare=self._options.refuse_bare_answers,
             place=arrival.place,
         )
-        return await self._check_answers(admission)
+        return await self._check_answers(await self._check_mode(arrival.owner, admission))
+
+    async def _check_mode(self, owner: str, admission: Admission) -> Admission:
+        """Refuse an unknown mode of an agent's run. A run that answers a question keeps the mode of the run that asked, unless it names
+        another."""
+        request = admission.run.request
+        configurable = request.config.get("configurable") or {}
+        if PERMISSION_MODE in configurable:
+            if (await self._registry.run_modes(owner)).get(request.graph_id):
+                mode_of(configurable)
+            return admission
+        if admission.answers is None:
+            return admission
+        runs = await self._persistence.records.list_runs(None, admission.run.thread_id, None, Page(limit=_RUNS_LOOKED_AT))
+        asking = next((run for run in runs if run.status not in ("pending", "running")), None)
+        mode = (asking.request.config.get("configurable") or {}).get(PERMISSION_MODE) if asking else None
+        if mode is None:
+            return admission
+        config = {**request.config, "configurable": {**configurable, PERMISSION_MODE: mode}}
+        return replace(admission, run=replace(admission.run, request=replace(request, config=config)))
 
     async def _check_input(self, owner: str | None, graph_id: str, order: RunOrder) -> None:
         """Refuse input that the graph can't accept, before anything is stored or paid, since such input would drop the thread's open

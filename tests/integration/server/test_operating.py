@@ -57,7 +57,7 @@ async def test_graphs_of_others_choose_their_models_themselves(shared_server: Se
 
 async def test_graphs_say_whether_they_can_be_run(shared_server: Server):
     told = (await shared_server.http.get("/api/graphs")).json()
-    assert {"graph_id": "echo", "ready": True, "problem": None} in told
+    assert {"graph_id": "echo", "ready": True, "problem": None, "run_modes": []} in told
 
 
 async def test_only_models_of_the_catalogue_can_be_loaded(shared_server: Server):

@@ -29,6 +29,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from stepwell.errors import GraphBuildError, ModelUnavailableError, NotFoundError, StepwellError
+from stepwell.middleware.run_modes import RUN_MODES, has_run_modes
 from stepwell.models.connected import RunModels, using
 from stepwell.runs.graphs.binding import AllowList, allowed_classes, bind
 from stepwell.runs.graphs.exports import AnyGraph, Factory, Purpose, Use, compile_graph, enter, understand
@@ -192,6 +193,12 @@ class GraphRegistry:
                 await self._try_building(graph_id, owner, store)
         kept = served.find(models)
         return input_fields(kept[0]) if kept else None
+
+    async def run_modes(self, owner: str | None = None) -> dict[str, list[str]]:
+        """Every served graph, with the modes that its runs may have: those of agents that were built here. Builds nothing."""
+        models = await self._models_for(owner)
+        found = {name: served.find(models) for name, served in self._served.items()}
+        return {name: list(RUN_MODES) if kept and has_run_modes(kept[0]) else [] for name, kept in found.items()}
 
     async def readiness(self, owner: str | None = None, store: BaseStore | None = None) -> dict[str, str | None]:
         """Every served graph, with a sentence that says why it cannot run here, or `None` if it can. Builds graphs that were not built yet.

@@ -83,7 +83,13 @@ async def count_assistants(body: AssistantCount, principal: Searcher, services: 
 )
 async def list_graphs(principal: Searcher, services: Given) -> Response:
     found = await services.assistants.readiness(principal.owner)
-    return json_response([{"graph_id": name, "ready": lacks is None, "problem": lacks} for name, lacks in found.items()])
+    modes = await services.assistants.run_modes(principal.owner)
+    return json_response(
+        [
+            {"graph_id": name, "ready": lacks is None, "problem": lacks, "run_modes": modes[name]}
+            for name, lacks in found.items()
+        ]
+    )
 
 
 @router.get(

@@ -99,6 +99,9 @@ class GraphReadiness(BaseModel):
     graph_id: str
     ready: bool
     problem: str | None = Field(description="A sentence that says what is missing and how to get it; null if ready")
+    run_modes: list[str] = Field(
+        description="What a run's `config.configurable.permission_mode` may be; empty if the graph has no modes, or if only a run can tell"
+    )
 
 
 class GraphSchemas(BaseModel):
