@@ -2778,6 +2778,11 @@ export interface components {
              * @description A sentence that says what is missing and how to get it; null if ready
              */
             problem: string | null;
+            /**
+             * Run Modes
+             * @description What a run's `config.configurable.permission_mode` may be; empty if the graph has no modes, or if only a run can tell
+             */
+            run_modes: string[];
         };
         /**
          * GraphSchemas

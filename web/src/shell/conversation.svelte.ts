@@ -4,6 +4,7 @@ import { tick, untrack } from "svelte";
 import { api } from "../api";
 import { draftName, keep, kept } from "../lib/kept";
 import { pathOf, router } from "../lib/router.svelte";
+import { moveRunMode } from "../lib/run-mode";
 import { titleFrom } from "../lib/words";
 import { connected } from "../models/connected.svelte";
 import { tabsOf } from "../panels/tabs";
@@ -90,6 +91,7 @@ class Conversation {
       const models = connected.next;
       const id = await createThread(text, to, models ? { stepwell_models: models } : {});
       connected.forgetNext();
+      if (server.runModes[to.graphId]?.length) moveRunMode(id);
       this.session?.close();
       const next = new ThreadSession(id);
       next.models = models;

@@ -16,6 +16,8 @@ class Server {
   assistants = $state.raw<Assistant[]>([]);
   /** Graph -> what it lacks to be run here, in a sentence. Those that are ready are not in it. */
   lacks = $state.raw<Readonly<Record<string, string>>>({});
+  /** Graph -> what its runs may be held to (`lib/run-mode`). */
+  runModes = $state.raw<Readonly<Record<string, readonly string[]>>>({});
   ready = $state(false);
   problem = $state.raw<unknown>(null);
   private cutAt = 0;
@@ -61,8 +63,9 @@ class Server {
   /** Which graphs can be run. Until that is known all count as ready: a run says it too. */
   async lookAtGraphs(): Promise<void> {
     const graphs = await api.graphs().catch(() => null);
-    if (graphs)
-      this.lacks = Object.fromEntries(graphs.flatMap((each) => (each.problem ? [[each.graph_id, each.problem]] : [])));
+    if (!graphs) return;
+    this.runModes = Object.fromEntries(graphs.map((each) => [each.graph_id, each.run_modes]));
+    this.lacks = Object.fromEntries(graphs.flatMap((each) => (each.problem ? [[each.graph_id, each.problem]] : [])));
   }
 
   private async loadMe(): Promise<void> {

@@ -16,6 +16,7 @@
 // waits is in `queued`, never in both.
 
 import { api, isUncertain, type RunResponse, type WireMessage } from "../../api";
+import { runMode } from "../../lib/run-mode";
 import { messagesBefore } from "../branches";
 import { gatherContext } from "../message-context";
 import { contentOf } from "../messages";
@@ -142,7 +143,9 @@ export class Sending {
   private async orderFor(message: Human, text: string, assistantId: string, input: Record<string, unknown>) {
     const { threadId, view } = this.thread;
     const context = await gatherContext({ graphId: view.graphId ?? assistantId, threadId, text });
-    const config = Object.keys(context.configurable).length ? { config: { configurable: context.configurable } } : {};
+    const mode = runMode(threadId);
+    const configurable = { ...context.configurable, ...(mode && { permission_mode: mode }) };
+    const config = Object.keys(configurable).length ? { config: { configurable } } : {};
     return { assistant_id: assistantId, input: { ...context.input, ...input, messages: [message] }, ...config };
   }
 

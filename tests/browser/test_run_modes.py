@@ -1,0 +1,50 @@
+"""How much a conversation may change, chosen beside the composer."""
+
+from __future__ import annotations
+
+import httpx
+from playwright.sync_api import Page, expect
+from tests.browser.steps import THREAD, dock, last_answer, say, thread_id
+from tests.integration.served.process import Server
+
+
+def choose(page: Page, mode: str) -> None:
+    page.get_by_label("Permissions for this conversation").select_option(mode)
+
+
+def state(server: Server, page: Page) -> dict:
+    return httpx.get(f"{server.url}/threads/{thread_id(page)}/state").json()["values"]
+
+
+def test_a_plan_changes_nothing_and_the_conversation_remembers_its_mode(page: Page, server: Server):
+    page.goto("/new/editor")
+    choose(page, "Plan only")
+    say(page, "Mend the report")
+    expect(page).to_have_url(THREAD)
+    expect(last_answer(page)).to_contain_text("The report is mended.")  # a script says so; the files know better
+    assert not state(server, page).get("files")
+    page.reload()
+    expect(page.get_by_label("Permissions for this conversation")).to_have_value("plan")
+    page.goto("/new/editor")
+    expect(page.get_by_label("Permissions for this conversation")).to_have_value("")
+
+
+def test_ask_first_asks_before_each_change(page: Page, server: Server):
+    page.goto("/new/editor")
+    choose(page, "Ask first")
+    say(page, "Mend the report")
+    expect(page).to_have_url(THREAD)
+    expect(dock(page)).to_contain_text("/report.md")
+    assert not state(server, page).get("files")
+    dock(page).get_by_role("button", name="Approve").click()
+    expect(dock(page)).to_contain_text("mended")
+    assert "/report.md" in state(server, page)["files"]
+    dock(page).get_by_role("button", name="Approve").click()
+    expect(last_answer(page)).to_contain_text("The report is mended.")
+
+
+def test_a_graph_without_modes_has_no_switch(page: Page):
+    page.goto("/new/echo")
+    say(page, "Hello")
+    expect(last_answer(page)).to_be_visible()
+    expect(page.get_by_label("Permissions for this conversation")).to_have_count(0)
