@@ -20,10 +20,12 @@ from stepwell.backends.changes import reduce_files
 from stepwell.backends.composite import CompositeBackend
 from stepwell.backends.filesystem import FilesystemBackend
 from stepwell.backends.objects import ObjectBackend, memory_bucket
+from stepwell.backends.permissions import FilesystemPermission, PathRules
 from stepwell.backends.protocol import BackendProtocol, ErrorText
 from stepwell.backends.state import StateBackend
 from stepwell.backends.store import StoreBackend
 from stepwell.testing.backends.conformance import NASTY_PATHS
+from stepwell.tools.files.permitted import PermittedBackend
 
 CANARY = "canary: never to be seen"
 SEED = {"/a.md": "one\ntwo\n", "/docs/b.md": "two\n", "/docs/deep/c.md": "three\n"}
@@ -169,3 +171,80 @@ def test_no_pattern_raises_or_divides_the_backends(quintet: Quintet, raw: str) -
     quintet.ask("grep_raw", "t", "/", raw)
     quintet.ask("grep_raw", raw, "/", None)
     quintet.check_outside()
+
+
+DENIED = PathRules([FilesystemPermission(["read", "write"], ["/docs/**", "/e\u0301", "/new/**"], "deny")])
+
+
+class GuardedQuintet(Quintet):
+    """The same five behind rules. What is denied must look the same at the end as at the beginning, and no answer may tell of it."""
+
+    def guard(self) -> None:
+        self.open, self.backends = self.backends, {name: PermittedBackend(each, DENIED) for name, each in self.backends.items()}
+
+    def unguard(self) -> None:
+        self.backends = self.open
+
+    def hidden_texts(self) -> Any:
+        self.unguard()
+        try:
+            return [self.ask("read", path) for path in SEED if path.startswith("/docs")], self.ask("glob_info", "**/*", "/docs")
+        finally:
+            self.guard()
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> GuardedQuintet:
+    made = GuardedQuintet(tmp_path_factory.mktemp("guarded"))
+    made.guard()
+    return made
+
+
+@pytest.mark.prove
+@pytest.mark.timeout(3600)
+@_all_examples
+@example(raw="\\docs\\b.md")
+@example(raw="docs/b.md")
+@example(raw="/./docs//b.md")
+@given(raw=hostile_paths())
+@CASES
+def test_no_form_of_a_path_reaches_a_denied_file(guarded: GuardedQuintet, raw: str) -> None:
+    """Traversal, look-alikes, backslashes and the rest: no backend shows or changes what the rules deny."""
+    before = guarded.hidden_texts()
+    answers = [
+        guarded.ask("ls_info", raw),
+        guarded.ask("read", raw),
+        guarded.ask("grep_raw", "two|three", raw),
+        guarded.ask("glob_info", "**/*", raw),
+    ]
+    changes = [
+        guarded.ask("edit", raw, "two", "2"),
+        guarded.ask("write", raw, "new\n"),
+        guarded.ask("write", raw, "newer\n", overwrite=True),
+    ]
+    assert guarded.hidden_texts() == before
+    for answer in answers:
+        assert "three" not in str(answer)
+        rows = answer[0] if isinstance(answer[0], list) else []
+        assert not any(row["path"].startswith("/docs") for row in rows)
+    if any(change["error"] is None for change in changes):
+        guarded.unguard()
+        guarded.reset()
+        guarded.guard()
+    guarded.check_outside()
+
+
+@pytest.mark.prove
+@pytest.mark.timeout(3600)
+@given(raw=hostile_patterns())
+@CASES
+def test_no_pattern_shows_a_denied_file(guarded: GuardedQuintet, raw: str) -> None:
+    """A glob or an expression of any form finds only what may be seen."""
+    for answer in (
+        guarded.ask("glob_info", raw, "/"),
+        guarded.ask("grep_raw", "t", "/", raw),
+        guarded.ask("grep_raw", raw, "/", None),
+    ):
+        rows = answer[0] if isinstance(answer[0], list) else []
+        assert not any(row["path"].startswith("/docs") for row in rows)
+    assert "permission denied" in str(guarded.ask("glob_info", "**/*", "/docs"))
