@@ -88,6 +88,11 @@ class Crossing:
             return PathError(
                 "Error: ", Place(self.old), " is a folder, and ", Place(self.new), " is stored far from it. Move its files."
             )
+        for parent in paths.parents(self.new):
+            if paths.is_within(parent, self.destination.path) and parent != self.destination.path:
+                above = yield from self._look(self.destination, parent)
+                if _is_file(above, parent):
+                    return messages.below_file(self.new, parent)
         found: Any = yield self.call(self.source, "glob_info", "**/*", self.source.inner(self.old))
         if problem := getattr(found, "error", None):
             return retell(problem, self.source) or ErrorText(problem)
@@ -148,7 +153,7 @@ class Crossing:
         return self.update or None
 
 
-def _is_file(rows: Rows, path: str) -> bool:
+def _is_file(rows: Rows | ErrorText, path: str) -> bool:
     return rows == [(path, False)]
 
 
