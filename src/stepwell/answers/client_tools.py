@@ -1,4 +1,4 @@
-"""What we ask the user's device to do, and what it must answer: seven operations on a project's files, each with a schema.
+"""What we ask the user's device to do, and what it must answer: nine operations on a project's files, each with a schema.
 
 | operation | content of its result |
 |---|---|
@@ -8,6 +8,7 @@
 | `grep_files` | `LineMatches` |
 | `write_file` | `WrittenFile` |
 | `patch_file` | `PatchedFile` |
+| `delete_file`, `move_file` (a file or a folder) | `RelocatedFiles` |
 
 A result is `content`, or `error` with one of `ERROR_CODES`. An answer has one result per call, in any order, and may contain the
 `claim_id` of the device that sends it. Paths start at the project's root: `/notes/a.md`.
@@ -110,6 +111,14 @@ class PatchedFile(WrittenFile):
     occurrences: Annotated[int, Field(ge=1, le=2**53)] = 1
 
 
+class RelocatedFiles(_Content):
+    """What was deleted, or where it was moved to, and how many files that were."""
+
+    path: Path | None = None
+    file_id: Name = ""
+    count: Annotated[int, Field(ge=0, le=2**53)] = 1
+
+
 class DeviceError(_Content):
     """Why an operation was not carried out. Nothing has changed."""
 
@@ -125,6 +134,8 @@ CONTENTS: Final[Mapping[str, type[_Content]]] = {
     "grep_files": LineMatches,
     "write_file": WrittenFile,
     "patch_file": PatchedFile,
+    "delete_file": RelocatedFiles,
+    "move_file": RelocatedFiles,
 }
 """Operation -> schema of its content."""
 

@@ -1,4 +1,4 @@
-"""Where an agent's files live: six verbs over a tree of text files (`protocol`), and the backends that implement them.
+"""Where an agent's files live: eight verbs over a tree of text files (`protocol`), and the backends that implement them.
 
 `state`, `store`, `filesystem` (with `disk`) and `browser` (with `device`) are such backends; `composite` (with `mounts`) combines several
 into one tree. A backend implements its verbs once, and `sync_async` or `steps` adds the other form. Backends share `paths`, `patterns`,
@@ -11,6 +11,7 @@ from stepwell.backends.filesystem import FilesystemBackend
 from stepwell.backends.protocol import (
     BackendFactory,
     BackendProtocol,
+    DeleteResult,
     EditResult,
     ErrorText,
     FileData,
@@ -18,6 +19,7 @@ from stepwell.backends.protocol import (
     GrepMatch,
     Listing,
     Matches,
+    MoveResult,
     WriteResult,
 )
 from stepwell.backends.state import StateBackend
@@ -32,6 +34,7 @@ __all__ = [
     "BackendProtocol",
     "BrowserBackend",
     "CompositeBackend",
+    "DeleteResult",
     "EditResult",
     "ErrorText",
     "FileData",
@@ -42,6 +45,7 @@ __all__ = [
     "GrepMatch",
     "Listing",
     "Matches",
+    "MoveResult",
     "StateBackend",
     "SteppedBackend",
     "StoreBackend",

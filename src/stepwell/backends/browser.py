@@ -12,6 +12,8 @@ nothing is written there automatically.
 | `grep_raw`, `glob_info` | `grep_files(pattern, glob_pattern, case_sensitive)`, `glob_files(pattern)` |
 | `write`, `write_files` | `write_file(title, content, file_type, path, overwrite, base_hash)` |
 | `edit` | `patch_file(file_id, search, replace, description, replace_all, base_hash)` |
+| `delete` | `delete_file(file_id, base_hash)`, a file or a folder |
+| `move` | `move_file(file_id, path, overwrite, base_hash)`, where `path` is the new one |
 
 `expected_version` and `version` are the SHA-256 of the text, in hexadecimal, because a browser can compute that; it sends it as `hash`.
 """
@@ -22,6 +24,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, ClassVar, Final, TypeVar
 
 from stepwell.answers.client_tools import (
@@ -33,6 +36,7 @@ from stepwell.answers.client_tools import (
     LineMatch,
     LineMatches,
     PatchedFile,
+    RelocatedFiles,
     SearchHit,
     SearchHits,
     WrittenFile,
@@ -43,18 +47,20 @@ from stepwell.backends.patterns import compile_glob, compile_text
 from stepwell.backends.protocol import (
     DEFAULT_READ_LIMIT,
     DEFAULT_TOP_K,
+    DeleteResult,
     EditResult,
     ErrorText,
     FileInfo,
     GrepMatch,
     Listing,
     Matches,
+    MoveResult,
     Passages,
     SearchMatch,
     WriteResult,
 )
 from stepwell.backends.sync_async import SyncBackend
-from stepwell.backends.tree import folder_row
+from stepwell.backends.tree import folder_row, move_complaint
 
 MAX_WRITE_CHARS = 1_000_000
 
@@ -251,6 +257,36 @@ class BrowserBackend(SyncBackend):
             return EditResult(error=content)
         return EditResult(path=path, occurrences=content.occurrences, version=content.hash)
 
+    def delete(self, file_path: str, *, expected_version: str | None = None) -> DeleteResult:
+        path = paths.resolve_entry(file_path)
+        if isinstance(path, ErrorText):
+            return DeleteResult(error=path)
+        args = {"file_id": path, **({"base_hash": expected_version} if expected_version else {})}
+        content = self._ask(RelocatedFiles, path, "delete_file", args)
+        if isinstance(content, ErrorText):
+            return DeleteResult(error=content)
+        return DeleteResult(path=path, count=content.count)
+
+    def move(
+        self, source: str, destination: str, *, overwrite: bool = False, expected_version: str | None = None
+    ) -> MoveResult:
+        old, new = paths.resolve_entry(source), paths.resolve_entry(destination)
+        if isinstance(old, ErrorText) or isinstance(new, ErrorText):
+            return MoveResult(error=old if isinstance(old, ErrorText) else new)
+        if problem := move_complaint(old, new):
+            return MoveResult(error=problem)
+        args: dict[str, Any] = {"file_id": old, "path": new}
+        args.update({"overwrite": True} if overwrite else {})
+        args.update({"base_hash": expected_version} if expected_version else {})
+        content = self._ask(RelocatedFiles, old, "move_file", args)
+        if isinstance(content, ErrorText):
+            return MoveResult(error=content)
+        return MoveResult(path=new, count=content.count)
+
+    def version_for(self, path: str, content: str) -> str:
+        """The version that a device gives to a text."""
+        return sha256(content.encode()).hexdigest()
+
     def _ask(self, kind: type[Content], path: str, operation: str, args: Mapping[str, Any]) -> Content | ErrorText:
         call = DeviceCall(operation, args)
         (said,) = self._device.perform([call])
@@ -260,7 +296,7 @@ class BrowserBackend(SyncBackend):
         return said
 
 
-Content = TypeVar("Content", FileRows, FileText, LineMatches, SearchHits, WrittenFile, PatchedFile)
+Content = TypeVar("Content", FileRows, FileText, LineMatches, SearchHits, WrittenFile, PatchedFile, RelocatedFiles)
 
 
 class _Known:

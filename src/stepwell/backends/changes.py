@@ -8,10 +8,12 @@ An update maps paths to one of:
 | `None` | the file is deleted |
 | `{"change": "put", "content", "base", "at"}` | the new content, if the file is still at version `base` (None: did not exist) |
 | `{"change": "edit", "edits", "base", "at"}` | exact replacements; only these are stored, so a small edit of a large file stays small |
+| `{"change": "delete", "base", "at", "hides"}` | the file is deleted; `hides` if a subagent must not see its parent's file either |
 
 If the file is not at the change's `base`, the change is still applied if it fits (an edit fits if its old text is there). Otherwise its
-text is stored beside the file as `<path>.conflict-<n>`, so nothing is lost, and `conflicts` finds it for the report. Nothing here reads a
-clock or makes a random choice, so replaying a thread gives the same files.
+text is stored beside the file as `<path>.conflict-<n>`, so nothing is lost, and `conflicts` finds it for the report. If a file has
+changed before it is deleted, the changed text is stored that way. Nothing here reads a clock or makes a random choice, so replaying a
+thread gives the same files.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ class StoredFile(FileData):
 
     conflict_of: NotRequired[str]
     """Set on a version that lost a race: the path it was meant for."""
+    deleted: NotRequired[bool]
+    """Set in a subagent's own files in place of a file of its parent that it deleted."""
 
 
 class Edit(TypedDict):
@@ -53,6 +57,13 @@ class EditChange(TypedDict):
     at: str
 
 
+class DeleteChange(TypedDict):
+    change: Literal["delete"]
+    base: str | None
+    at: str
+    hides: bool
+
+
 Files = dict[str, StoredFile]
 
 _ASIDE_NAME_BYTES = 200
@@ -67,6 +78,16 @@ def put(content: str, *, base: str | None, at: str) -> PutChange:
 def edit(old: str, new: str, replace_all: bool, *, base: str, at: str) -> EditChange:
     """The change that replaces a string in a file."""
     return {"change": "edit", "edits": [{"old": old, "new": new, "all": replace_all}], "base": base, "at": at}
+
+
+def delete(*, base: str | None, at: str, hides: bool = False) -> DeleteChange:
+    """The change that deletes a file. `hides` leaves a mark in its place, so that an inherited file of this path is not seen either."""
+    return {"change": "delete", "base": base, "at": at, "hides": hides}
+
+
+def is_deleted(file: Mapping[str, Any]) -> bool:
+    """Whether this is the mark of a deleted file."""
+    return bool(file.get("deleted"))
 
 
 def text_of(file: Mapping[str, Any]) -> str:
@@ -110,6 +131,8 @@ def _apply(files: Files, path: str, value: Any) -> None:
         _apply_put(files, path, cast("PutChange", value))
     elif value.get("change") == "edit":
         _apply_edit(files, path, cast("EditChange", value))
+    elif value.get("change") == "delete":
+        _apply_delete(files, path, cast("DeleteChange", value))
     else:
         files[path] = _seed_file(path, value)
 
@@ -125,11 +148,22 @@ def _seed_file(path: str, value: Mapping[str, Any]) -> StoredFile:
     }
     if "conflict_of" in value:
         file["conflict_of"] = value["conflict_of"]
+    if is_deleted(value):
+        file["deleted"] = True
     return file
 
 
+def _apply_delete(files: Files, path: str, change: DeleteChange) -> None:
+    current = _live(files, path)
+    if current is not None and _version(current) != change["base"]:
+        _keep_aside(files, path, current["content"], current["modified_at"])
+    files.pop(path, None)
+    if change["hides"]:
+        files[path] = {"content": [], "created_at": change["at"], "modified_at": change["at"], "deleted": True}
+
+
 def _apply_put(files: Files, path: str, change: PutChange) -> None:
-    current = files.get(path)
+    current = _live(files, path)
     if _version(current) == change["base"] or (current is not None and current["content"] == change["content"]):
         created_at = current["created_at"] if current else change["at"]
         files[path] = {"content": change["content"], "created_at": created_at, "modified_at": change["at"]}
@@ -138,7 +172,7 @@ def _apply_put(files: Files, path: str, change: PutChange) -> None:
 
 
 def _apply_edit(files: Files, path: str, change: EditChange) -> None:
-    current = files.get(path)
+    current = _live(files, path)
     body = text_of(current) if current else ""
     for step in change["edits"]:
         outcome = text.replace_exact(path, body, step["old"], step["new"], step["all"])
@@ -150,6 +184,11 @@ def _apply_edit(files: Files, path: str, change: EditChange) -> None:
         body = outcome[0]
     created_at = current["created_at"] if current else change["at"]
     files[path] = {"content": text.split_lines(body), "created_at": created_at, "modified_at": change["at"]}
+
+
+def _live(files: Files, path: str) -> StoredFile | None:
+    file = files.get(path)
+    return None if file is None or is_deleted(file) else file
 
 
 def _version(file: StoredFile | None) -> str | None:

@@ -3,8 +3,9 @@
 A mounted backend sees paths from its own root, and its answers are translated into the caller's paths: rows, results, and the paths
 quoted in its errors (`PathError.below`). Rules:
 
-- A mount, and every folder on the way to one, is a folder: it can be listed, and nothing can be written in its place. A mount hides
-  what a backend further up has at the same path or below.
+- A mount, and every folder on the way to one, is a folder: it can be listed, and nothing can be written in its place. It is neither
+  deleted nor moved. A mount hides what a backend further up has at the same path or below.
+- A move from one child to another copies the text and deletes the old file (`moving`).
 - `ls`, `glob` and `grep` from above a mount look into the mount too, unless its backend is `remote`; then a note says that it was left
   out. If one part fails, the rest is still shown, with the failure as a note.
 - Files in state must not collide if two state backends are mounted. If a backend has a method `mounted_at(prefix)`, that method returns
@@ -23,24 +24,27 @@ from typing import Any, Generic, TypeVar
 
 from stepwell.backends import messages, paths
 from stepwell.backends.mounts import Child, Mount, MountTable
+from stepwell.backends.moving import Crossing, plain_version, retell
 from stepwell.backends.patterns import compile_glob, compile_text
 from stepwell.backends.protocol import (
     DEFAULT_TOP_K,
+    DeleteResult,
     EditResult,
     ErrorText,
     FileInfo,
     GrepMatch,
     Listing,
     Matches,
+    MoveResult,
     Passages,
     SearchMatch,
     WriteResult,
 )
 from stepwell.backends.steps import SteppedBackend, Steps, arun_steps, run_steps
-from stepwell.backends.tree import MAX_FOUND, MAX_MATCHES, folder_row, found_note, matches_note
+from stepwell.backends.tree import MAX_FOUND, MAX_MATCHES, folder_row, found_note, matches_note, move_complaint
 
 Row = TypeVar("Row", FileInfo, GrepMatch, SearchMatch)
-Result = TypeVar("Result", WriteResult, EditResult)
+Result = TypeVar("Result", WriteResult, EditResult, DeleteResult, MoveResult)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,15 @@ def is_remote(backend: Any, path: str = paths.ROOT) -> bool:
 def can_search(backend: Any) -> bool:
     """Whether a backend, or one mounted in it, has semantic search. Always false for a factory, which makes a backend per call."""
     return bool(getattr(backend, "can_search", False))
+
+
+def offers(backend: Any, verb: str) -> bool:
+    """Whether a backend, or one mounted in it, has an optional verb, `delete` or `move`. Always true for a function that makes a backend
+    per call, because only that backend can tell."""
+    if not isinstance(backend, type) and not hasattr(backend, "ls_info"):
+        return True
+    asked = getattr(backend, "offers", None)
+    return asked(verb) if asked else callable(getattr(backend, verb, None))
 
 
 class CompositeBackend(SteppedBackend):
@@ -128,7 +141,7 @@ class CompositeBackend(SteppedBackend):
         if not hasattr(child, "read_whole"):
             return messages.unavailable(path, "its backend does not hand out whole files")
         found: bytes | ErrorText = child.read_whole(owner.inner(path))
-        return (_retell(found, owner) or found) if isinstance(found, ErrorText) else found
+        return (retell(found, owner) or found) if isinstance(found, ErrorText) else found
 
     def ls_steps(self, path: str) -> Steps[VerbCall, list[FileInfo]]:
         folder = paths.resolve(path)
@@ -137,7 +150,7 @@ class CompositeBackend(SteppedBackend):
         owner, below = self._table.owner(folder), self._table.below(folder)
         answer = yield VerbCall(owner, "ls_info", (owner.inner(folder),))
         if not below:
-            return Listing(self._translate_rows(owner, answer), error=_retell(_error(answer), owner), note=_note(answer))
+            return Listing(self._translate_rows(owner, answer), error=retell(_error(answer), owner), note=_note(answer))
         parts: _Parts[FileInfo] = _Parts()
         parts.add(self._translate_rows(owner, answer), _note(answer), _failure(answer, owner, folder))
         ways = {_first_step(folder, mount.path) for mount in below}
@@ -153,13 +166,13 @@ class CompositeBackend(SteppedBackend):
         owner, below = self._table.owner(folder), self._table.below(folder)
         answer = yield VerbCall(owner, "glob_info", (pattern, owner.inner(folder)))
         if not below:
-            return Listing(self._translate_rows(owner, answer), error=_retell(_error(answer), owner), note=_note(answer))
+            return Listing(self._translate_rows(owner, answer), error=retell(_error(answer), owner), note=_note(answer))
         parts: _Parts[FileInfo] = _Parts()
         parts.add(self._translate_rows(owner, answer), _note(answer), _failure(answer, owner, folder))
         for mount in self._mounts_to_search([mount for mount in below if mount.may_hold(pattern, folder)], parts):
             answer = yield VerbCall(mount, "glob_info", ("**/*", "/"))
             rows = (row for row in self._translate_rows(mount, answer) if passes(paths.relative(row["path"], folder)))
-            parts.add(rows, _note(answer), _retell(_error(answer), mount))
+            parts.add(rows, _note(answer), retell(_error(answer), mount))
         return Listing(parts.sorted()[:MAX_FOUND], note=parts.note(found_note() if len(parts.rows) > MAX_FOUND else None))
 
     def grep_steps(self, pattern: str, path: str | None, glob: str | None) -> Steps[VerbCall, list[GrepMatch] | str]:
@@ -174,7 +187,7 @@ class CompositeBackend(SteppedBackend):
         owner, below = self._table.owner(folder), self._table.below(folder)
         answer = yield VerbCall(owner, "grep_raw", (pattern, owner.inner(folder), glob))
         if not below:
-            return _retell(_error(answer), owner) or Matches(self._translate_rows(owner, answer), note=_note(answer))
+            return retell(_error(answer), owner) or Matches(self._translate_rows(owner, answer), note=_note(answer))
         parts: _Parts[GrepMatch] = _Parts()
         parts.add(self._translate_rows(owner, answer), _note(answer), _failure(answer, owner, folder))
         entered = [mount for mount in below if glob is None or mount.may_hold(glob, folder, anywhere=True)]
@@ -182,7 +195,7 @@ class CompositeBackend(SteppedBackend):
             # A glob with a slash is relative to `folder`, which the child does not know.
             answer = yield VerbCall(mount, "grep_raw", (pattern, "/", None if glob is not None and "/" in glob else glob))
             rows = (row for row in self._translate_rows(mount, answer) if passes(paths.relative(row["path"], folder)))
-            parts.add(rows, _note(answer), _retell(_error(answer), mount))
+            parts.add(rows, _note(answer), retell(_error(answer), mount))
         return Matches(parts.sorted()[:MAX_MATCHES], note=parts.note(matches_note() if len(parts.rows) > MAX_MATCHES else None))
 
     def search_steps(self, query: str, path: str, top_k: int) -> Steps[VerbCall, list[SearchMatch] | str]:
@@ -200,7 +213,7 @@ class CompositeBackend(SteppedBackend):
         owner = found[0]
         inner = owner.inner(folder) if paths.is_within(folder, owner.path) else paths.ROOT
         answer = yield VerbCall(owner, "search", (query, inner, top_k))
-        return _retell(_error(answer), owner) or Passages(self._translate_rows(owner, answer), note=_note(answer))
+        return retell(_error(answer), owner) or Passages(self._translate_rows(owner, answer), note=_note(answer))
 
     def read_steps(self, file_path: str, offset: int, limit: int) -> Steps[VerbCall, str]:
         path = self._file(file_path)
@@ -208,7 +221,7 @@ class CompositeBackend(SteppedBackend):
             return path
         owner = self._table.owner(path)
         answer: str = yield VerbCall(owner, "read", (owner.inner(path), offset, limit))
-        return (_retell(answer, owner) or answer) if isinstance(answer, ErrorText) else answer
+        return (retell(answer, owner) or answer) if isinstance(answer, ErrorText) else answer
 
     def write_steps(
         self, file_path: str, content: str, overwrite: bool, expected_version: str | None
@@ -231,6 +244,66 @@ class CompositeBackend(SteppedBackend):
         arguments = (owner.inner(path), old_string, new_string, replace_all)
         result: EditResult = yield VerbCall(owner, "edit", arguments, {"expected_version": expected_version})
         return _translate_result(owner, result)
+
+    def delete_steps(self, file_path: str, expected_version: str | None) -> Steps[VerbCall, DeleteResult]:
+        path = self._entry(file_path)
+        if isinstance(path, ErrorText):
+            return DeleteResult(error=path)
+        owner = self._table.owner(path)
+        if not offers(owner.open(self._runtime), "delete"):
+            return DeleteResult(error=messages.cannot("delete", path))
+        result: DeleteResult = yield _call(owner, "delete", owner.inner(path), expected_version=expected_version)
+        return _translate_result(owner, result)
+
+    def move_steps(
+        self, source: str, destination: str, overwrite: bool, expected_version: str | None
+    ) -> Steps[VerbCall, MoveResult]:
+        old, new = paths.resolve_entry(source), paths.resolve_entry(destination)
+        if isinstance(old, ErrorText) or isinstance(new, ErrorText):
+            return MoveResult(error=old if isinstance(old, ErrorText) else new)
+        problem = move_complaint(old, new) or self._holds_mount(old)
+        if problem or self._table.is_on_the_way(new):
+            return MoveResult(error=problem or messages.taken_by_folder(new))
+        from_, to = self._table.owner(old), self._table.owner(new)
+        near, far = from_.open(self._runtime), to.open(self._runtime)
+        verb = "move" if from_ is to else "delete"
+        if not offers(near, verb) or not (from_ is to or hasattr(near, "download_files")):
+            return MoveResult(error=messages.cannot("move", old))
+        if from_ is to:
+            options = {"expected_version": expected_version, **({"overwrite": True} if overwrite else {})}
+            result: MoveResult = yield _call(from_, "move", from_.inner(old), to.inner(new), **options)
+            return _translate_result(from_, result)
+        crossing = Crossing(
+            _call,
+            from_,
+            to,
+            old,
+            new,
+            overwrite,
+            version_of=lambda path, content: self.version_for(path, content),
+            may_undo=not is_remote(far, to.inner(new)) and offers(far, "delete"),
+            moves_folders=not (is_remote(near, from_.inner(old)) or is_remote(far, to.inner(new))),
+        )
+        return (yield from crossing.steps(expected_version))
+
+    def offers(self, verb: str) -> bool:
+        return any(offers(mount.child, verb) for mount in (*self._table.mounts, self._table.default))
+
+    def version_for(self, path: str, content: str) -> str:
+        """The version that the backend at a resolved path gives to a text."""
+        owner = self._table.owner(path)
+        asked = getattr(owner.open(self._runtime), "version_for", plain_version)
+        version: str = asked(owner.inner(path), content)
+        return version
+
+    def _entry(self, raw: str) -> str | ErrorText:
+        """A path that can be deleted: neither a mount nor a folder on the way to one."""
+        path = paths.resolve_entry(raw)
+        return path if isinstance(path, ErrorText) else self._holds_mount(path) or path
+
+    def _holds_mount(self, path: str) -> ErrorText | None:
+        held = next((mount for mount in self._table.mounts if paths.is_within(mount.path, path)), None)
+        return None if held is None else messages.holds_mount(path, held.path)
 
     def _copy_with(self, table: MountTable, runtime: Any) -> CompositeBackend:
         other = copy(self)
@@ -283,6 +356,11 @@ class _Parts(Generic[Row]):
         return " ".join([*self._notes, *([last] if last and last not in self._notes else [])]) or None
 
 
+def _call(mount: Mount, verb: str, *arguments: Any, **options: Any) -> VerbCall:
+    """A call without the options that are not set; a third-party backend may not know them."""
+    return VerbCall(mount, verb, arguments, {name: value for name, value in options.items() if value is not None})
+
+
 def _error(answer: object) -> str | None:
     """The failure in a child's answer: a string in place of rows, or a listing's error."""
     return answer if isinstance(answer, str) else getattr(answer, "error", None)
@@ -295,25 +373,12 @@ def _note(answer: object) -> str | None:
 def _failure(answer: object, owner: Mount, folder: str) -> str | None:
     """The owner's failure in a folder that has other mounts below it. It is not a failure if the owner itself lacks the folder."""
     error = _error(answer)
-    return None if error == messages.no_folder(owner.inner(folder)) else _retell(error, owner)
-
-
-def _retell(error: str | None, mount: Mount) -> ErrorText | None:
-    """A child's error, with its paths as the caller sees them below the mount."""
-    if error is None:
-        return None
-    if not mount.path:
-        return ErrorText(error) if not isinstance(error, ErrorText) else error
-    if isinstance(error, paths.PathError):
-        return error.below(mount.path)
-    if isinstance(error, ErrorText):
-        return error
-    return ErrorText(f"{error} (From the backend at '{mount.path}/', whose paths start there.)")
+    return None if error == messages.no_folder(owner.inner(folder)) else retell(error, owner)
 
 
 def _translate_result(mount: Mount, result: Result) -> Result:
     if result.error is not None:
-        return replace(result, error=_retell(result.error, mount))
+        return replace(result, error=retell(result.error, mount))
     return replace(result, path=None if result.path is None else mount.outer(result.path))
 
 

@@ -36,15 +36,15 @@ PROJECT: Final = "current_project_id"
 WRITE_APPROVAL: Final = "write_approval"
 """Keys in a state or configuration: which project, and whether its writes need approval (for all projects, or per project)."""
 DEADLINE_S = 120.0
-CHANGING: Final = frozenset({"write_file", "patch_file"})
+CHANGING: Final = frozenset({"write_file", "patch_file", "delete_file", "move_file"})
 MAX_REASON_CHARS = 1_000
-ABOUT: Final = ("path", "file_id", "title", "query", "pattern")
+ABOUT: Final = ("file_id", "path", "title", "query", "pattern")
 """Arguments that say what a call is about; the first of them that a call has is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceCall:
-    """One of the seven operations, with its arguments as sent."""
+    """One of the nine operations, with its arguments as sent."""
 
     name: str
     args: Mapping[str, Any]
@@ -108,6 +108,21 @@ def say_failure(error: DeviceError, call: DeviceCall, path: str) -> ErrorText:
     quoted = f" ({reason})" if reason else ""
     changing = call.name in CHANGING
     match error.code:
+        case "not_found" if call.name == "delete_file":
+            return messages.nothing_there(path)
+        case "not_found" if call.name == "move_file":
+            target = call.args["path"]
+            return PathError(
+                "Error: no file or folder ",
+                Place(path),
+                ". It may have been moved to ",
+                Place(target),
+                " already: list both folders.",
+            )
+        case "conflict" if call.name == "move_file" and not call.args.get("overwrite") and not call.args.get("base_hash"):
+            return messages.taken(call.args["path"])
+        case "failed" if call.name == "move_file":
+            return PathError("Error: ", Place(path), " could not be moved to ", Place(call.args["path"]), f"{quoted}.")
         case "not_found":
             return messages.no_folder(path) if call.name == "list_files" else messages.no_file(path)
         case "rejected":

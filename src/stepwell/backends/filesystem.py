@@ -1,7 +1,7 @@
 """Files on disk, below one folder and never outside it.
 
 `FilesystemBackend` defines what each verb means; the modules of `disk` do the work: `spots` (what a path means), `open` (how a folder is
-reached), `folder` (what can be done in it), `write` (atomic changes, locks), `walk` and `search` (grep, glob).
+reached), `folder` (what can be done in it), `write` (atomic changes, locks), `entries` (delete, move), `walk` and `search` (grep, glob).
 
 Rules to keep: every path goes through `disk.spots`, every open through `Tree.enter`, and every `OSError` through `explain`, which
 never repeats what the system said about a path.
@@ -17,26 +17,28 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from stepwell.backends import messages, text
+from stepwell.backends import messages, text, tree
+from stepwell.backends.disk import entries
 from stepwell.backends.disk import search as disk_search
 from stepwell.backends.disk import write as disk_write
 from stepwell.backends.disk.folder import ChangedError, Folder, InTheWayError, TooLargeError, check_regular, read_bytes
 from stepwell.backends.disk.open import Containment, tree_at
 from stepwell.backends.disk.spots import Spot, Spots
 from stepwell.backends.disk.walk import Deadline, Walk, usable_names
-from stepwell.backends.paths import PathError, Place
+from stepwell.backends.paths import MAX_PATH_BYTES, PathError, Place
 from stepwell.backends.patterns import TextPattern, compile_glob, compile_text
 from stepwell.backends.protocol import (
     DEFAULT_READ_LIMIT,
+    DeleteResult,
     EditResult,
     ErrorText,
     FileInfo,
     GrepMatch,
     Listing,
+    MoveResult,
     WriteResult,
 )
 from stepwell.backends.sync_async import SyncBackend
-from stepwell.backends.tree import folder_row
 from stepwell.clock import Clock, SystemClock
 
 MAX_EDIT_ATTEMPTS = 5
@@ -201,6 +203,89 @@ class FilesystemBackend(SyncBackend):
                 return EditResult(error=explain(error, spot, missing, self._max_bytes, changing=True))
         return EditResult(error=messages.conflict(spot.shown))
 
+    def delete(self, file_path: str, *, expected_version: str | None = None) -> DeleteResult:
+        spot = self._spots.resolve_entry(file_path)
+        if isinstance(spot, ErrorText):
+            return DeleteResult(error=spot)
+        try:
+            count = entries.delete_entry(self._tree, self._locks, spot.segments, self._version_check(spot, expected_version))
+        except (OSError, UnicodeError) as error:
+            return DeleteResult(error=explain(error, spot, messages.nothing_there(spot.shown), self._max_bytes))
+        return DeleteResult(path=spot.shown, count=count)
+
+    def move(
+        self, source: str, destination: str, *, overwrite: bool = False, expected_version: str | None = None
+    ) -> MoveResult:
+        old, new = self._spots.resolve_entry(source), self._spots.resolve_entry(destination)
+        if isinstance(old, ErrorText) or isinstance(new, ErrorText):
+            return MoveResult(error=old if isinstance(old, ErrorText) else new)  # type: ignore[arg-type]
+        try:
+            count = self._check_move(old, new, overwrite)
+        except (OSError, UnicodeError) as error:
+            return MoveResult(error=explain(error, old, messages.nothing_there(old.shown)))
+        if isinstance(count, ErrorText):
+            return MoveResult(error=count)
+        try:
+            checked = self._version_check(old, expected_version)
+            entries.move_entry(self._tree, self._locks, old.segments, new.segments, overwrite, checked)
+        except FileExistsError:
+            return MoveResult(error=messages.taken(new.shown))
+        except (OSError, UnicodeError) as error:
+            return MoveResult(error=explain(error, old, messages.nothing_there(old.shown), self._max_bytes))
+        return MoveResult(path=new.shown, count=count)
+
+    def _check_move(self, old: Spot, new: Spot, overwrite: bool) -> int | ErrorText:
+        """How many files a move concerns, or why it cannot be made."""
+        if problem := tree.move_complaint(old.shown, new.shown):
+            return problem
+        try:
+            source = self._status(old)
+        except NotADirectoryError:
+            source = None
+        try:
+            target = self._status(new)
+        except OSError as error:
+            gone = messages.nothing_there(old.shown)
+            return explain(error, new, gone, changing=True) if source else gone
+        if source is None:
+            return messages.moved_already(old.shown, new.shown) if target else messages.nothing_there(old.shown)
+        moves_file = not stat.S_ISDIR(source.st_mode)
+        if moves_file:
+            check_regular(source)
+        is_folder = target is not None and stat.S_ISDIR(target.st_mode)
+        is_file = target is not None and not is_folder
+        if problem := tree.landing_complaint(new.shown, moves_file, overwrite, is_file=is_file, is_folder=is_folder):
+            return problem
+        if moves_file:
+            return 1
+        found = entries.survey(self._tree, old.segments)
+        if len(new.below.encode()) + found.longest > MAX_PATH_BYTES:
+            return messages.path_too_long(new.shown)
+        return found.files
+
+    def _status(self, spot: Spot) -> os.stat_result | None:
+        """The status of what is at a spot; None if nothing is. Raises `InTheWayError` for a path below a file."""
+        try:
+            with self._tree.enter(spot.folder) as folder:
+                return folder.stat(spot.name)
+        except FileNotFoundError:
+            return None
+
+    def _version_check(self, spot: Spot, expected: str | None) -> Callable[[Folder], None]:
+        """Raises `ChangedError` if a version is expected, and the spot is not a file at that version."""
+
+        def check(folder: Folder) -> None:
+            if expected is None:
+                return
+            try:
+                version = _version_of(read_bytes(folder, spot.name, self._max_bytes))
+            except (IsADirectoryError, TooLargeError):
+                version = None
+            if version != expected:
+                raise ChangedError("changed in between")
+
+        return check
+
     def _file_at(self, spot: Spot) -> os.stat_result | None:
         """The status of the file at a spot; None if a folder is there. Raises `OSError` if neither is."""
         if not spot.segments:
@@ -217,7 +302,7 @@ class FilesystemBackend(SyncBackend):
         with self._tree.enter(spot.segments) as folder:
             for name in usable_names(folder.scan(), spot.inner):
                 if name[-1] == "/":
-                    rows.append(folder_row(spot.below + name))
+                    rows.append(tree.folder_row(spot.below + name))
                     continue
                 try:
                     status = folder.stat(name)

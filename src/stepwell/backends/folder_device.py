@@ -1,4 +1,4 @@
-"""A device that is not a browser: carries out the seven operations on any backend, such as a folder on this machine.
+"""A device that is not a browser: carries out the nine operations on any backend, such as a folder on this machine.
 
 It is meant for terminals and tests. It answers the questions of `device`, with the same results, errors and limits as a page: a change is
 compared with the current file, shown as a diff, and made only if it is approved. If one change of a question fails or is rejected, none
@@ -14,10 +14,11 @@ from hashlib import sha256
 from typing import Any
 
 from stepwell.answers.client_tools import MAX_HITS, MAX_MATCHES, MAX_READ_CHARS, MAX_ROWS, ErrorCode
-from stepwell.backends import messages, paths, text
+from stepwell.backends import messages, paths, text, tree
 from stepwell.backends.browser import file_type_of
+from stepwell.backends.composite import offers
 from stepwell.backends.device import CHANGING
-from stepwell.backends.protocol import DEFAULT_TOP_K, BackendProtocol, ErrorText, FileInfo
+from stepwell.backends.protocol import DEFAULT_TOP_K, BackendProtocol, ErrorText, FileData, FileInfo
 
 MAX_LINE_CHARS = 2_000
 PASSAGE_CHARS = 500
@@ -25,18 +26,27 @@ PASSAGE_CHARS = 500
 
 @dataclass(frozen=True, slots=True)
 class DeviceChange:
-    """What a question would change in one file."""
+    """What a question would change in one file, or in one folder that is deleted or moved."""
 
     path: str
     new: str
     old: str | None
-    """The current text; `None` if the file does not exist yet."""
+    """The current text; `None` if the file does not exist yet, or is not text."""
     description: str = ""
     occurrences: int = 1
+    renamed: tuple[tuple[str, str | None], ...] = ()
+    """For a deletion or a move: each file with its new path, `None` if it is deleted."""
+    destination: str | None = None
+    overwrite: bool = False
 
     @property
     def diff(self) -> str:
-        """The change as a unified diff."""
+        """The change as a unified diff; of files that only get a new path, and of a folder, the paths."""
+        if self.destination is not None or (self.renamed and self.old is None):
+            shown = [f"--- {self.path}", f"+++ {self.destination or self.path}"]
+            for old, new in self.renamed:
+                shown += [f"-{old}", *([f"+{new}"] if new else [])]
+            return "".join(f"{line}\n" for line in shown)
         before = [] if self.old is None else self.old.splitlines(keepends=True)
         lines = difflib.unified_diff(before, self.new.splitlines(keepends=True), self.path, self.path)
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
@@ -72,7 +82,13 @@ class FolderDevice:
 
     def _plan(self, call: Mapping[str, Any]) -> DeviceChange | OperationError:
         try:
-            return self._plan_write(call["args"]) if call["name"] == "write_file" else self._plan_patch(call["args"])
+            plans = {
+                "write_file": self._plan_write,
+                "patch_file": self._plan_patch,
+                "delete_file": self._plan_delete,
+                "move_file": self._plan_move,
+            }
+            return plans[call["name"]](call["args"])
         except OperationError as error:
             return error
 
@@ -98,6 +114,36 @@ class FolderDevice:
         new = old.replace(args["search"], args["replace"])
         return DeviceChange(path, new, old, args.get("description", ""), count)
 
+    def _plan_delete(self, args: Mapping[str, Any]) -> DeviceChange:
+        path = _entry(args["file_id"])
+        doomed = tree.files_at(self._names(), path)
+        if not doomed:
+            raise OperationError("not_found", "There is no such file or folder.")
+        old = self._text_of(path) if doomed == [path] else None
+        _require_base(old, args.get("base_hash"))
+        return DeviceChange(path, "", old, renamed=tuple((each, None) for each in doomed))
+
+    def _plan_move(self, args: Mapping[str, Any]) -> DeviceChange:
+        path, destination, overwrite = _entry(args["file_id"]), _entry(args["path"]), bool(args.get("overwrite"))
+        names = self._names()
+        planned = tree.plan_move(names, path, destination, overwrite)
+        if isinstance(planned, ErrorText):
+            raise _move_error(planned, path, destination)
+        old = self._text_of(path) if path in names else None
+        _require_base(old, args.get("base_hash"))
+        return DeviceChange(path, "", old, renamed=tuple(planned), destination=destination, overwrite=overwrite)
+
+    def _names(self) -> dict[str, FileData]:
+        blank: FileData = {"content": [], "created_at": "", "modified_at": ""}
+        return {row["path"]: blank for row in self._files.glob_info("**/*", paths.ROOT)}
+
+    def _text_of(self, path: str) -> str | None:
+        """A file's text; None if it is not text, which may be deleted and moved all the same."""
+        try:
+            return self._read(path)
+        except OperationError:
+            return None
+
     def _decide(self, planned: Mapping[str, DeviceChange | OperationError], approve: Approve) -> dict[str, OperationError]:
         """The changes that are not made, and why."""
         failed = {name: each for name, each in planned.items() if isinstance(each, OperationError)}
@@ -116,6 +162,9 @@ class FolderDevice:
                 case "write_file" | "patch_file":
                     assert isinstance(change, DeviceChange)  # noqa: S101 - the others were refused before
                     return self._make(change)
+                case "delete_file" | "move_file":
+                    assert isinstance(change, DeviceChange)  # noqa: S101
+                    return self._relocate(change)
                 case "list_files":
                     return self._list(args)
                 case "glob_files":
@@ -145,6 +194,21 @@ class FolderDevice:
             "hash": hash_of(change.new),
             "occurrences": change.occurrences,
         }
+
+    def _relocate(self, change: DeviceChange) -> dict[str, Any]:
+        files: Any = self._files
+        expected = {} if change.old is None else {"expected_version": text.version_of(change.old)}
+        verb = "delete" if change.destination is None else "move"
+        if not offers(files, verb):
+            raise OperationError("failed", messages.cannot(verb, change.path))
+        if change.destination is None:
+            done = files.delete(change.path, **expected)
+        else:
+            done = files.move(change.path, change.destination, overwrite=change.overwrite, **expected)
+        if done.error:
+            is_taken = done.error in (messages.conflict(change.path), messages.taken(change.destination or ""))
+            raise OperationError("conflict" if is_taken else "failed", done.error)
+        return {"file_id": change.path, "path": change.destination or change.path, "count": len(change.renamed)}
 
     def _list(self, args: Mapping[str, Any]) -> dict[str, Any]:
         if args.get("path") is not None:
@@ -210,6 +274,23 @@ def _path(raw: str) -> str:
     if isinstance(path, ErrorText):
         raise OperationError("failed", path)
     return path
+
+
+def _entry(raw: str) -> str:
+    path = paths.resolve_entry(raw)
+    if isinstance(path, ErrorText):
+        raise OperationError("failed", path)
+    return path
+
+
+def _move_error(error: ErrorText, path: str, destination: str) -> OperationError:
+    if error in (messages.nothing_there(path), messages.moved_already(path, destination)):
+        return OperationError("not_found", "There is no such file or folder.")
+    return (
+        OperationError("conflict", "it exists already")
+        if error == messages.taken(destination)
+        else OperationError("failed", error)
+    )
 
 
 def _require_base(old: str | None, base_hash: str | None) -> None:

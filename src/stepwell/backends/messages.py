@@ -17,6 +17,57 @@ def no_folder(path: str) -> ErrorText:
     return PathError("Error: no folder ", Place(path), ". List the root with ls('/').")
 
 
+def nothing_there(path: str) -> ErrorText:
+    folder = path[: path.rfind("/")] or "/"
+    return PathError("Error: no file or folder ", Place(path), ". List the folder with ls(", Place(folder), ").")
+
+
+def moved_already(source: str, destination: str) -> ErrorText:
+    return PathError(
+        "Error: no file or folder ", Place(source), ", but ", Place(destination), " exists: it may have been moved already."
+    )
+
+
+def same_place(path: str) -> ErrorText:
+    return PathError("Error: ", Place(path), " is both source and destination. Choose another destination.")
+
+
+def into_itself(source: str, destination: str) -> ErrorText:
+    return PathError("Error: ", Place(source), " cannot be moved into itself, to ", Place(destination), ".")
+
+
+def taken(path: str) -> ErrorText:
+    return PathError("Error: ", Place(path), " exists already. Choose another destination, or replace it with overwrite=true.")
+
+
+def taken_by_folder(path: str) -> ErrorText:
+    return PathError(
+        "Error: ", Place(path), " is a folder, which is never replaced. Give the whole new path, or delete that folder first."
+    )
+
+
+def folder_over_file(path: str) -> ErrorText:
+    return PathError("Error: ", Place(path), " is a file, and a folder cannot take its place. Choose another destination.")
+
+
+def path_too_long(path: str) -> ErrorText:
+    return PathError("Error: ", Place(path), " would be too long a path. Choose a shorter destination.")
+
+
+def holds_mount(path: str, mount: str) -> ErrorText:
+    return PathError(
+        "Error: ",
+        Place(path),
+        " cannot be deleted or moved: other files are mounted at ",
+        Place(mount),
+        ". Name what is in it.",
+    )
+
+
+def cannot(verb: str, path: str) -> ErrorText:
+    return PathError("Error: ", Place(path), f" is stored where nothing can be {verb}d. Go on without it.")
+
+
 def is_folder(path: str) -> ErrorText:
     return PathError("Error: ", Place(path), " is a folder, not a file. List it with ls(", Place(path), ").")
 

@@ -66,6 +66,14 @@ def resolve_file(raw: object) -> str | ErrorText:
     return path
 
 
+def resolve_entry(raw: object) -> str | ErrorText:
+    """Like `resolve`, for verbs that delete or move a file or a folder: the root is refused."""
+    path = resolve(raw)
+    if path == ROOT and not isinstance(path, ErrorText):
+        return ErrorText(f"Error: {show(raw)} names the root folder, which cannot be deleted or moved. Name something in it.")
+    return path
+
+
 def resolve_pattern(raw: object) -> str | ErrorText:
     """A glob pattern without its leading slashes, or an error; the rules are the same as for paths."""
     if not isinstance(raw, str):

@@ -17,17 +17,19 @@ from langgraph.config import get_config
 
 from stepwell.backends import changes, messages, paths, text, tree
 from stepwell.backends.changes import StoredFile
+from stepwell.backends.draft import Draft
 from stepwell.backends.protocol import (
     DEFAULT_READ_LIMIT,
+    DeleteResult,
     EditResult,
     ErrorText,
     FileInfo,
     GrepMatch,
     Listing,
+    MoveResult,
     WriteResult,
 )
 from stepwell.backends.sync_async import SyncBackend
-from stepwell.backends.turn import PlannedChange, earlier_changes, earlier_writes
 from stepwell.clock import Clock, SystemClock, timestamp
 from stepwell.errors import BackendError
 
@@ -54,7 +56,14 @@ def visible_files(own: Mapping[str, StoredFile] | None) -> Mapping[str, StoredFi
     inherited = _INHERITED.get()
     if not inherited:
         return own or {}
-    return {**inherited, **own} if own else inherited
+    if not own:
+        return inherited
+    return {path: file for path, file in {**inherited, **own}.items() if not changes.is_deleted(file)}
+
+
+def is_inherited(path: str) -> bool:
+    """Whether the running agent would see a file of its parent at this path if it had none of its own."""
+    return path in (_INHERITED.get() or {})
 
 
 class StateBackend(SyncBackend):
@@ -116,16 +125,16 @@ class StateBackend(SyncBackend):
             return WriteResult(error=path)
         if problem := text.content_complaint(path, content):
             return WriteResult(error=problem)
-        files = self._files()
-        current, changed = self._current_text(files, path)
-        if current is None and (problem := tree.placement_problem(self._with_earlier_writes(files), path)):
+        draft = self._draft()
+        current = draft.text(path)
+        if current is None and (problem := tree.placement_problem(draft.files, path)):
             return WriteResult(error=problem)
         if current is not None and not overwrite:
             return WriteResult(error=messages.exists(path))
         if expected_version is not None and (current is None or text.version_of(current) != expected_version):
             return WriteResult(error=messages.conflict(path))
         at = timestamp(self._clock)
-        change = changes.put(content, base=self._stored_version(path, current, changed), at=at)
+        change = changes.put(content, base=self._stored_version(draft, path), at=at)
         update = {self._prefix + path: _with_whole(change, content, at)}
         return WriteResult(path=path, files_update=update, version=text.version_of(content))
 
@@ -143,17 +152,17 @@ class StateBackend(SyncBackend):
             return EditResult(error=path)
         if problem := text.content_complaint(path, old_string) or text.content_complaint(path, new_string):
             return EditResult(error=problem)
-        files = self._files()
-        current, changed = self._current_text(files, path)
+        draft = self._draft()
+        current = draft.text(path)
         if current is None:
-            return EditResult(error=tree.placement_problem(files, path) or messages.no_file(path))
+            return EditResult(error=tree.placement_problem(draft.files, path) or messages.no_file(path))
         if expected_version is not None and text.version_of(current) != expected_version:
             return EditResult(error=messages.conflict(path))
         outcome = text.replace_exact(path, current, old_string, new_string, replace_all)
         if isinstance(outcome, ErrorText):
             return EditResult(error=outcome)
         edited, count = outcome
-        base = self._stored_version(path, current, changed)
+        base = self._stored_version(draft, path)
         at = timestamp(self._clock)
         if base is None:  # the file is inherited, so we store a whole copy in this agent's own state
             change: Mapping[str, Any] = changes.put(edited, base=None, at=at)
@@ -162,32 +171,55 @@ class StateBackend(SyncBackend):
         update = {self._prefix + path: _with_whole(change, edited, at)}
         return EditResult(path=path, files_update=update, occurrences=count, version=text.version_of(edited))
 
-    def _stored_version(self, path: str, current: str | None, changed: bool) -> str | None:
+    def delete(self, file_path: str, *, expected_version: str | None = None) -> DeleteResult:
+        path = self._resolve_entry(file_path)
+        if isinstance(path, ErrorText):
+            return DeleteResult(error=path)
+        draft = self._draft()
+        doomed = tree.files_at(draft.files, path)
+        if not doomed:
+            return DeleteResult(error=messages.nothing_there(path))
+        if problem := _version_complaint(draft, path, expected_version):
+            return DeleteResult(error=problem)
+        at = timestamp(self._clock)
+        update = {self._prefix + each: self._deletion(draft, each, at) for each in doomed}
+        return DeleteResult(path=path, files_update=update, count=len(doomed))
+
+    def move(
+        self, source: str, destination: str, *, overwrite: bool = False, expected_version: str | None = None
+    ) -> MoveResult:
+        old, new = self._resolve_entry(source), self._resolve_entry(destination)
+        if isinstance(old, ErrorText) or isinstance(new, ErrorText):
+            return MoveResult(error=old if isinstance(old, ErrorText) else new)
+        draft = self._draft()
+        planned = tree.plan_move(draft.files, old, new, overwrite)
+        if isinstance(planned, ErrorText):
+            return MoveResult(error=planned)
+        if problem := _version_complaint(draft, old, expected_version):
+            return MoveResult(error=problem)
+        at = timestamp(self._clock)
+        update: dict[str, Any] = {}
+        for before, after in planned:
+            content = draft.text(before) or ""
+            change = changes.put(content, base=self._stored_version(draft, after), at=at)
+            update[self._prefix + after] = _with_whole(change, content, at)
+            update[self._prefix + before] = self._deletion(draft, before, at)
+        return MoveResult(path=new, files_update=update, count=len(planned))
+
+    def _deletion(self, draft: Draft, path: str, at: str) -> Change:
+        hides = is_inherited(self._prefix + path)
+        return Change(changes.delete(base=self._stored_version(draft, path), at=at, hides=hides))
+
+    def _stored_version(self, draft: Draft, path: str) -> str | None:
         """The file's version in the channel when this call's change will be applied; None if the channel will not have the file."""
-        if current is None or not (changed or self._prefix + path in (self._own_files() or {})):
+        current = draft.text(path)
+        if current is None or not (draft.is_changed(path) or self._prefix + path in (self._own_files() or {})):
             return None
         return text.version_of(current)
 
-    def _current_text(self, files: Mapping[str, StoredFile], path: str) -> tuple[str | None, bool]:
-        """The file's text after the earlier calls of this turn (None: no such file), and whether one of them changed it.
-
-        A refused call changed nothing, so an inherited file is still not in this agent's own state after it.
-        """
-        file = files.get(path)
-        current = None if file is None else changes.text_of(file)
-        changed = False
-        for change in earlier_changes(self._prefix + path):
-            after = _apply(change, path, current)
-            if after is not None:
-                current, changed = after, True
-        return current, changed
-
-    def _with_earlier_writes(self, files: Mapping[str, StoredFile]) -> Mapping[str, StoredFile]:
-        """The files, and those that earlier calls of this turn create. Only their paths are used, to see which paths are folders."""
-        start = self._prefix + "/"
-        added = [path[len(self._prefix) :] for path in earlier_writes() if path.startswith(start)]
-        blank: StoredFile = {"content": [], "created_at": "", "modified_at": ""}
-        return {**dict.fromkeys(added, blank), **files} if added else files
+    def _draft(self) -> Draft:
+        """The files after the earlier calls of this turn."""
+        return Draft(self._files(), self._prefix)
 
     def _files(self) -> Mapping[str, StoredFile]:
         """The files that this backend shows, by their shown paths."""
@@ -213,6 +245,9 @@ class StateBackend(SyncBackend):
     def _resolve(self, raw: str) -> str | ErrorText:
         return self._allow(paths.resolve(raw))
 
+    def _resolve_entry(self, raw: str) -> str | ErrorText:
+        return self._allow(paths.resolve_entry(raw))
+
     def _resolve_file(self, raw: str) -> str | ErrorText:
         return self._allow(paths.resolve_file(raw))
 
@@ -226,7 +261,8 @@ class Change(dict[str, Any]):
     """A change for the channel that also knows the resulting file, for code that puts `files_update` into a state's files by hand,
     without the channel's reducer. Only the change itself is stored."""
 
-    whole: StoredFile
+    whole: StoredFile | None = None
+    """None if the file is deleted."""
 
 
 def _with_whole(change: Mapping[str, Any], content: str, at: str) -> Change:
@@ -239,7 +275,8 @@ def _merged_by_hand(files: Mapping[str, Any] | None) -> Mapping[str, StoredFile]
     """Resolve unapplied changes among the files to the files they produce."""
     if not files or not any(isinstance(file, Change) for file in files.values()):
         return files
-    return {path: file.whole if isinstance(file, Change) else file for path, file in files.items()}
+    whole = {path: file.whole if isinstance(file, Change) else file for path, file in files.items()}
+    return {path: file for path, file in whole.items() if file is not None}
 
 
 def _is_in_a_run() -> bool:
@@ -249,11 +286,9 @@ def _is_in_a_run() -> bool:
         return False
 
 
-def _apply(change: PlannedChange, path: str, current: str | None) -> str | None:
-    """The text after an earlier call's change; None if that call was refused."""
-    if change.old is None:
-        return change.new if current is None or change.overwrite else None
-    if current is None:
+def _version_complaint(draft: Draft, path: str, expected: str | None) -> ErrorText | None:
+    """A conflict if a version is expected, and the path is not a file at that version."""
+    current = draft.text(path)
+    if expected is None or (current is not None and text.version_of(current) == expected):
         return None
-    outcome = text.replace_exact(path, current, change.old, change.new, change.replace_all)
-    return None if isinstance(outcome, ErrorText) else outcome[0]
+    return messages.conflict(path)

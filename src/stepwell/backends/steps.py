@@ -14,7 +14,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any, TypeVar
 
-from stepwell.backends.protocol import DEFAULT_READ_LIMIT, EditResult, FileInfo, GrepMatch, WriteResult
+from stepwell.backends import messages
+from stepwell.backends.protocol import (
+    DEFAULT_READ_LIMIT,
+    DeleteResult,
+    EditResult,
+    FileInfo,
+    GrepMatch,
+    MoveResult,
+    WriteResult,
+)
 from stepwell.backends.transfers import Transfers
 
 T = TypeVar("T")
@@ -91,6 +100,20 @@ class SteppedBackend(Transfers, ABC):
         self, file_path: str, old_string: str, new_string: str, replace_all: bool, expected_version: str | None
     ) -> Steps[Any, EditResult]: ...
 
+    def delete_steps(self, file_path: str, expected_version: str | None) -> Steps[Any, DeleteResult]:
+        yield from ()
+        return DeleteResult(error=messages.cannot("delete", file_path))
+
+    def move_steps(
+        self, source: str, destination: str, overwrite: bool, expected_version: str | None
+    ) -> Steps[Any, MoveResult]:
+        yield from ()
+        return MoveResult(error=messages.cannot("move", source))
+
+    def offers(self, verb: str) -> bool:
+        """Whether the backend has an optional verb, `delete` or `move`."""
+        return getattr(type(self), f"{verb}_steps") is not getattr(SteppedBackend, f"{verb}_steps")
+
     def ls_info(self, path: str) -> list[FileInfo]:
         return run_steps(self.ls_steps(path), self.perform)
 
@@ -120,6 +143,14 @@ class SteppedBackend(Transfers, ABC):
         steps = self.edit_steps(file_path, old_string, new_string, replace_all, expected_version)
         return run_steps(steps, self.perform)
 
+    def delete(self, file_path: str, *, expected_version: str | None = None) -> DeleteResult:
+        return run_steps(self.delete_steps(file_path, expected_version), self.perform)
+
+    def move(
+        self, source: str, destination: str, *, overwrite: bool = False, expected_version: str | None = None
+    ) -> MoveResult:
+        return run_steps(self.move_steps(source, destination, overwrite, expected_version), self.perform)
+
     async def als_info(self, path: str) -> list[FileInfo]:
         return await arun_steps(self.ls_steps(path), self.aperform)
 
@@ -148,3 +179,11 @@ class SteppedBackend(Transfers, ABC):
     ) -> EditResult:
         steps = self.edit_steps(file_path, old_string, new_string, replace_all, expected_version)
         return await arun_steps(steps, self.aperform)
+
+    async def adelete(self, file_path: str, *, expected_version: str | None = None) -> DeleteResult:
+        return await arun_steps(self.delete_steps(file_path, expected_version), self.aperform)
+
+    async def amove(
+        self, source: str, destination: str, *, overwrite: bool = False, expected_version: str | None = None
+    ) -> MoveResult:
+        return await arun_steps(self.move_steps(source, destination, overwrite, expected_version), self.aperform)

@@ -23,7 +23,17 @@ from langgraph.store.base import BaseStore
 
 from stepwell.backends import messages, paths, text, tree
 from stepwell.backends.locks import LockTable, SharedLock
-from stepwell.backends.protocol import EditResult, ErrorText, FileData, FileInfo, GrepMatch, Listing, WriteResult
+from stepwell.backends.protocol import (
+    DeleteResult,
+    EditResult,
+    ErrorText,
+    FileData,
+    FileInfo,
+    GrepMatch,
+    Listing,
+    MoveResult,
+    WriteResult,
+)
 from stepwell.backends.steps import SteppedBackend, Steps, run_steps
 from stepwell.backends.store_items import (
     Namespace,
@@ -32,6 +42,7 @@ from stepwell.backends.store_items import (
     abatch,
     batch,
     check_namespace,
+    delete_file,
     file_in,
     find_namespace,
     find_store,
@@ -187,6 +198,27 @@ class StoreBackend(SteppedBackend):
         result = yield from self._hold(path, steps)
         return EditResult(error=result) if isinstance(result, ErrorText) else result
 
+    def delete_steps(self, file_path: str, expected_version: str | None) -> Steps[Request, DeleteResult]:
+        path = self._check_prefix(paths.resolve_entry(file_path))
+        if isinstance(path, ErrorText):
+            return DeleteResult(error=path)
+        result = yield from self._hold(path, self._delete(path, expected_version))
+        return DeleteResult(error=result) if isinstance(result, ErrorText) else result
+
+    def move_steps(
+        self, source: str, destination: str, overwrite: bool, expected_version: str | None
+    ) -> Steps[Request, MoveResult]:
+        old, new = self._check_prefix(paths.resolve_entry(source)), self._check_prefix(paths.resolve_entry(destination))
+        if isinstance(old, ErrorText) or isinstance(new, ErrorText):
+            return MoveResult(error=old if isinstance(old, ErrorText) else new)
+        steps: Steps[Request, MoveResult | ErrorText] = self._move(old, new, overwrite, expected_version)
+        # Two top-level names may be concerned, and so two locks, which every move takes in the same order.
+        locks = {id(lock): (lock, path) for path, lock in ((old, self._lock(old)), (new, self._lock(new)))}
+        for _, (_, path) in sorted(locks.items()):
+            steps = self._hold(path, steps)
+        result = yield from steps
+        return MoveResult(error=result) if isinstance(result, ErrorText) else result
+
     def _hold(self, path: str, steps: Steps[Request, T]) -> Steps[Request, T | ErrorText]:
         """Run steps while holding the path's lock."""
         lock = self._lock(path)
@@ -238,6 +270,35 @@ class StoreBackend(SteppedBackend):
         edited, count = outcome
         yield [put_file(self._labels(), path, self._data(edited, data), self._index)]
         return EditResult(path=path, occurrences=count, version=text.version_of(edited))
+
+    def _delete(self, path: str, expected_version: str | None) -> Steps[Request, DeleteResult]:
+        """Delete a file or a folder. The caller holds its lock."""
+        labels = self._labels()
+        around = yield from get(labels, path)
+        doomed = [path] if around.item is not None else tree.files_at((yield from scan(labels)), path)
+        if not doomed:
+            return DeleteResult(error=messages.nothing_there(path))
+        if expected_version is not None and _version(file_in(around.item)) != expected_version:
+            return DeleteResult(error=messages.conflict(path))
+        yield [delete_file(labels, each) for each in doomed]
+        return DeleteResult(path=path, count=len(doomed))
+
+    def _move(self, source: str, destination: str, overwrite: bool, expected_version: str | None) -> Steps[Request, MoveResult]:
+        """Move a file or a folder. The caller holds the locks of both."""
+        labels = self._labels()
+        files = yield from scan(labels)
+        planned = tree.plan_move(files, source, destination, overwrite)
+        if isinstance(planned, ErrorText):
+            return MoveResult(error=planned)
+        if expected_version is not None and _version(files.get(source)) != expected_version:
+            return MoveResult(error=messages.conflict(source))
+        folders = {folder for _, after in planned for folder in paths.parents(after)}
+        yield [
+            *(put_file(labels, after, files[before], self._index) for before, after in planned),
+            *(delete_file(labels, before) for before, _ in planned),
+            *map(put_folder(labels), sorted(folders)),
+        ]
+        return MoveResult(path=destination, count=len(planned))
 
     def _load(self, path: str, *, changing: bool = False) -> Steps[Request, FileData | ErrorText]:
         """A file, or an error."""

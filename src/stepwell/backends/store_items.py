@@ -163,6 +163,11 @@ def put_file(labels: Labels, path: str, data: FileData, index: Literal[False] | 
     return PutOp(labels, path, dict(data), index)
 
 
+def delete_file(labels: Labels, path: str) -> PutOp:
+    """The operation that deletes a file."""
+    return PutOp(labels, path, None)
+
+
 def put_folder(labels: Labels) -> Callable[[str], PutOp]:
     """Makes the operation that names a folder."""
     folders = folders_of(labels)

@@ -21,7 +21,16 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
-from stepwell.backends.protocol import DEFAULT_READ_LIMIT, EditResult, FileInfo, GrepMatch, WriteResult
+from stepwell.backends import messages
+from stepwell.backends.protocol import (
+    DEFAULT_READ_LIMIT,
+    DeleteResult,
+    EditResult,
+    FileInfo,
+    GrepMatch,
+    MoveResult,
+    WriteResult,
+)
 from stepwell.backends.transfers import Transfers
 
 P = ParamSpec("P")
@@ -63,6 +72,19 @@ class SyncBackend(Transfers, ABC):
         expected_version: str | None = None,
     ) -> EditResult: ...
 
+    def delete(self, file_path: str, *, expected_version: str | None = None) -> DeleteResult:
+        return DeleteResult(error=messages.cannot("delete", file_path))
+
+    def move(
+        self, source: str, destination: str, *, overwrite: bool = False, expected_version: str | None = None
+    ) -> MoveResult:
+        return MoveResult(error=messages.cannot("move", source))
+
+    @classmethod
+    def offers(cls, verb: str) -> bool:
+        """Whether the backend has an optional verb, `delete` or `move`."""
+        return getattr(cls, verb) is not getattr(SyncBackend, verb)
+
     async def als_info(self, path: str) -> list[FileInfo]:
         return await self._call(self.ls_info, path)
 
@@ -90,6 +112,14 @@ class SyncBackend(Transfers, ABC):
         expected_version: str | None = None,
     ) -> EditResult:
         return await self._call(self.edit, file_path, old_string, new_string, replace_all, expected_version=expected_version)
+
+    async def adelete(self, file_path: str, *, expected_version: str | None = None) -> DeleteResult:
+        return await self._call(self.delete, file_path, expected_version=expected_version)
+
+    async def amove(
+        self, source: str, destination: str, *, overwrite: bool = False, expected_version: str | None = None
+    ) -> MoveResult:
+        return await self._call(self.move, source, destination, overwrite=overwrite, expected_version=expected_version)
 
     async def _call(self, verb: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         if self.blocking:
@@ -130,6 +160,19 @@ class AsyncBackend(Transfers, ABC):
         expected_version: str | None = None,
     ) -> EditResult: ...
 
+    async def adelete(self, file_path: str, *, expected_version: str | None = None) -> DeleteResult:
+        return DeleteResult(error=messages.cannot("delete", file_path))
+
+    async def amove(
+        self, source: str, destination: str, *, overwrite: bool = False, expected_version: str | None = None
+    ) -> MoveResult:
+        return MoveResult(error=messages.cannot("move", source))
+
+    @classmethod
+    def offers(cls, verb: str) -> bool:
+        """Whether the backend has an optional verb, `delete` or `move`."""
+        return getattr(cls, f"a{verb}") is not getattr(AsyncBackend, f"a{verb}")
+
     def ls_info(self, path: str) -> list[FileInfo]:
         return run_in_portal(self.als_info(path))
 
@@ -157,6 +200,14 @@ class AsyncBackend(Transfers, ABC):
         expected_version: str | None = None,
     ) -> EditResult:
         return run_in_portal(self.aedit(file_path, old_string, new_string, replace_all, expected_version=expected_version))
+
+    def delete(self, file_path: str, *, expected_version: str | None = None) -> DeleteResult:
+        return run_in_portal(self.adelete(file_path, expected_version=expected_version))
+
+    def move(
+        self, source: str, destination: str, *, overwrite: bool = False, expected_version: str | None = None
+    ) -> MoveResult:
+        return run_in_portal(self.amove(source, destination, overwrite=overwrite, expected_version=expected_version))
 
 
 class _Portal:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from stepwell.backends import messages
-from stepwell.backends.paths import ROOT, parents, relative
+from stepwell.backends.paths import MAX_PATH_BYTES, ROOT, is_within, parents, relative
 from stepwell.backends.patterns import Endings, TextPattern, compile_glob, compile_text
 from stepwell.backends.protocol import ErrorText, FileData, FileInfo, GrepMatch, Listing, Matches
 from stepwell.backends.text import join_lines, number_lines
@@ -111,6 +111,56 @@ def placement_problem(files: Files, path: str) -> ErrorText | None:
     if is_folder(files, path):
         return messages.is_folder(path)
     return None
+
+
+def files_at(files: Collection[str], path: str) -> list[str]:
+    """The file at a path, or all files below the folder there, by path."""
+    prefix = _prefix(path)
+    return [path] if path in files else sorted(name for name in files if name.startswith(prefix))
+
+
+def plan_move(files: Files, source: str, destination: str, overwrite: bool) -> list[tuple[str, str]] | ErrorText:
+    """The old and the new path of each file that a move concerns, or why it cannot be made."""
+    if problem := move_complaint(source, destination):
+        return problem
+    moving = files_at(files, source)
+    if not moving:
+        is_there = destination in files or is_folder(files, destination)
+        return messages.moved_already(source, destination) if is_there else messages.nothing_there(source)
+    if (parent := file_above(files, destination)) is not None:
+        return messages.below_file(destination, parent)
+    problem = landing_complaint(
+        destination, source in files, overwrite, is_file=destination in files, is_folder=is_folder(files, destination)
+    )
+    if problem:
+        return problem
+    renamed = [(name, destination + name[len(source) :]) for name in moving]
+    return next((too_long for _, name in renamed if (too_long := length_complaint(destination, name))), renamed)
+
+
+def move_complaint(source: str, destination: str) -> ErrorText | None:
+    """Why a move makes no sense in any tree."""
+    if source == destination:
+        return messages.same_place(source)
+    return messages.into_itself(source, destination) if is_within(destination, source) else None
+
+
+def landing_complaint(
+    destination: str, moves_file: bool, overwrite: bool, *, is_file: bool, is_folder: bool
+) -> ErrorText | None:
+    """Why a file or a folder cannot be moved to where a file or a folder is."""
+    if is_folder:
+        return messages.taken_by_folder(destination)
+    if not is_file:
+        return None
+    if not moves_file:
+        return messages.folder_over_file(destination)
+    return None if overwrite else messages.taken(destination)
+
+
+def length_complaint(destination: str, path: str) -> ErrorText | None:
+    """Why a path below a moved folder is too long; the error names the destination."""
+    return messages.path_too_long(destination) if len(path.encode()) > MAX_PATH_BYTES else None
 
 
 def file_above(files: Files, path: str) -> str | None:

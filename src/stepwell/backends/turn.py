@@ -14,29 +14,37 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from stepwell.backends.paths import is_within
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """A change that an earlier call of the same turn asked for. `old` is None for a whole write."""
+    """A change that an earlier call of the same turn asked for."""
 
     path: str
-    new: str
+    new: str | None = None
+    """The new text, whole or in place of `old`; None if the path is deleted or moved."""
     old: str | None = None
     replace_all: bool = False
     overwrite: bool = False
+    destination: str | None = None
+    """Where the path is moved to."""
+
+    def concerns(self, other: PlannedChange) -> bool:
+        """Whether the order of the two matters: they have a path in common, or one is below the other's."""
+        return any(is_within(one, two) or is_within(two, one) for one in self.paths for two in other.paths)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return (self.path,) if self.destination is None else (self.path, self.destination)
 
 
 _EARLIER: ContextVar[tuple[PlannedChange, ...]] = ContextVar("stepwell_earlier_changes", default=())
 
 
-def earlier_changes(path: str) -> list[PlannedChange]:
-    """The changes that earlier calls of this turn asked for on this path, in call order."""
-    return [change for change in _EARLIER.get() if change.path == path]
-
-
-def earlier_writes() -> list[str]:
-    """The paths that earlier calls of this turn wrote whole files to."""
-    return [change.path for change in _EARLIER.get() if change.old is None]
+def earlier_changes() -> tuple[PlannedChange, ...]:
+    """The changes that earlier calls of this turn asked for, in call order."""
+    return _EARLIER.get()
 
 
 @contextmanager

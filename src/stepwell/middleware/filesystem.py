@@ -1,4 +1,4 @@
-"""Files for an agent: offers six tools over a backend, and keeps large tool results out of the context.
+"""Files for an agent: offers tools over a backend, and keeps large tool results out of the context.
 
 A result too large for the context goes to a file under `/large_tool_results/`; the model gets its head, its tail and the file's path.
 If a turn's results are too large together, the largest go there too (`large_results`). The file tools limit their own results,
@@ -7,7 +7,7 @@ and nothing is written to a remote backend automatically.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from copy import copy
 from typing import Annotated, Any, NotRequired, cast
 
@@ -38,11 +38,11 @@ from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMidd
 from stepwell.models.token_count import CHARS_PER_TOKEN
 from stepwell.state.channels import incremental
 from stepwell.tools.files.permitted import PermittedBackend, refuse_commands
-from stepwell.tools.files.tools import EXECUTE, FILE_TOOL_NAMES, acall, backend_for, build_file_tools
+from stepwell.tools.files.tools import EXECUTE, FILE_TOOL_NAMES, acall, backend_for, build_file_tools, check_tool_list
 
 DEFAULT_RESULT_TOKENS = 20_000
 
-CHANGING_TOOLS = frozenset({"write_file", "edit_file", "task"})
+CHANGING_TOOLS = frozenset({"write_file", "edit_file", "delete", "move", "task"})
 
 Request = ToolCallRequest | ModelRequest[Any]
 
@@ -52,11 +52,12 @@ class FilesystemState(AgentState[Any]):
 
 
 class FilesystemMiddleware(RequestMiddleware):
-    """The tools `ls, read_file, write_file, edit_file, glob, grep` over a backend (default: agent state).
+    """The tools `ls, read_file, write_file, edit_file, delete, move, glob, grep` over a backend (default: agent state).
 
-    A backend with a method `execute(command)` gets a tool of that name too. `custom_tool_descriptions` and
-    `tool_token_limit_before_evict` are deepagents' names for `tool_descriptions` and `result_token_limit`. `permissions` say which
-    paths the tools may read and change; rules that ask a person need `create_deep_agent`, which adds the approvals.
+    A backend that cannot delete or move has no such tools; one with a method `execute(command)` gets a tool of that name too. `tools`
+    names the only tools to offer. `permissions` say which paths the tools may read and change; rules that ask a person need
+    `create_deep_agent`, which adds the approvals. `custom_tool_descriptions` and `tool_token_limit_before_evict` are deepagents' names
+    for `tool_descriptions` and `result_token_limit`.
     """
 
     state_schema = FilesystemState
@@ -66,6 +67,7 @@ class FilesystemMiddleware(RequestMiddleware):
         *,
         backend: BackendProtocol | BackendFactory | None = None,
         system_prompt: str | None = None,
+        tools: Collection[str] | None = None,
         tool_descriptions: Mapping[str, str] | None = None,
         result_token_limit: int | None = DEFAULT_RESULT_TOKENS,
         custom_tool_descriptions: Mapping[str, str] | None = None,
@@ -76,9 +78,10 @@ class FilesystemMiddleware(RequestMiddleware):
         self.backend: BackendProtocol | BackendFactory = StateBackend() if backend is None else backend
         self.prompt = load_prompt("files") if system_prompt is None else system_prompt
         self._descriptions = {**(custom_tool_descriptions or {}), **(tool_descriptions or {})}
+        self._only = None if tools is None else check_tool_list(tools)
         self.permissions = check_permissions(permissions)
         self.rules = PathRules(self.permissions) if self.permissions else None
-        self.tools = build_file_tools(self.files, self._descriptions)
+        self.tools = build_file_tools(self.files, self._descriptions, self._only)
         limit = tool_token_limit_before_evict if result_token_limit == DEFAULT_RESULT_TOKENS else result_token_limit
         self._max_chars = None if limit is None else limit * CHARS_PER_TOKEN
 
@@ -95,7 +98,7 @@ class FilesystemMiddleware(RequestMiddleware):
         other = copy(self)
         other.permissions = check_permissions(permissions)
         other.rules = PathRules(other.permissions) if other.permissions else None
-        other.tools = build_file_tools(other.files, self._descriptions)
+        other.tools = build_file_tools(other.files, self._descriptions, self._only)
         return other
 
     def with_mounts(self, mounts: Mapping[str, BackendProtocol]) -> FilesystemMiddleware:
@@ -103,7 +106,7 @@ class FilesystemMiddleware(RequestMiddleware):
         other = copy(self)
         other.backend = CompositeBackend(self.backend, mounts)
         commands = [tool for tool in self.tools if tool.name == EXECUTE]  # commands still run in the original backend
-        other.tools = [*build_file_tools(other.files, self._descriptions), *commands]
+        other.tools = [*build_file_tools(other.files, self._descriptions, self._only), *commands]
         return other
 
     def prepare(self, call: ModelCall) -> None:

@@ -52,7 +52,8 @@ READ_ONLY = "You read the user's files and change none of them. Say in your answ
 PROJECT_MOUNT = "/project/"
 _OWN_FILES = frozenset(f"{PROJECT_MOUNT}{name}" for name in (ARGUMENT, SEMINAR, LOG))
 _PATCH_ARGS = {"file_id": "file_path", "search": "old_string", "replace": "new_string"}
-_FILE_CHANGES = frozenset({"write_file", "edit_file"})
+_FILE_CHANGES = frozenset({"write_file", "edit_file", "delete", "move"})
+_PATH_ARGS = ("file_path", "source", "destination")
 
 
 class SeminarRules(RequestMiddleware):
@@ -146,9 +147,16 @@ class ProjectIsRead(RequestMiddleware):
 
 
 def _changes_project(request: ToolCallRequest) -> bool:
+    changed = _changed_paths(request)
+    return any(paths.is_within(path, PROJECT_MOUNT.rstrip("/")) for path in changed)
+
+
+def _changed_paths(request: ToolCallRequest) -> list[str]:
+    """The paths that a call would write, delete or move."""
     call = request.tool_call
-    path = paths.resolve(str(call["args"].get("file_path", "")))
-    return call["name"] in _FILE_CHANGES and paths.is_within(path, PROJECT_MOUNT.rstrip("/"))
+    if call["name"] not in _FILE_CHANGES:
+        return []
+    return [str(paths.resolve(str(call["args"][name]))) for name in _PATH_ARGS if name in call["args"]]
 
 
 def _note(text: str) -> HumanMessage:
@@ -230,8 +238,7 @@ def _leads_nowhere(message: AIMessage, argument: Argument) -> bool:
 
 
 def _call_fault(request: ToolCallRequest) -> str | None:
-    call = request.tool_call
-    if call["name"] in _FILE_CHANGES and paths.resolve(str(call["args"].get("file_path", ""))) in _OWN_FILES:
+    if any(paths.is_within(own, path) for path in _changed_paths(request) for own in _OWN_FILES):
         return "The tutor's notes are written by themselves when a turn ends. Change the argument with its own tools."
     return None
 

@@ -3,7 +3,7 @@
 ```
 request {messages, config.configurable.gcs_root_path}
    └─ workspace (Sonnet): plans, delegates; its only tools are `task` and `write_todos`
-        └─ gcs-filesystem (Haiku): ls, read_file, write_file, edit_file below the root
+        └─ gcs-filesystem (Haiku): ls, read_file, write_file, edit_file, delete, move below the root
              └─ a user approves each write: what would change, on which version
 ```
 
@@ -51,7 +51,7 @@ from stepwell.workspace.subagents import SUBAGENTS, Workspace, load_subagents
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
-WRITE_OPERATIONS_APPROVAL: Mapping[str, Any] = {"write_file": True, "edit_file": True}
+WRITE_OPERATIONS_APPROVAL: Mapping[str, Any] = {"write_file": True, "edit_file": True, "delete": True, "move": True}
 """Tools that need approval, in every subagent that has them."""
 
 

@@ -31,7 +31,7 @@ from stepwell.backends.objects.root import OpenedRoot, check_root, gcs_root_path
 from stepwell.errors import InvalidRequestError
 from stepwell.middleware.request import AsyncToolHandler, ToolHandler, ToolResult
 
-WRITE_TOOLS = frozenset({"write_file", "edit_file"})
+WRITE_TOOLS = frozenset({"write_file", "edit_file", "delete", "move"})
 
 AllowedRoots = Callable[[RunnableConfig], Grants | Sequence[str] | None]
 """What the caller of a run may use, by identity: grants, or roots to write in; None for no limit. A root in the request may only narrow

@@ -19,11 +19,13 @@ from stepwell.backends.objects.whole_files import BucketFiles
 from stepwell.backends.protocol import (
     DEFAULT_READ_LIMIT,
     BackendProtocol,
+    DeleteResult,
     EditResult,
     ErrorText,
     FileInfo,
     GrepMatch,
     Listing,
+    MoveResult,
     WriteResult,
 )
 from stepwell.backends.whole_files import WholeFiles
@@ -139,3 +141,17 @@ class _Folder(SyncBackend):
         if isinstance(files, ErrorText):
             return EditResult(error=files)
         return files.edit(file_path, old_string, new_string, replace_all, expected_version=expected_version)
+
+    def delete(self, file_path: str, *, expected_version: str | None = None) -> DeleteResult:
+        files = self._open_to_change(file_path)
+        if isinstance(files, ErrorText):
+            return DeleteResult(error=files)
+        return files.delete(file_path, expected_version=expected_version)
+
+    def move(
+        self, source: str, destination: str, *, overwrite: bool = False, expected_version: str | None = None
+    ) -> MoveResult:
+        files = self._open_to_change(source)
+        if isinstance(files, ErrorText):
+            return MoveResult(error=files)
+        return files.move(source, destination, overwrite=overwrite, expected_version=expected_version)

@@ -71,12 +71,14 @@ VERBS = [
         "patch_file",
         "Edited /project/draft.md: 1 replacement",
     ),
+    (call("delete", file_path="/project/draft.md"), "delete_file", "Deleted /project/draft.md (1 file)"),
+    (call("move", source="/project/notes", destination="/project/old"), "move_file", "Moved /project/notes to /project/old"),
 ]
 
 
 @pytest.mark.parametrize(("verb", "operation", "shown"), VERBS)
 def test_each_verb_is_one_operation_of_the_device(verb, operation, shown):
-    """T5: seven operations, executed there, one interrupt each."""
+    """T5: the operations are executed there, one interrupt each."""
     project = Project(verb)
     (result,) = project.results()
     assert shown in result.text
@@ -84,7 +86,7 @@ def test_each_verb_is_one_operation_of_the_device(verb, operation, shown):
     assert project.asked[0]["message"].startswith(f"Waiting for the device with the project 'thesis': {operation} ")
     assert project.asked[0]["project_id"] == "thesis"
     assert project.asked[0]["deadline_s"] == 120
-    assert project.asked[0]["requires_approval"] is (operation in ("write_file", "patch_file"))
+    assert project.asked[0]["requires_approval"] is (operation in ("write_file", "patch_file", "delete_file", "move_file"))
 
 
 def test_nothing_happens_twice_when_a_step_runs_again():
@@ -327,7 +329,7 @@ def test_the_question_carries_the_schema_of_its_answer():
     project = Project(call("read_file", file_path="/project/draft.md"))
     (asked,) = project.agent.invoke(GO, THREAD)["__interrupt__"]
     assert "total_lines" in str(asked.response_schema)
-    assert set(CONTENTS) == set(SEVEN)
+    assert set(CONTENTS) == {*SEVEN, "delete_file", "move_file"}
 
 
 def test_rows_that_cannot_be_paths_are_left_out_and_counted():

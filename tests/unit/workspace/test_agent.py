@@ -64,7 +64,7 @@ async def test_the_main_agent_can_only_plan_and_delegate(place: InBucket):
     await build_agent(model, place).ainvoke(ASK, at())
     main, clerk = model.asked[0], model.asked[1]
     assert sorted(main.tool_names) == ["task", "write_todos"]
-    assert sorted(clerk.tool_names) == ["edit_file", "ls", "read_file", "write_file", "write_todos"]
+    assert sorted(clerk.tool_names) == ["delete", "edit_file", "ls", "move", "read_file", "write_file", "write_todos"]
     assert "general-purpose" not in str(main.tools)
     assert CLERK in str(main.tools)
 
@@ -147,8 +147,10 @@ async def test_reading_waits_for_nobody(place: InBucket, files: ObjectBackend):
     [
         call("edit_file", file_path="/a.md", old_string="one", new_string="mine"),
         call("write_file", file_path="/a.md", content="mine", overwrite=True),
+        call("delete", file_path="/a.md"),
+        call("move", source="/a.md", destination="/mine.md"),
     ],
-    ids=["edit", "overwrite"],
+    ids=["edit", "overwrite", "delete", "move"],
 )
 async def test_a_base_that_changed_since_it_was_shown_is_a_conflict(place: InBucket, files: ObjectBackend, wanted: Any):
     """W6: an approval holds for what the person saw."""
@@ -173,6 +175,46 @@ async def test_a_file_that_appeared_since_is_not_replaced(place: InBucket, files
     final = await graph.ainvoke(Command(resume={"decisions": [{"type": "approve"}]}), at())
     assert "conflict" in answer_of(final)
     assert await files.aread("/a.md") == "     1\ttheirs"
+
+
+async def test_a_deletion_is_shown_and_made_when_it_is_approved(place: InBucket, files: ObjectBackend):
+    """W6: the person sees what would be lost."""
+    await files.awrite("/a.md", "one\ntwo\n")
+    graph = build_agent(scripted(call("delete", file_path="/a.md")), place, checkpointer=InMemorySaver())
+    (asked,) = asked_of(await graph.ainvoke(ASK, at()))
+    assert (asked["path"], asked["count"]) == ("/a.md", 1)
+    assert asked["diff"].splitlines()[-2:] == ["-one", "-two"]
+    final = await graph.ainvoke(Command(resume={"decisions": [{"type": "approve"}]}), at())
+    assert answer_of(final) == "Deleted /a.md (1 file)."
+    assert list(await files.aglob_info("**")) == []
+
+
+async def test_a_folder_is_deleted_as_it_was_shown(place: InBucket, files: ObjectBackend):
+    """W6: a file that has come since was not seen, so it is not deleted."""
+    for path in ("/docs/a.md", "/docs/deep/b.md"):
+        await files.awrite(path, "one")
+    graph = build_agent(scripted(call("delete", file_path="/docs")), place, checkpointer=InMemorySaver())
+    (asked,) = asked_of(await graph.ainvoke(ASK, at()))
+    assert asked["count"] == 2
+    assert asked["diff"].splitlines()[2:] == ["-/docs/a.md", "-/docs/deep/b.md"]
+    await files.awrite("/docs/new.md", "theirs")
+    final = await graph.ainvoke(Command(resume={"decisions": [{"type": "approve"}]}), at())
+    assert "conflict" in answer_of(final)
+    assert len(await files.aglob_info("**")) == 3
+
+
+async def test_a_move_is_shown_with_what_it_replaces(place: InBucket, files: ObjectBackend):
+    await files.awrite("/a.md", "mine\n")
+    await files.awrite("/b.md", "lost\n")
+    wanted = calls(
+        call("move", source="/a.md", destination="/b.md", overwrite=True), call("move", source="/b.md", destination="/c/d.md")
+    )
+    graph = build_agent(scripted(wanted, then=say("done")), place, checkpointer=InMemorySaver())
+    over, on = asked_of(await graph.ainvoke(ASK, at()))
+    assert over["diff"].splitlines()[-2:] == ["-lost", "+mine"]
+    assert on["diff"].splitlines()[-2:] == ["-/b.md", "+/c/d.md"]
+    await graph.ainvoke(Command(resume={"decisions": [{"type": "approve"}] * 2}), at())
+    assert [row["path"] for row in await files.aglob_info("**")] == ["/c/d.md"]
 
 
 async def test_several_changes_of_one_file_are_shown_one_on_the_other(place: InBucket, files: ObjectBackend):

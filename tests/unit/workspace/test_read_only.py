@@ -23,9 +23,11 @@ ROOT = "/shared/"
 CHANGES: Mapping[str, tuple[Any, ...]] = {
     "write": ("/new.md", "x"),
     "edit": ("/a.md", "one", "two"),
+    "delete": ("/a.md",),
+    "move": ("/a.md", "/b.md"),
     "upload_files": ([("/a.md", b"two")],),
 }
-READS = {"ls_info", "read", "grep_raw", "glob_info", "download_files", "read_whole"}
+READS = {"ls_info", "read", "grep_raw", "glob_info", "download_files", "read_whole", "offers"}
 
 
 async def change_everything(files: Any) -> list[str]:

@@ -91,6 +91,14 @@ class Folder(Protocol):
 
     def remove(self, name: str) -> None: ...
 
+    def remove_folder(self, name: str) -> None:
+        """Remove an empty folder."""
+        ...
+
+    def hand_over(self, name: str, there: Any, target: str, *, replace: bool) -> None:
+        """Rename to a name in another open folder of the same tree. That name must be free, unless a file may be replaced."""
+        ...
+
     def writable(self, name: str) -> bool: ...
 
     def sync(self) -> None:
@@ -164,8 +172,7 @@ class HeldFolder:
         os.replace(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd)
 
     def place(self, source: str, target: str) -> None:
-        rename = _renameat2()
-        if rename is not None and rename(self._fd, os.fsencode(source), self._fd, os.fsencode(target), _RENAME_NOREPLACE) == 0:
+        if _rename_to_free(self._fd, source, self._fd, target):
             return
         # Also used if the file system lacks that call. For a moment the file has two names, so readers refuse it.
         os.link(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd, follow_symlinks=False)
@@ -173,6 +180,16 @@ class HeldFolder:
 
     def remove(self, name: str) -> None:
         os.unlink(name, dir_fd=self._fd)
+
+    def remove_folder(self, name: str) -> None:
+        os.rmdir(name, dir_fd=self._fd)
+
+    def hand_over(self, name: str, there: Any, target: str, *, replace: bool) -> None:
+        if not replace:
+            if _rename_to_free(self._fd, name, there.descriptor(), target):
+                return
+            require_free(there, target)
+        os.rename(name, target, src_dir_fd=self._fd, dst_dir_fd=there.descriptor())
 
     def writable(self, name: str) -> bool:
         return os.access(name, os.W_OK, dir_fd=self._fd)
@@ -196,6 +213,21 @@ class HeldFolder:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+
+def require_free(folder: Folder, name: str) -> None:
+    """Raise `FileExistsError` if there is anything of this name."""
+    try:
+        folder.stat(name)
+    except FileNotFoundError:
+        return
+    raise FileExistsError(errno.EEXIST, "it exists already")
+
+
+def _rename_to_free(source_fd: int, source: str, target_fd: int, target: str) -> bool:
+    """Rename in one call that never overwrites. False if it did not work, or if the system lacks that call."""
+    rename = _renameat2()
+    return rename is not None and rename(source_fd, os.fsencode(source), target_fd, os.fsencode(target), _RENAME_NOREPLACE) == 0
 
 
 @lru_cache(maxsize=1)

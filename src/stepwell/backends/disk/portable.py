@@ -13,9 +13,9 @@ import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from stepwell.backends.disk.folder import CREATE_FLAGS, READ_FLAGS, Folder, InTheWayError, file_mode, folder_mode
+from stepwell.backends.disk.folder import CREATE_FLAGS, READ_FLAGS, Folder, InTheWayError, file_mode, folder_mode, require_free
 
 
 class NamedTree:
@@ -85,6 +85,19 @@ class NamedFolder:
     def remove(self, name: str) -> None:
         self.check()
         os.unlink(self._at(name))
+
+    def remove_folder(self, name: str) -> None:
+        self.check()
+        os.rmdir(self._at(name))
+
+    def hand_over(self, name: str, there: Any, target: str, *, replace: bool) -> None:
+        self.check()
+        there.check()
+        if not replace:
+            require_free(there, target)
+        (os.replace if replace else os.rename)(self._at(name), there._at(target))
+        self.check()
+        there.check()
 
     def writable(self, name: str) -> bool:
         return os.access(self._at(name), os.W_OK)

@@ -92,6 +92,14 @@ class Spots:
             return messages.is_folder(spot.shown)
         return spot
 
+    def resolve_entry(self, raw: object) -> Spot | ErrorText:
+        """Like `resolve`, for verbs that delete or move: the root is refused."""
+        checked = paths.resolve_entry(raw)
+        if isinstance(checked, ErrorText):
+            return checked
+        spot = self.resolve(raw)
+        return paths.resolve_entry("/") if isinstance(spot, Spot) and not spot.segments else spot  # type: ignore[return-value]
+
     def _below_root(self, raw: object, path: str) -> str | ErrorText:
         root = self._prefix or paths.ROOT
         if path == paths.ROOT:

@@ -18,7 +18,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 from stepwell.backends.disk.folder import ChangedError, Folder, check_regular, read_bytes
 
@@ -28,8 +28,13 @@ _RESERVED = re.compile(r"\.stepwell-[0-9a-f]{16}\.tmp")
 
 
 def is_reserved(name: str) -> bool:
-    """Whether a name has the form that unfinished writes use. Such names are not shown and cannot be used."""
+    """Whether a name has the form that unfinished writes and deletions use. Such names are not shown and cannot be used."""
     return _RESERVED.fullmatch(name) is not None
+
+
+def reserved_name() -> str:
+    """A new name of that form."""
+    return f".stepwell-{secrets.token_hex(8)}.tmp"
 
 
 def existing(folder: Folder, name: str) -> os.stat_result | None:
@@ -63,6 +68,19 @@ class FolderLocks:
                 yield
         finally:
             stripe.release()
+
+    @contextmanager
+    def hold_both(self, one: Folder, other: Folder) -> Iterator[None]:
+        """`hold` for two folders, which may be the same. Everybody takes two in the same order, so nobody waits in a circle."""
+        folders = {folder.identity(): folder for folder in (one, other)}
+        with ExitStack() as held:
+            for stripe in sorted({hash(identity) % _STRIPES for identity in folders}):
+                if not self._stripes[stripe].acquire(timeout=LOCK_TIMEOUT_S):
+                    raise TimeoutError("others keep writing to this folder")
+                held.callback(self._stripes[stripe].release)
+            for _, folder in sorted(folders.items()):
+                held.enter_context(self._alone_among_processes(folder.descriptor()))
+            yield
 
     @contextmanager
     def _alone_among_processes(self, descriptor: int | None) -> Iterator[None]:
@@ -112,7 +130,7 @@ def put(
 ) -> None:
     """Store a whole file. `before` is the status of the file it replaces, `read` the content that was read from that file. Raises
     `ChangedError` if that content has changed."""
-    temporary = f".stepwell-{secrets.token_hex(8)}.tmp"
+    temporary = reserved_name()
     descriptor = folder.create(temporary)
     try:
         try:

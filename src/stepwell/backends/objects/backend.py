@@ -1,20 +1,23 @@
-"""Files of one tenant in a bucket: the six verbs below a root.
+"""Files of one tenant in a bucket: the verbs below a root.
 
 Reads and changes request the object itself, so a listing that lags behind does not matter to them. An object store cannot prevent two
 processes from creating a file and a folder of the same name at the same moment; then both exist, and both can be read. Folders exist
 because there are objects below them.
 
-obstore collects the pages of one folder, and `ls` cuts the listing at its limit; `search` has `glob` and `grep`.
+obstore collects the pages of one folder, and `ls` cuts the listing at its limit; `search` has `glob` and `grep`, and
+`entries` has `delete` and `move`.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
 from stepwell.backends import messages, paths, text, tree
 from stepwell.backends.objects.bucket import Bucket, Held, ObjectsUnavailable, Row
 from stepwell.backends.objects.changes import OutcomeUnknown, change_object
+from stepwell.backends.objects.entries import Entries, Refused, version_of_text
 from stepwell.backends.objects.names import folder_key, object_key, path_of
 from stepwell.backends.objects.read_only import refuse_change
 from stepwell.backends.objects.root import OpenedRoot, current_root, open_here
@@ -23,23 +26,19 @@ from stepwell.backends.paths import PathError, Place
 from stepwell.backends.patterns import compile_glob, compile_text
 from stepwell.backends.protocol import (
     DEFAULT_READ_LIMIT,
+    DeleteResult,
     EditResult,
     ErrorText,
     FileInfo,
     GrepMatch,
     Listing,
+    MoveResult,
     WriteResult,
 )
 from stepwell.backends.sync_async import AsyncBackend, run_in_portal
 from stepwell.errors import VersionConflictError
 
-
-class _Refusal(Exception):
-    """Ends a change with an error for the model."""
-
-    def __init__(self, error: ErrorText) -> None:
-        self.error = error
-        super().__init__(error)
+T = TypeVar("T")
 
 
 class ObjectBackend(AsyncBackend):
@@ -155,16 +154,38 @@ class ObjectBackend(AsyncBackend):
             current = await self._text_to_edit(path, held, expected_version)
             outcome = text.replace_exact(path, current, old_string, new_string, replace_all)
             if isinstance(outcome, ErrorText):
-                raise _Refusal(outcome)
+                raise Refused(outcome)
             edited, count = outcome
             if problem := self._content_complaint(path, edited):
-                raise _Refusal(problem)
+                raise Refused(problem)
             return edited.encode()
 
         outcome = await self._change(path, make, whole=True)
         if isinstance(outcome, ErrorText):
             return EditResult(error=outcome)
         return EditResult(path=path, occurrences=count, version=text.version_of(outcome.decode()))
+
+    async def adelete(self, file_path: str, *, expected_version: str | None = None) -> DeleteResult:
+        path = self._check_prefix(paths.resolve_entry(file_path))
+        if isinstance(path, ErrorText):
+            return DeleteResult(error=path)
+        count = await self._relocate(path, lambda entries: entries.delete(path, expected_version))
+        return DeleteResult(error=count) if isinstance(count, ErrorText) else DeleteResult(path=path, count=count)
+
+    async def amove(
+        self, source: str, destination: str, *, overwrite: bool = False, expected_version: str | None = None
+    ) -> MoveResult:
+        old, new = self._check_prefix(paths.resolve_entry(source)), self._check_prefix(paths.resolve_entry(destination))
+        if isinstance(old, ErrorText) or isinstance(new, ErrorText):
+            return MoveResult(error=old if isinstance(old, ErrorText) else new)
+        count = await self._relocate(old, lambda entries: entries.move(old, new, overwrite, expected_version))
+        return MoveResult(error=count) if isinstance(count, ErrorText) else MoveResult(path=new, count=count)
+
+    async def _relocate(self, path: str, work: Callable[[Entries], Awaitable[int]]) -> int | ErrorText:
+        """Delete or move; returns the number of files, or why not."""
+        if refused := refuse_change(self._opened(), path):
+            return refused
+        return await _in_words(path, lambda: work(Entries(self._bucket, self._root(), self._max_bytes)))
 
     async def _change(self, path: str, make: Callable[[Held | None], Awaitable[bytes]], *, whole: bool) -> bytes | ErrorText:
         """Change a file; `whole` means that its content must be read first."""
@@ -177,43 +198,35 @@ class ObjectBackend(AsyncBackend):
         def read() -> Awaitable[Held | None]:
             return self._bucket.fetch(key, self._max_bytes) if whole else self._bucket.look(key)
 
-        lock = self._bucket.locks.at(key)
-        try:
+        async def work() -> bytes:
+            lock = self._bucket.locks.at(key)
             await lock.aacquire()
-        except TimeoutError:
-            return messages.unavailable(path, "others keep changing it")
-        try:
-            return await change_object(self._bucket, key, read, make)
-        except _Refusal as refusal:
-            return refusal.error
-        except OutcomeUnknown:
-            return outcome_unknown(path)
-        except VersionConflictError:
-            return messages.conflict(path)
-        except ObjectsUnavailable as failure:
-            return messages.unavailable(path, str(failure))
-        finally:
-            lock.release()
+            try:
+                return await change_object(self._bucket, key, read, make)
+            finally:
+                lock.release()
+
+        return await _in_words(path, work)
 
     async def _check_write(self, path: str, held: Held | None, overwrite: bool, expected_version: str | None) -> None:
         """Raise an error if the current file must not be overwritten."""
         if held is not None and not overwrite:
-            raise _Refusal(messages.exists(path))
+            raise Refused(messages.exists(path))
         if held is None and (problem := await self._placement_problem(path)):
-            raise _Refusal(problem)
-        if expected_version is not None and _version_of(held) != expected_version:
-            raise _Refusal(messages.conflict(path))
+            raise Refused(problem)
+        if expected_version is not None and version_of_text(held) != expected_version:
+            raise Refused(messages.conflict(path))
 
     async def _text_to_edit(self, path: str, held: Held | None, expected_version: str | None) -> str:
         if held is None:
-            raise _Refusal(await self._placement_problem(path) or messages.no_file(path))
+            raise Refused(await self._placement_problem(path) or messages.no_file(path))
         if held.data is None:
-            raise _Refusal(messages.too_large(path, held.size, self._max_bytes))
+            raise Refused(messages.too_large(path, held.size, self._max_bytes))
         content = decode(path, held.data)
         if isinstance(content, ErrorText):
-            raise _Refusal(content)
+            raise Refused(content)
         if expected_version is not None and text.version_of(content) != expected_version:
-            raise _Refusal(messages.conflict(path))
+            raise Refused(messages.conflict(path))
         return content
 
     async def _placement_problem(self, path: str) -> ErrorText | None:
@@ -291,19 +304,25 @@ class ObjectBackend(AsyncBackend):
         return open_here(self._given_root()) if callable(self._given_root) else self._given_root
 
 
+async def _in_words(path: str, work: Callable[[], Awaitable[T]]) -> T | ErrorText:
+    """What the work returns, or its error in words for the model."""
+    try:
+        return await work()
+    except TimeoutError:
+        return messages.unavailable(path, "others keep changing it")
+    except Refused as refusal:
+        return refusal.error
+    except OutcomeUnknown:
+        return outcome_unknown(path)
+    except VersionConflictError:
+        return messages.conflict(path)
+    except ObjectsUnavailable as failure:
+        return messages.unavailable(path, str(failure))
+
+
 def outcome_unknown(path: str) -> ErrorText:
     return PathError(
         "Error: conflict: the storage did not answer, so ",
         Place(path),
         " may or may not have been changed. Read it again before you repeat the change.",
     )
-
-
-def _version_of(held: Held | None) -> str | None:
-    """The version of a file's text; None if it is not text."""
-    if held is None or held.data is None:
-        return None
-    try:
-        return text.version_of(held.data.decode())
-    except UnicodeDecodeError:
-        return None

@@ -25,7 +25,7 @@ from pydantic_core import to_json
 
 from stepwell.backends import changes, text
 from stepwell.backends.changes import StoredFile, reduce_files
-from stepwell.backends.state import CHANNEL, inherited_files, visible_files
+from stepwell.backends.state import CHANNEL, inherited_files, is_inherited, visible_files
 from stepwell.errors import ToolUseError
 from stepwell.state.channels import is_incremental
 
@@ -83,16 +83,24 @@ class SubAgentCall:
         update: dict[str, Any] = {}
         for path, file in (final.get(CHANNEL) or {}).items():
             before = parent.get(path)
+            if changes.is_deleted(file):
+                if before is not None:
+                    update[path] = self._deletion(path, file)
+                continue
             content = changes.text_of(file)
             if before is None or changes.text_of(before) != content:
                 base = self._version_in_own_state(path)
                 update[path] = changes.put(content, base=base, at=file.get("modified_at") or "")
         return update
 
+    def _deletion(self, path: str, file: StoredFile) -> changes.DeleteChange:
+        base, at = self._version_in_own_state(path), file.get("modified_at") or ""
+        return changes.delete(base=base, at=at, hides=is_inherited(path))
+
     def _version_in_own_state(self, path: str) -> str | None:
         """A file's version in the parent's own channel; None for a file that the parent itself inherited, which is not in that channel."""
         own = (self.runtime.state.get(CHANNEL) or {}).get(path)
-        return None if own is None else text.version_of(changes.text_of(own))
+        return None if own is None or changes.is_deleted(own) else text.version_of(changes.text_of(own))
 
     def _parent_files(self) -> Mapping[str, StoredFile]:
         return visible_files(self.runtime.state.get(CHANNEL))

@@ -52,7 +52,12 @@ class FolderProject:
         return {**answer, "claim_id": held} if held else answer
 
     def _decide(self, changes: Sequence[DeviceChange]) -> bool | str:
-        self._terminal.line(f"Save {', '.join(_describe(change) for change in changes)}")
+        written = [change for change in changes if not change.renamed]
+        if written:
+            self._terminal.line(f"Save {', '.join(_describe(change) for change in written)}")
+        for change in changes:
+            if change.renamed:
+                self._terminal.line(_describe_renaming(change))
         if self._always:
             return True
         for change in changes:
@@ -70,7 +75,7 @@ class FolderProject:
 
     def _decide_notes(self, notes: Mapping[str, Any], changes: Sequence[DeviceChange]) -> bool:
         folder = f"/{str(notes.get('folder', '')).strip('/')}/"
-        if self._always or not all(change.path.startswith(folder) for change in changes):
+        if self._always or not all(change.path.startswith(folder) and not change.renamed for change in changes):
             return self._decide(changes) is True
         self._terminal.line(f"May it keep its notes in the folder '{folder.strip('/')}' of {self._name}? It asks this once.")
         self._terminal.line(str(notes.get("text", "")))
@@ -86,6 +91,12 @@ def _describe(change: DeviceChange) -> str:
     lines = change.diff.splitlines()[2:]
     added, taken = sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
     return f"{change.path.lstrip('/')} (+{added} -{taken})"
+
+
+def _describe_renaming(change: DeviceChange) -> str:
+    count = len(change.renamed)
+    what = f"{change.path.lstrip('/')} ({count} {'file' if count == 1 else 'files'})"
+    return f"Delete {what}" if change.destination is None else f"Move {what} to {change.destination.lstrip('/')}"
 
 
 def _shorten(diff: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from stepwell.backends.protocol import BackendProtocol, EditResult, FileInfo, GrepMatch, WriteResult
+from stepwell.backends.protocol import BackendProtocol, DeleteResult, EditResult, FileInfo, GrepMatch, MoveResult, WriteResult
 
 
 class BackendCase:
@@ -53,7 +53,7 @@ class BackendCase:
 
 
 class Verbs:
-    """The six verbs of a backend, sync or async, on paths below the suite's folder."""
+    """The verbs of a backend, sync or async, on paths below the suite's folder."""
 
     def __init__(self, case: BackendCase, backend: BackendProtocol, runner: asyncio.Runner, form: str) -> None:
         self.case = case
@@ -96,6 +96,14 @@ class Verbs:
 
     def edit(self, path: str, old: str, new: str, replace_all: bool = False, **options: Any) -> EditResult:
         result: EditResult = self.call("edit", self.at(path), old, new, replace_all, **options)
+        return result
+
+    def delete(self, path: str, **options: Any) -> DeleteResult:
+        result: DeleteResult = self.call("delete", self.at(path), **options)
+        return result
+
+    def move(self, source: str, destination: str, **options: Any) -> MoveResult:
+        result: MoveResult = self.call("move", self.at(source), self.at(destination), **options)
         return result
 
     def put(self, **contents: str) -> None:

@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from stepwell.testing.backends.case import BackendCase, Verbs
 from stepwell.testing.backends.changing import ChangingCases, RacingCases
+from stepwell.testing.backends.moving import DeletingCases, MovingCases
 from stepwell.testing.backends.paths import NASTY_PATHS, PathCases
 from stepwell.testing.backends.reading import ReadingCases, SearchingCases
 
 __all__ = ["NASTY_PATHS", "BackendCase", "BackendConformance", "Verbs"]
 
 
-class BackendConformance(ReadingCases, SearchingCases, ChangingCases, RacingCases, PathCases):
+class BackendConformance(ReadingCases, SearchingCases, ChangingCases, RacingCases, DeletingCases, MovingCases, PathCases):
     """The whole suite."""

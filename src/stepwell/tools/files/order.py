@@ -1,8 +1,8 @@
 """Changes of one file within one model turn happen in the order of their calls. `file_turn` finds a call's place in its turn, and
-`ChangeGate` lets calls on one path through one after the other.
+`ChangeGate` lets calls on one path through one after the other. A folder that is deleted or moved concerns every path below it.
 
 LangGraph runs the calls of a turn in parallel. For files in state it is enough to know the earlier changes, which `backends.turn` keeps.
-On a disk or in a store the earlier call must really be finished, so a call waits for its predecessors on the same path. If a
+On a disk or in a store the earlier call must really be finished, so a call waits for its predecessors on the same paths. If a
 predecessor never arrives (a person rejected it, another middleware answered it), the wait is short. Shell commands have their own order:
 `tools.shell.call_order`.
 """
@@ -43,9 +43,9 @@ class FileTurn:
     earlier: tuple[PlannedChange, ...] = ()
     """The changes asked for by earlier calls, on any path."""
     predecessors: tuple[str, ...] = ()
-    """The earlier calls on this call's own path."""
+    """The earlier calls on this call's own paths, or on paths above or below them."""
     has_followers: bool = False
-    """Whether later calls are on the same path."""
+    """Whether later calls are on such paths."""
 
     @property
     def is_shared(self) -> bool:
@@ -53,7 +53,7 @@ class FileTurn:
         return bool(self.predecessors) or self.has_followers
 
 
-def file_turn(runtime: ToolRuntime, raw_path: object) -> FileTurn:
+def file_turn(runtime: ToolRuntime) -> FileTurn:
     """Find a file-changing call's place in its turn. Calls that already have a result (rejected ones) do not count."""
     own_id = runtime.tool_call_id or ""
     answered: set[str] = set()
@@ -62,7 +62,7 @@ def file_turn(runtime: ToolRuntime, raw_path: object) -> FileTurn:
             answered.add(message.tool_call_id)
         if isinstance(message, AIMessage):
             planned = _plan_changes(message, answered, runtime.state.get(EDITED_BY_A_PERSON) or {})
-            return _place_call(planned, own_id, paths.resolve_file(raw_path), (id(message), message.id or ""))
+            return _place_call(planned, own_id, (id(message), message.id or ""))
     return FileTurn((0, ""), own_id)
 
 
@@ -79,23 +79,33 @@ def _plan_changes(
     return planned
 
 
-def _place_call(planned: Sequence[tuple[str, PlannedChange | None]], own_id: str, path: str, key: tuple[int, str]) -> FileTurn:
+def _place_call(planned: Sequence[tuple[str, PlannedChange | None]], own_id: str, key: tuple[int, str]) -> FileTurn:
     ids = [call_id for call_id, _ in planned]
     place = ids.index(own_id) if own_id in ids else 0
+    own = planned[place][1] if own_id in ids else None
     earlier = [(call_id, change) for call_id, change in planned[:place] if change]
     return FileTurn(
         key,
         own_id,
         earlier=tuple(change for _, change in earlier),
-        predecessors=tuple(call_id for call_id, change in earlier if change.path == path),
-        has_followers=any(change is not None and change.path == path for _, change in planned[place + 1 :]),
+        predecessors=tuple(call_id for call_id, change in earlier if own and change.concerns(own)),
+        has_followers=any(
+            own is not None and change is not None and change.concerns(own) for _, change in planned[place + 1 :]
+        ),
     )
 
 
 def _change_of(name: str, args: Mapping[str, Any]) -> PlannedChange | None:
+    if name == "move":
+        source, destination = paths.resolve_entry(args.get("source")), paths.resolve_entry(args.get("destination"))
+        if isinstance(source, ErrorText) or isinstance(destination, ErrorText):
+            return None
+        return PlannedChange(source, overwrite=bool(args.get("overwrite")), destination=destination)
     path = paths.resolve_file(args.get("file_path"))
     if isinstance(path, ErrorText):
         return None
+    if name == "delete":
+        return PlannedChange(path)
     if name == "write_file" and isinstance(args.get("content"), str):
         return PlannedChange(path, args["content"], overwrite=bool(args.get("overwrite")))
     if name == "edit_file" and isinstance(args.get("old_string"), str) and isinstance(args.get("new_string"), str):
@@ -164,8 +174,8 @@ class ChangeGate:
 
     def _leave(self, turn: FileTurn) -> None:
         with self._moved:
-            if turn.has_followers:
-                self._turns.setdefault(turn.key, _Calls()).done.add(turn.call_id)
-            else:
+            calls = self._turns.setdefault(turn.key, _Calls())
+            calls.done.add(turn.call_id)
+            if not turn.has_followers and calls.arrived <= calls.done:
                 self._turns.pop(turn.key, None)
             self._moved.notify_all()

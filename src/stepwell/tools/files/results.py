@@ -6,7 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from stepwell.backends.protocol import EditResult, ErrorText, FileInfo, GrepMatch, SearchMatch, WriteResult
+from stepwell.backends.protocol import (
+    DeleteResult,
+    EditResult,
+    ErrorText,
+    FileInfo,
+    GrepMatch,
+    MoveResult,
+    SearchMatch,
+    WriteResult,
+)
 from stepwell.tools.files.documents import DocumentText
 
 MAX_CHARS = 60_000
@@ -95,6 +104,23 @@ def edited(result: EditResult, args: Mapping[str, Any]) -> Rendered:
         return Rendered(result.error, is_error=True)
     times = "1 replacement" if result.occurrences == 1 else f"{result.occurrences} replacements"
     return Rendered(f"Edited {result.path}: {times}.")
+
+
+def deleted(result: DeleteResult, args: Mapping[str, Any]) -> Rendered:
+    if result.error:
+        return Rendered(result.error, is_error=True)
+    return Rendered(f"Deleted {result.path}{_counted(result)}.")
+
+
+def moved(result: MoveResult, args: Mapping[str, Any]) -> Rendered:
+    if result.error:
+        return Rendered(result.error, is_error=True)
+    return Rendered(f"Moved {args['source']} to {result.path}{_counted(result)}.")
+
+
+def _counted(result: DeleteResult | MoveResult) -> str:
+    count = getattr(result, "count", None)  # deepagents' backends do not count
+    return "" if count is None else " (1 file)" if count == 1 else f" ({count:,} files)"
 
 
 def executed(answer: Any) -> Rendered:

@@ -1,4 +1,4 @@
-"""The six file tools, and `execute` for backends that run commands. The caller chooses the backend.
+"""The eight file tools, and `execute` for backends that run commands. The caller chooses the backend.
 
 Each tool is defined once: how its arguments become a backend call, and how the result becomes text for the model. Sync and async
 differ only in how the backend is called. Nothing here knows which backend it uses.
@@ -7,7 +7,7 @@ differ only in how the backend is called. Nothing here knows which backend it us
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal, NamedTuple, cast
 
 from langchain.tools import ToolRuntime
@@ -16,16 +16,19 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.types import Command
 from pydantic import BaseModel, Field
 
-from stepwell.backends.composite import can_search
+from stepwell.backends.composite import can_search, offers
 from stepwell.backends.protocol import (
     DEFAULT_READ_LIMIT,
     DEFAULT_TOP_K,
     BackendFactory,
     BackendProtocol,
+    DeleteResult,
     EditResult,
+    MoveResult,
     WriteResult,
 )
 from stepwell.backends.turn import after
+from stepwell.errors import ConfigurationError
 from stepwell.tools.files import results
 from stepwell.tools.files.documents import Documents
 from stepwell.tools.files.order import ChangeGate, file_turn
@@ -59,6 +62,16 @@ class EditArgs(BaseModel):
     old_string: str = Field(description="exact text to replace")
     new_string: str = Field(description="text in its place")
     replace_all: bool = Field(False, description="every occurrence")
+
+
+class DeleteArgs(BaseModel):
+    file_path: str = Field(description="absolute path")
+
+
+class MoveArgs(BaseModel):
+    source: str = Field(description="absolute path")
+    destination: str = Field(description="whole new path")
+    overwrite: bool = Field(False, description="replace an existing file")
 
 
 class GlobArgs(BaseModel):
@@ -129,6 +142,22 @@ FILE_TOOLS = (
         results.edited,
     ),
     FileTool(
+        "delete",
+        "Delete a file, or a folder with everything in it.",
+        DeleteArgs,
+        "delete",
+        lambda args: ((args["file_path"],), {}),
+        results.deleted,
+    ),
+    FileTool(
+        "move",
+        "Move or rename a file or a folder.",
+        MoveArgs,
+        "move",
+        lambda args: ((args["source"], args["destination"]), {"overwrite": True} if args.get("overwrite") else {}),
+        results.moved,
+    ),
+    FileTool(
         "glob",
         "Find files by pattern, relative to path; ** crosses folders.",
         GlobArgs,
@@ -157,13 +186,20 @@ SEARCH_TOOL = FileTool(
 """Offered if a backend, or a part of one, has semantic search."""
 
 FILE_TOOL_NAMES = frozenset(spec.name for spec in FILE_TOOLS)
+ALL_TOOL_NAMES = FILE_TOOL_NAMES | {SEARCH_TOOL.name, EXECUTE}
+"""The file tools, and those that only some backends have."""
+
+_CHANGING = frozenset({"write", "edit", "delete", "move"})
+_OPTIONAL = frozenset({"delete", "move"})
 
 
 def build_file_tools(
-    backend: BackendProtocol | BackendFactory, descriptions: Mapping[str, str] | None = None
+    backend: BackendProtocol | BackendFactory,
+    descriptions: Mapping[str, str] | None = None,
+    only: Collection[str] | None = None,
 ) -> list[BaseTool]:
-    """The six tools over a backend, or over one that a factory makes for each call; also `search` if the backend has semantic search, and
-    `execute` if it runs commands."""
+    """The tools over a backend, or over one that a factory makes for each call: those for its verbs, `search` if it has semantic search,
+    and `execute` if it runs commands. With `only`, no tools but these."""
     chosen = descriptions or {}
     gate = ChangeGate()
     tools = _file_tools(backend, chosen, gate)
@@ -171,15 +207,27 @@ def build_file_tools(
         tools.append(_reading_tool(SEARCH_TOOL, backend, chosen.get("search", SEARCH_TOOL.description), gate))
     if not isinstance(backend, type) and hasattr(backend, "ls_info") and callable(getattr(backend, "execute", None)):
         tools.append(_execute_tool(backend, chosen.get("execute")))
-    return tools
+    return [tool for tool in tools if only is None or tool.name in only]
+
+
+def check_tool_list(names: Collection[str]) -> frozenset[str]:
+    """The names. Rejects those that are no file tools, because a misspelt one would silently be missing."""
+    listed = frozenset([names] if isinstance(names, str) else map(str, names))
+    if unknown := sorted(listed - ALL_TOOL_NAMES):
+        raise ConfigurationError(
+            f"FilesystemMiddleware was given unknown tools: {', '.join(unknown)}. Its tools are: "
+            f"{', '.join(sorted(ALL_TOOL_NAMES))}."
+        )
+    return listed
 
 
 def _file_tools(backend: BackendProtocol | BackendFactory, chosen: Mapping[str, str], gate: ChangeGate) -> list[BaseTool]:
     return [
-        (_changing_tool if spec.verb in ("write", "edit") else _reading_tool)(
+        (_changing_tool if spec.verb in _CHANGING else _reading_tool)(
             spec, backend, chosen.get(spec.name, spec.description), gate
         )
         for spec in FILE_TOOLS
+        if spec.verb not in _OPTIONAL or offers(backend, spec.verb)
     ]
 
 
@@ -215,14 +263,14 @@ def _changing_tool(spec: FileTool, backend: BackendProtocol | BackendFactory, de
 
     def run(runtime: ToolRuntime, **args: Any) -> Any:
         positional, keywords = spec.arguments(args)
-        turn = file_turn(runtime, args.get("file_path"))
+        turn = file_turn(runtime)
         with gate.passing(turn), after(turn.earlier):
             result = getattr(backend_for(backend, runtime), spec.verb)(*positional, **keywords)
         return _answer(spec, runtime, result, args)
 
     async def arun(runtime: ToolRuntime, **args: Any) -> Any:
         positional, keywords = spec.arguments(args)
-        turn = file_turn(runtime, args.get("file_path"))
+        turn = file_turn(runtime)
         async with gate.apassing(turn):
             with after(turn.earlier):
                 result = await acall(backend_for(backend, runtime), spec.verb, *positional, **keywords)
@@ -278,5 +326,5 @@ def _answer(spec: FileTool, runtime: ToolRuntime, result: Any, args: Mapping[str
         tool_call_id=runtime.tool_call_id or "",
         status="error" if rendered.is_error else "success",
     )
-    update = result.files_update if isinstance(result, (WriteResult, EditResult)) else None
+    update = result.files_update if isinstance(result, (WriteResult, EditResult, DeleteResult, MoveResult)) else None
     return Command(update={"files": update, "messages": [message]}) if update else message

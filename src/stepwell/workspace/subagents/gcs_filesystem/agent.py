@@ -12,7 +12,8 @@ def gcs_filesystem(workspace: Workspace) -> SubAgent:
     prompt = resources.files("stepwell.workspace.subagents.gcs_filesystem") / "prompt.md"
     return {
         "name": "gcs-filesystem",
-        "description": "lists, reads, writes and edits files of the workspace; tell it the paths and what should come of it.",
+        "description": "lists, reads, writes, edits, moves and deletes files of the workspace; tell it the paths and what should come "
+        "of it.",
         "system_prompt": prompt.read_text(encoding="utf-8").strip(),
-        "tools": workspace.file_tools("ls", "read_file", "write_file", "edit_file"),
+        "tools": workspace.file_tools("ls", "read_file", "write_file", "edit_file", "delete", "move"),
     }
