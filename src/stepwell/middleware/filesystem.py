@@ -18,8 +18,10 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from stepwell.backends.changes import StoredFile, conflicts, reduce_files
 from stepwell.backends.composite import CompositeBackend, is_remote
+from stepwell.backends.foreign import accept
 from stepwell.backends.protocol import BackendFactory, BackendProtocol, WriteResult
 from stepwell.backends.state import StateBackend
+from stepwell.errors import ConfigurationError
 from stepwell.middleware.large_results import (
     LARGE_RESULTS,
     LargeResult,
@@ -35,7 +37,8 @@ from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult, tool_runtime
 from stepwell.models.token_count import CHARS_PER_TOKEN
 from stepwell.state.channels import incremental
-from stepwell.tools.files.tools import EXECUTE, FILE_TOOL_NAMES, acall, backend_for, build_file_tools
+from stepwell.tools.files.execute import DEFAULT_MOST_SECONDS
+from stepwell.tools.files.tools import FILE_TOOL_NAMES, acall, backend_for, build_file_tools
 
 DEFAULT_RESULT_TOKENS = 20_000
 
@@ -51,8 +54,9 @@ class FilesystemState(AgentState[Any]):
 class FilesystemMiddleware(RequestMiddleware):
     """The tools `ls, read_file, write_file, edit_file, glob, grep` over a backend (default: agent state).
 
-    A backend with a method `execute(command)` gets a tool of that name too. `custom_tool_descriptions` and
-    `tool_token_limit_before_evict` are deepagents' names for `tool_descriptions` and `result_token_limit`.
+    A backend with a method `execute(command)` gets a tool of that name too; if the method takes a `timeout`, the model may choose one,
+    up to `max_execute_timeout` seconds. `custom_tool_descriptions` and `tool_token_limit_before_evict` are deepagents' names for
+    `tool_descriptions` and `result_token_limit`.
     """
 
     state_schema = FilesystemState
@@ -66,12 +70,16 @@ class FilesystemMiddleware(RequestMiddleware):
         result_token_limit: int | None = DEFAULT_RESULT_TOKENS,
         custom_tool_descriptions: Mapping[str, str] | None = None,
         tool_token_limit_before_evict: int | None = DEFAULT_RESULT_TOKENS,
+        max_execute_timeout: int = DEFAULT_MOST_SECONDS,
     ) -> None:
         super().__init__()
-        self.backend: BackendProtocol | BackendFactory = StateBackend() if backend is None else backend
+        if max_execute_timeout <= 0:
+            raise ConfigurationError(f"max_execute_timeout is {max_execute_timeout}. Pass a number of seconds above 0.")
+        self.backend: BackendProtocol | BackendFactory = StateBackend() if backend is None else accept(backend)
+        self._most_seconds = max_execute_timeout
         self.prompt = load_prompt("files") if system_prompt is None else system_prompt
         self._descriptions = {**(custom_tool_descriptions or {}), **(tool_descriptions or {})}
-        self.tools = build_file_tools(self.backend, self._descriptions)
+        self.tools = build_file_tools(self.backend, self._descriptions, most_seconds=max_execute_timeout)
         limit = tool_token_limit_before_evict if result_token_limit == DEFAULT_RESULT_TOKENS else result_token_limit
         self._max_chars = None if limit is None else limit * CHARS_PER_TOKEN
 
@@ -79,8 +87,7 @@ class FilesystemMiddleware(RequestMiddleware):
         """The same tools over a tree of files in which these backends are mounted too."""
         other = copy(self)
         other.backend = CompositeBackend(self.backend, mounts)
-        commands = [tool for tool in self.tools if tool.name == EXECUTE]  # commands still run in the original backend
-        other.tools = [*build_file_tools(other.backend, self._descriptions), *commands]
+        other.tools = build_file_tools(other.backend, self._descriptions, most_seconds=self._most_seconds)
         return other
 
     def prepare(self, call: ModelCall) -> None:
