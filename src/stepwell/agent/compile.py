@@ -28,6 +28,7 @@ from stepwell.agent.untrace import untrace
 from stepwell.errors import ConfigurationError, InvalidRequestError, ToolNameConflictError
 from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.request import fold, sections, with_sections
+from stepwell.middleware.sight import SightMiddleware
 from stepwell.middleware.thread_arguments import ThreadArgumentsMiddleware, lighten
 from stepwell.state.schema import DeepAgentState
 
@@ -58,7 +59,7 @@ def compile_agent(
     stack = mount_files(stack)
     check_tool_names(stack, own_tools)
     complete_halves(stack)
-    folded = fold([ThreadArgumentsMiddleware(), *stack])
+    folded = fold([ThreadArgumentsMiddleware(), SightMiddleware(model), *stack])
     graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
         model,
         own_tools,

@@ -102,7 +102,7 @@ FILE_TOOLS = (
     ),
     FileTool(
         "read_file",
-        "Read a text file, PDF or Office document; lines come numbered. Page through long files with offset and limit.",
+        "Read text, PDF, Office, notebook or image files; lines come numbered. Page through long files with offset and limit.",
         ReadArgs,
         "read",
         lambda args: ((args["file_path"], args.get("offset", 0), args.get("limit", DEFAULT_READ_LIMIT)), {}),
@@ -257,7 +257,7 @@ async def acall(backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) 
 def _answer(spec: FileTool, runtime: ToolRuntime, result: Any, args: Mapping[str, Any]) -> Any:
     rendered = spec.render(result, args)
     message = ToolMessage(
-        rendered.text,
+        rendered.content,
         name=spec.name,
         tool_call_id=runtime.tool_call_id or "",
         status="error" if rendered.is_error else "success",
