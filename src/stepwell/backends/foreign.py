@@ -242,7 +242,8 @@ def _problem(answer: Any, path: str, what: str) -> ErrorText | None:
     said = error if error.startswith("Error") else f"Error: {error}"
     if path == paths.ROOT:
         return ErrorText(said)
-    parts = re.split(f"(['\"`]?){re.escape(path)}\\1", said)[::2]
+    quoted = next((form for form in (f"'{path}'", f'"{path}"', f"`{path}`") if form in said), path)
+    parts = said.split(quoted)
     pieces = [piece for part in parts for piece in (paths.Place(path), part)]
     return paths.PathError(*pieces[1:])
 

@@ -102,7 +102,7 @@ FILE_TOOLS = (
     ),
     FileTool(
         "read_file",
-        "Read text, PDF, Office, notebook or image files; lines come numbered. Page through long files with offset and limit.",
+        "Read text, PDF, Office, notebooks or images; lines come numbered. Page long files with offset and limit.",
         ReadArgs,
         "read",
         lambda args: ((args["file_path"], args.get("offset", 0), args.get("limit", DEFAULT_READ_LIMIT)), {}),
