@@ -2,7 +2,8 @@
 
 A result too large for the context goes to a file under `/large_tool_results/`; the model gets its head, its tail and the file's path.
 If a turn's results are too large together, the largest go there too (`large_results`). The file tools limit their own results,
-and nothing is written to a remote backend automatically.
+and nothing is written to a remote backend automatically. The same is done with what a user says, below `/large_messages/`, but only in
+what the model sees: the thread keeps the message (`large_messages`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from stepwell.backends.foreign import accept
 from stepwell.backends.protocol import BackendFactory, BackendProtocol, WriteResult
 from stepwell.backends.state import StateBackend
 from stepwell.errors import ConfigurationError
+from stepwell.middleware.large_messages import LARGE_MESSAGES, LargeMessages
 from stepwell.middleware.large_results import (
     LARGE_RESULTS,
     LargeResult,
@@ -41,6 +43,7 @@ from stepwell.tools.files.execute import DEFAULT_MOST_SECONDS
 from stepwell.tools.files.tools import FILE_TOOL_NAMES, acall, backend_for, build_file_tools
 
 DEFAULT_RESULT_TOKENS = 20_000
+DEFAULT_MESSAGE_TOKENS = 50_000
 
 CHANGING_TOOLS = frozenset({"write_file", "edit_file", "task"})
 
@@ -55,8 +58,9 @@ class FilesystemMiddleware(RequestMiddleware):
     """The tools `ls, read_file, write_file, edit_file, glob, grep` over a backend (default: agent state).
 
     A backend with a method `execute(command)` gets a tool of that name too; if the method takes a `timeout`, the model may choose one,
-    up to `max_execute_timeout` seconds. `custom_tool_descriptions` and `tool_token_limit_before_evict` are deepagents' names for
-    `tool_descriptions` and `result_token_limit`.
+    up to `max_execute_timeout` seconds. Results above `result_token_limit` and messages of the user above `message_token_limit` go to
+    files; None switches that off. `custom_tool_descriptions`, `tool_token_limit_before_evict` and
+    `human_message_token_limit_before_evict` are deepagents' names for `tool_descriptions` and the two limits.
     """
 
     state_schema = FilesystemState
@@ -68,8 +72,10 @@ class FilesystemMiddleware(RequestMiddleware):
         system_prompt: str | None = None,
         tool_descriptions: Mapping[str, str] | None = None,
         result_token_limit: int | None = DEFAULT_RESULT_TOKENS,
+        message_token_limit: int | None = DEFAULT_MESSAGE_TOKENS,
         custom_tool_descriptions: Mapping[str, str] | None = None,
         tool_token_limit_before_evict: int | None = DEFAULT_RESULT_TOKENS,
+        human_message_token_limit_before_evict: int | None = DEFAULT_MESSAGE_TOKENS,
         max_execute_timeout: int = DEFAULT_MOST_SECONDS,
     ) -> None:
         super().__init__()
@@ -82,6 +88,8 @@ class FilesystemMiddleware(RequestMiddleware):
         self.tools = build_file_tools(self.backend, self._descriptions, most_seconds=max_execute_timeout)
         limit = tool_token_limit_before_evict if result_token_limit == DEFAULT_RESULT_TOKENS else result_token_limit
         self._max_chars = None if limit is None else limit * CHARS_PER_TOKEN
+        most = human_message_token_limit_before_evict if message_token_limit == DEFAULT_MESSAGE_TOKENS else message_token_limit
+        self._large_messages = None if most is None else LargeMessages(most * CHARS_PER_TOKEN)
 
     def with_mounts(self, mounts: Mapping[str, BackendProtocol]) -> FilesystemMiddleware:
         """The same tools over a tree of files in which these backends are mounted too."""
@@ -91,11 +99,15 @@ class FilesystemMiddleware(RequestMiddleware):
         return other
 
     def prepare(self, call: ModelCall) -> None:
+        if self._large_messages:
+            self._large_messages.shorten(call, self._place_for_messages)
         for message in self._crowding(call):
             _show(call, *self._keep(call.request, _places(message)))
         self._tell_conflicts(call)
 
     async def aprepare(self, call: ModelCall) -> None:
+        if self._large_messages:
+            await self._large_messages.ashorten(call, self._place_for_messages)
         for message in self._crowding(call):
             _show(call, *await self._akeep(call.request, _places(message)))
         self._tell_conflicts(call)
@@ -111,6 +123,10 @@ class FilesystemMiddleware(RequestMiddleware):
         for message in chosen:
             _show(call, *await self._akeep(call.request, _places(message)))
         return _moved(call) if chosen else None
+
+    def _place_for_messages(self, call: ModelCall) -> BackendProtocol | None:
+        backend = backend_for(self.backend, tool_runtime(call.request.state, call.request.runtime))
+        return None if is_remote(backend, LARGE_MESSAGES) else backend
 
     def _crowding(self, call: ModelCall) -> list[ToolMessage]:
         """Results of the last tool calls that do not fit into the next model call."""
