@@ -16,6 +16,7 @@ PROMISED = [
     "FilesystemMiddleware", "SubAgentMiddleware", "PatchToolCallsMiddleware", "CashuPaymentMiddleware",
     "BackendProtocol", "BackendFactory", "StateBackend", "StoreBackend", "FilesystemBackend", "CompositeBackend",
     "FileData", "FileInfo", "GrepMatch", "WriteResult", "EditResult",
+    "SandboxBackendProtocol", "ExecuteResponse",
     "ObjectBackend", "ConfigToStateMiddleware", "GCSRuntimeMiddleware", "set_gcs_root_path", "get_gcs_root_path",
     "StepwellError", "ConfigurationError",
 ]  # fmt: skip

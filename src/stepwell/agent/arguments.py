@@ -15,6 +15,7 @@ from langchain_core.messages import SystemMessage
 
 from stepwell.backends.composite import CompositeBackend
 from stepwell.backends.filesystem import FilesystemBackend
+from stepwell.backends.foreign import accept
 from stepwell.errors import ConfigurationError, ModelUnavailableError, SubAgentSpecError
 from stepwell.middleware.subagents.specs import SubAgentSpec
 from stepwell.models import choose_model
@@ -57,7 +58,7 @@ def check_arguments(tools: object, middleware: object, backend: object, prompt: 
     # Other backend classes are allowed: calling one with a tool's runtime makes a backend.
     if isinstance(backend, type) and issubclass(backend, FilesystemBackend | CompositeBackend):
         raise ConfigurationError(f"backend is the class {backend.__name__}. Pass an instance: {backend.__name__}(...).")
-    if backend is not None and not callable(backend) and not hasattr(backend, "ls_info"):
+    if backend is not None and not callable(backend) and not hasattr(accept(backend), "ls_info"):
         raise ConfigurationError(
             f"backend is a {type(backend).__name__}. Pass a backend, such as FilesystemBackend(root_dir=...), "
             "or a function that makes one from a tool's runtime."

@@ -31,6 +31,7 @@ from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.guarded_commands import guard_commands
 from stepwell.middleware.request import fold, sections, with_sections
 from stepwell.middleware.run_modes import RunModesMiddleware, mark_run_modes
+from stepwell.middleware.sight import SightMiddleware
 from stepwell.middleware.thread_arguments import ThreadArgumentsMiddleware, lighten
 from stepwell.state.schema import DeepAgentState
 
@@ -62,7 +63,7 @@ def compile_agent(
     check_tool_names(stack, own_tools)
     stack = guard_commands(stack)
     complete_halves(stack)
-    folded = fold([ThreadArgumentsMiddleware(), RunModesMiddleware(_approvals_in(stack)), *stack])
+    folded = fold([ThreadArgumentsMiddleware(), RunModesMiddleware(_approvals_in(stack)), SightMiddleware(model), *stack])
     graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
         model,
         own_tools,

@@ -1,11 +1,12 @@
 """Where an agent's files live: eight verbs over a tree of text files (`protocol`), and the backends that implement them.
 
 `state`, `store`, `filesystem` (with `disk`) and `browser` (with `device`) are such backends; `composite` (with `mounts`) combines several
-into one tree. A backend implements its verbs once, and `sync_async` or `steps` adds the other form. Backends share `paths`, `patterns`,
-`text`, `tree` and `messages`.
+into one tree, and `foreign` translates those that were written for deepagents. A backend implements its verbs once, and `sync_async` or
+`steps` adds the other form. Some run `commands` too. Backends share `paths`, `patterns`, `text`, `tree` and `messages`.
 """
 
 from stepwell.backends.browser import BrowserBackend
+from stepwell.backends.commands import ExecuteResponse, SandboxBackendProtocol
 from stepwell.backends.composite import CompositeBackend
 from stepwell.backends.filesystem import FilesystemBackend
 from stepwell.backends.protocol import (
@@ -37,6 +38,7 @@ __all__ = [
     "DeleteResult",
     "EditResult",
     "ErrorText",
+    "ExecuteResponse",
     "FileData",
     "FileDownloadResponse",
     "FileInfo",
@@ -46,6 +48,7 @@ __all__ = [
     "Listing",
     "Matches",
     "MoveResult",
+    "SandboxBackendProtocol",
     "StateBackend",
     "SteppedBackend",
     "StoreBackend",

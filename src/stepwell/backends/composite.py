@@ -11,6 +11,7 @@ quoted in its errors (`PathError.below`). Rules:
 - Files in state must not collide if two state backends are mounted. If a backend has a method `mounted_at(prefix)`, that method returns
   the backend to use at the mount. For `StateBackend`, this is one that stores its files under their full paths, so `files_update` passes
   through unchanged.
+- Commands run in the default backend, if it runs commands (`commands`).
 
 Verbs are written as steps, so sync code calls a child's sync verbs, and async code its async ones. `mounts` decides which child answers.
 """
@@ -23,6 +24,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from stepwell.backends import messages, paths
+from stepwell.backends.commands import arun_command, command_backend, run_command
 from stepwell.backends.mounts import Child, Mount, MountTable
 from stepwell.backends.moving import Crossing, plain_version, retell
 from stepwell.backends.patterns import compile_glob, compile_text
@@ -111,7 +113,7 @@ class CompositeBackend(SteppedBackend):
         own = None if isinstance(resolved, ErrorText) else getattr(owner.open(self._runtime), "canonical_path", None)
         found = owner.inner(resolved) if own is None else own(owner.inner(resolved))
         if isinstance(resolved, ErrorText) or isinstance(found, ErrorText):
-            return resolved if isinstance(resolved, ErrorText) else _retell(found, owner) or found
+            return resolved if isinstance(resolved, ErrorText) else retell(found, owner) or found
         return owner.outer(found).rstrip("/") or paths.ROOT
 
     @property
@@ -123,6 +125,22 @@ class CompositeBackend(SteppedBackend):
 
     async def asearch(self, query: str, path: str = paths.ROOT, top_k: int = DEFAULT_TOP_K) -> list[SearchMatch] | str:
         return await arun_steps(self.search_steps(query, path, top_k), self.aperform)
+
+    @property
+    def command_backend(self) -> Any | None:
+        """The backend that runs commands: the default, if it does. Commands cannot see the files of mounts."""
+        return command_backend(self._table.default.child)
+
+    @property
+    def mount_paths(self) -> list[str]:
+        """Where other backends are mounted, as folders."""
+        return sorted(f"{mount.path}/" for mount in self._table.mounts)
+
+    def execute(self, command: str, *, timeout: int | None = None) -> Any:
+        return run_command(self._table.default.open(self._runtime), command, timeout)
+
+    async def aexecute(self, command: str, *, timeout: int | None = None) -> Any:  # noqa: ASYNC109  # the sandbox's own limit
+        return await arun_command(self._table.default.open(self._runtime), command, timeout)
 
     def perform(self, request: VerbCall) -> Any:
         backend = request.mount.open(self._runtime)

@@ -12,6 +12,7 @@ from typing import Any, cast
 from langgraph.runtime import get_runtime
 
 from stepwell.backends import paths
+from stepwell.backends.foreign import accept
 from stepwell.backends.protocol import BackendFactory, BackendProtocol, ErrorText
 from stepwell.errors import ConfigurationError
 
@@ -51,7 +52,7 @@ class Mount:
 
     def open(self, runtime: Any) -> BackendProtocol:
         """The backend itself. A factory is called to make it, and a backend with `mounted_at` learns where it is mounted."""
-        backend = self.child if _is_backend(self.child) else cast("BackendFactory", self.child)(_runtime(runtime))
+        backend = self.child if _is_backend(self.child) else accept(cast("BackendFactory", self.child)(_runtime(runtime)))
         bind = getattr(backend, "bind", None) if runtime is not None else None
         backend = bind(runtime) if bind else backend
         told = getattr(backend, "mounted_at", None)
@@ -68,9 +69,12 @@ class MountTable:
     @classmethod
     def build(cls, default: Child, routes: Mapping[str, Child]) -> MountTable:
         """Check the routes and sort them."""
+        default = accept(default)
         _check_child("the default", default)
+        children = {route: accept(child) for route, child in routes.items()}
         mounts = [
-            Mount(path, child, path) for path, child in ((_check_route(route, child), child) for route, child in routes.items())
+            Mount(path, child, path)
+            for path, child in ((_check_route(route, child), child) for route, child in children.items())
         ]
         return cls(Mount("", default, ""), tuple(sorted(mounts, key=lambda mount: -len(mount.path))))
 

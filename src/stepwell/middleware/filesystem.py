@@ -2,7 +2,8 @@
 
 A result too large for the context goes to a file under `/large_tool_results/`; the model gets its head, its tail and the file's path.
 If a turn's results are too large together, the largest go there too (`large_results`). The file tools limit their own results,
-and nothing is written to a remote backend automatically.
+and nothing is written to a remote backend automatically. The same is done with what a user says, below `/large_messages/`, but only in
+what the model sees: the thread keeps the message (`large_messages`).
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from stepwell.backends.changes import StoredFile, conflicts, reduce_files
 from stepwell.backends.composite import CompositeBackend, is_remote
+from stepwell.backends.foreign import accept
 from stepwell.backends.permissions import FilesystemPermission as FilesystemPermission
 from stepwell.backends.permissions import PathRules, check_permissions
 from stepwell.backends.protocol import BackendFactory, BackendProtocol, WriteResult
 from stepwell.backends.state import StateBackend
+from stepwell.errors import ConfigurationError
+from stepwell.middleware.large_messages import LARGE_MESSAGES, LargeMessages
 from stepwell.middleware.large_results import (
     LARGE_RESULTS,
     LargeResult,
@@ -37,10 +41,12 @@ from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult, tool_runtime
 from stepwell.models.token_count import CHARS_PER_TOKEN
 from stepwell.state.channels import incremental
+from stepwell.tools.files.execute import DEFAULT_MOST_SECONDS
 from stepwell.tools.files.permitted import PermittedBackend, refuse_commands
-from stepwell.tools.files.tools import EXECUTE, FILE_TOOL_NAMES, acall, backend_for, build_file_tools, check_tool_list
+from stepwell.tools.files.tools import FILE_TOOL_NAMES, acall, backend_for, build_file_tools, check_tool_list
 
 DEFAULT_RESULT_TOKENS = 20_000
+DEFAULT_MESSAGE_TOKENS = 50_000
 
 CHANGING_TOOLS = frozenset({"write_file", "edit_file", "delete", "move", "task"})
 
@@ -54,10 +60,12 @@ class FilesystemState(AgentState[Any]):
 class FilesystemMiddleware(RequestMiddleware):
     """The tools `ls, read_file, write_file, edit_file, delete, move, glob, grep` over a backend (default: agent state).
 
-    A backend that cannot delete or move has no such tools; one with a method `execute(command)` gets a tool of that name too. `tools`
-    names the only tools to offer. `permissions` say which paths the tools may read and change; rules that ask a person need
-    `create_deep_agent`, which adds the approvals. `custom_tool_descriptions` and `tool_token_limit_before_evict` are deepagents' names
-    for `tool_descriptions` and `result_token_limit`.
+    A backend that cannot delete or move has no such tools; one with a method `execute(command)` gets a tool of that name too; if the
+    method takes a `timeout`, the model may choose one, up to `max_execute_timeout` seconds. `tools` names the only tools to offer.
+    `permissions` say which paths the tools may read and change; rules that ask a person need `create_deep_agent`, which adds the
+    approvals. Results above `result_token_limit` and messages of the user above `message_token_limit` go to files; None switches that
+    off. `custom_tool_descriptions`, `tool_token_limit_before_evict` and `human_message_token_limit_before_evict` are deepagents' names
+    for `tool_descriptions` and the two limits.
     """
 
     state_schema = FilesystemState
@@ -70,25 +78,33 @@ class FilesystemMiddleware(RequestMiddleware):
         tools: Collection[str] | None = None,
         tool_descriptions: Mapping[str, str] | None = None,
         result_token_limit: int | None = DEFAULT_RESULT_TOKENS,
+        message_token_limit: int | None = DEFAULT_MESSAGE_TOKENS,
         custom_tool_descriptions: Mapping[str, str] | None = None,
         tool_token_limit_before_evict: int | None = DEFAULT_RESULT_TOKENS,
+        human_message_token_limit_before_evict: int | None = DEFAULT_MESSAGE_TOKENS,
+        max_execute_timeout: int = DEFAULT_MOST_SECONDS,
         permissions: Sequence[FilesystemPermission] = (),
     ) -> None:
         super().__init__()
-        self.backend: BackendProtocol | BackendFactory = StateBackend() if backend is None else backend
+        if max_execute_timeout <= 0:
+            raise ConfigurationError(f"max_execute_timeout is {max_execute_timeout}. Pass a number of seconds above 0.")
+        self.backend: BackendProtocol | BackendFactory = StateBackend() if backend is None else accept(backend)
+        self._most_seconds = max_execute_timeout
         self.prompt = load_prompt("files") if system_prompt is None else system_prompt
         self._descriptions = {**(custom_tool_descriptions or {}), **(tool_descriptions or {})}
         self._only = None if tools is None else check_tool_list(tools)
         self.permissions = check_permissions(permissions)
         self.rules = PathRules(self.permissions) if self.permissions else None
-        self.tools = build_file_tools(self.files, self._descriptions, self._only)
+        self.tools = build_file_tools(self.files, self._descriptions, self._only, most_seconds=max_execute_timeout)
         limit = tool_token_limit_before_evict if result_token_limit == DEFAULT_RESULT_TOKENS else result_token_limit
         self._max_chars = None if limit is None else limit * CHARS_PER_TOKEN
+        most = human_message_token_limit_before_evict if message_token_limit == DEFAULT_MESSAGE_TOKENS else message_token_limit
+        self._large_messages = None if most is None else LargeMessages(most * CHARS_PER_TOKEN)
 
     @property
     def files(self) -> BackendProtocol | BackendFactory:
         """The backend as the model may use it: behind the permissions, if there are any."""
-        if self.rules is None:
+        if self.rules is None or not self.rules.restrict:
             return self.backend
         refuse_commands(self.backend, self.rules)
         return cast("BackendProtocol", PermittedBackend(self.backend, self.rules))
@@ -98,23 +114,26 @@ class FilesystemMiddleware(RequestMiddleware):
         other = copy(self)
         other.permissions = check_permissions(permissions)
         other.rules = PathRules(other.permissions) if other.permissions else None
-        other.tools = build_file_tools(other.files, self._descriptions, self._only)
+        other.tools = build_file_tools(other.files, self._descriptions, self._only, most_seconds=self._most_seconds)
         return other
 
     def with_mounts(self, mounts: Mapping[str, BackendProtocol]) -> FilesystemMiddleware:
         """The same tools over a tree of files in which these backends are mounted too."""
         other = copy(self)
         other.backend = CompositeBackend(self.backend, mounts)
-        commands = [tool for tool in self.tools if tool.name == EXECUTE]  # commands still run in the original backend
-        other.tools = [*build_file_tools(other.files, self._descriptions, self._only), *commands]
+        other.tools = build_file_tools(other.files, self._descriptions, self._only, most_seconds=self._most_seconds)
         return other
 
     def prepare(self, call: ModelCall) -> None:
+        if self._large_messages:
+            self._large_messages.shorten(call, self._place_for_messages)
         for message in self._crowding(call):
             _show(call, *self._keep(call.request, _places(message)))
         self._tell_conflicts(call)
 
     async def aprepare(self, call: ModelCall) -> None:
+        if self._large_messages:
+            await self._large_messages.ashorten(call, self._place_for_messages)
         for message in self._crowding(call):
             _show(call, *await self._akeep(call.request, _places(message)))
         self._tell_conflicts(call)
@@ -130,6 +149,16 @@ class FilesystemMiddleware(RequestMiddleware):
         for message in chosen:
             _show(call, *await self._akeep(call.request, _places(message)))
         return _moved(call) if chosen else None
+
+    def _place_for_messages(self, call: ModelCall) -> BackendProtocol | None:
+        if not self._may_write_itself(f"{LARGE_MESSAGES}/any"):
+            return None
+        backend = backend_for(self.files, tool_runtime(call.request.state, call.request.runtime))
+        return None if is_remote(backend, LARGE_MESSAGES) else backend
+
+    def _may_write_itself(self, path: str) -> bool:
+        """Whether a file may be written that nobody asked for; a rule that wants a person asked forbids it."""
+        return self.rules is None or self.rules.decide("write", path) == "allow"
 
     def _crowding(self, call: ModelCall) -> list[ToolMessage]:
         """Results of the last tool calls that do not fit into the next model call."""
@@ -203,10 +232,8 @@ class FilesystemMiddleware(RequestMiddleware):
         return []
 
     def _place_for_results(self, request: Request, large: LargeResult) -> BackendProtocol | None:
-        if large.message.name in FILE_TOOL_NAMES:
+        if large.message.name in FILE_TOOL_NAMES or not self._may_write_itself(large.path):
             return None
-        if self.rules is not None and self.rules.decide("write", large.path) != "allow":
-            return None  # nobody was asked about this file
         if isinstance(request, ToolCallRequest):
             backend = backend_for(self.files, request.runtime)
         else:

@@ -34,7 +34,7 @@ from langgraph.types import Command
 from stepwell.errors import ConfigurationError, ToolUseError
 from stepwell.middleware.prompts import load_prompt
 from stepwell.tools.effects import with_effect
-from stepwell.tools.files.tools import ExecuteArgs
+from stepwell.tools.files.execute import ExecuteArgs
 from stepwell.tools.shell.call_order import calls_before
 from stepwell.tools.shell.policy import ExecutionPolicy, circumstances, resolve_policy
 from stepwell.tools.shell.protected_paths import ProtectedPath

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from stepwell.models.capabilities import CAPABLE, Capabilities
 
@@ -41,6 +41,21 @@ def can_see(model: object) -> bool | None:
     profile = getattr(model, "profile", None)
     sees = profile.get("image_inputs") if isinstance(profile, Mapping) else None
     return sees if isinstance(sees, bool) else None
+
+
+def can_read_pdf(model: object) -> bool | None:
+    """Whether a model takes PDF files; None if its profile does not say."""
+    profile = getattr(model, "profile", None)
+    reads = profile.get("pdf_inputs") if isinstance(profile, Mapping) else None
+    return reads if isinstance(reads, bool) else None
+
+
+def takes_in_results(model: object, kind: Literal["image", "pdf"]) -> bool:
+    """Whether a model's profile says that it takes images or PDF files, and does not except the results of tools."""
+    profile = getattr(model, "profile", None)
+    if not isinstance(profile, Mapping):
+        return False
+    return profile.get(f"{kind}_inputs") is True and profile.get(f"{kind}_tool_message") is not False
 
 
 def _provider(model: BaseChatModel) -> str | None:

@@ -16,6 +16,10 @@ from stepwell.state.prefix_memory import PrefixMemory
 
 CHARS_PER_TOKEN = 4
 TOKENS_PER_MESSAGE = 4
+TOKENS_PER_IMAGE = 1_600
+"""What a large image costs; providers scale down larger ones."""
+FILE_CHARS_PER_TOKEN = 50
+"""Characters of base64: a scanned page of a PDF has about 100,000, and costs about as much as an image."""
 
 MessageCounter = Callable[[list[AnyMessage]], int]
 
@@ -25,13 +29,24 @@ def estimate(messages: list[AnyMessage]) -> int:
     total = 0
     for message in messages:
         if not isinstance(message.content, str):
-            total += count_tokens_approximately([message])
+            total += _estimate_blocks(message)
             continue
         chars = len(message.content)
         if message.type == "ai":
             chars += sum(len(call["name"]) + len(repr(call["args"])) for call in message.tool_calls)
         total += chars // CHARS_PER_TOKEN + TOKENS_PER_MESSAGE
     return total
+
+
+def _estimate_blocks(message: AnyMessage) -> int:
+    """Images and files by what providers charge for them. LangChain would count a small image, and a file's base64 as text."""
+    files = [block for block in message.content if isinstance(block, dict) and block.get("type") == "file"]
+    if not files:
+        return count_tokens_approximately([message], tokens_per_image=TOKENS_PER_IMAGE)
+    rest = message.model_copy(update={"content": [block for block in message.content if block not in files]})
+    sizes = [len(block.get("base64") or "") // FILE_CHARS_PER_TOKEN for block in files]
+    counted = count_tokens_approximately([rest], tokens_per_image=TOKENS_PER_IMAGE)
+    return counted + sum(max(TOKENS_PER_IMAGE, size) for size in sizes)
 
 
 class IncrementalCounter:

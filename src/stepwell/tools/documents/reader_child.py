@@ -22,6 +22,7 @@ from contextlib import suppress
 from typing import Any
 
 from stepwell.errors import ConfigurationError, FetchFailedError, MissingExtraError, WebError
+from stepwell.tools.documents.formats.pdf_pages import cut_pages, draw_pages
 from stepwell.tools.documents.page import read_page, warm_up
 from stepwell.tools.documents.papers import read_papers
 from stepwell.tools.documents.result_page import read_result_page
@@ -202,12 +203,19 @@ def _read_papers_job(_head: dict[str, Any], body: bytes) -> Message:
     return {"form": papers.form, "total": papers.total}, json.dumps(papers.rows).encode()
 
 
+def _pdf_pages_job(head: dict[str, Any], body: bytes) -> Message:
+    show = cut_pages if head["as_pdf"] else draw_pages
+    pages = show(body, head["first"], head["count"], head["most_bytes"])
+    return {"total": pages.total, "count": pages.count, "sizes": [len(file) for file in pages.files]}, b"".join(pages.files)
+
+
 _JOBS: dict[str, Callable[[dict[str, Any], bytes], Message]] = {
     "page": _read_page_job,
     "robots": _read_robots_job,
     "check_robots": _check_robots_job,
     "results": _read_results_job,
     "papers": _read_papers_job,
+    "pdf_pages": _pdf_pages_job,
 }
 
 

@@ -25,11 +25,13 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import accumulate, pairwise
 from typing import IO, Any, cast
 
 from stepwell.errors import ConfigurationError, FetchFailedError, FetchRefusedError, MissingExtraError, StepwellError
 from stepwell.settings import bare_environment
 from stepwell.tools.documents import reader_child
+from stepwell.tools.documents.formats.pdf_pages import Pages
 from stepwell.tools.documents.page import PageText
 from stepwell.tools.documents.papers import PaperList
 from stepwell.tools.documents.parts import Part
@@ -92,6 +94,15 @@ class ReaderPool:
         job = self._job({"job": "page", "content_type": None, "name": name}, content, timeout_s)
         self._enter(job)
         return _page(self._check("The file", job, job.answer.result()))
+
+    def show_pages_blocking(self, content: bytes, first: int, count: int, most_bytes: int, *, as_pdf: bool) -> Pages:
+        """Pages of a PDF as they look: as one smaller PDF, or as images. Blocks its thread; raises like `read_page`."""
+        head = {"job": "pdf_pages", "first": first, "count": count, "most_bytes": most_bytes, "as_pdf": as_pdf}
+        job = self._job(head, content, None)
+        self._enter(job)
+        found, body = self._check("The file", job, job.answer.result())
+        ends = list(accumulate(map(int, found["sizes"]), initial=0))
+        return Pages(int(found["total"]), int(found["count"]), [body[start:end] for start, end in pairwise(ends)])
 
     async def _read(self, what: str, content: bytes, content_type: str | None, name: str, timeout_s: float | None) -> PageText:
         return _page(await self._ask(what, {"job": "page", "content_type": content_type, "name": name}, content, timeout_s))

@@ -1,4 +1,5 @@
-"""`read_file` for files that are documents, not text: their text with numbered lines, as of any other file.
+"""`read_file` for files that are not plain text: the text of documents with numbered lines, as of any other file, and what a model has to
+look at as content blocks (`blocks`): images, notebooks, and the pages of a PDF without text.
 
 The backend hands out the bytes (`read_whole`), and the reader processes read them. The text is kept for a while by the bytes' hash, so that
 paging through a document does not read it again and again.
@@ -14,15 +15,21 @@ from hashlib import blake2b
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from stepwell.backends import messages, text
+from stepwell.backends import messages, paths, text
+from stepwell.backends.composite import is_remote
 from stepwell.backends.protocol import DEFAULT_READ_LIMIT, ErrorText
 from stepwell.errors import MissingExtraError, StepwellError, WebError
 from stepwell.tools.documents.kinds import EXTENSIONS, OLD_EXTENSIONS, kind_of_type
+from stepwell.tools.files.blocks import MAX_BLOCK_BYTES, FileBlocks, current_sight, image_block, pdf_block, show_image
+from stepwell.tools.files.notebooks import is_notebook, show_notebook
 
 if TYPE_CHECKING:
+    from stepwell.tools.documents.formats.pdf_pages import Pages
     from stepwell.tools.documents.page import PageText
     from stepwell.tools.documents.reader_pool import ReaderPool
 
+MOST_PAGES = 5
+"""Pages shown at once, where they have to be looked at."""
 MOST_KEPT = 8
 MOST_KEPT_CHARACTERS = 8_000_000
 _WIDTH = 1_000
@@ -51,17 +58,21 @@ class Documents:
         self._lock = threading.Lock()
 
     def read(self, backend: Any, result: Any, args: dict[str, Any]) -> Any:
-        """What `read_file` answers: the document's text, or `result`, the backend's own answer, if the file is no document."""
+        """What `read_file` answers: the file's text or blocks, or `result`, the backend's own answer, if that is all there is."""
         content = _content(backend, result, args)
         if not isinstance(content, bytes):
             return result
+        if shown := _look(content, result, args):
+            return shown
         key = _key(content, args["file_path"])
         page = self._recall(key)
         if page is None:
             try:
                 page = self._keep(key, self._pool().read_file_blocking(content, _name(args)))
             except StepwellError as error:
-                return _complaint(error, result, args)
+                if not _has_only_pictures(content, error):
+                    return _complaint(error, result, args)
+                return self._pages(content, result, args)
         return _show(page, args)
 
     async def aread(self, backend: Any, result: Any, args: dict[str, Any]) -> Any:
@@ -71,14 +82,32 @@ class Documents:
         content = await asyncio.to_thread(_content, backend, result, args)
         if not isinstance(content, bytes):
             return result
+        if shown := await asyncio.to_thread(_look, content, result, args):
+            return shown
         key = await asyncio.to_thread(_key, content, args["file_path"])
         page = self._recall(key)
         if page is None:
             try:
                 page = self._keep(key, await self._pool().read_file(content, _name(args)))
             except StepwellError as error:
-                return _complaint(error, result, args)
+                if not _has_only_pictures(content, error):
+                    return _complaint(error, result, args)
+                return await asyncio.to_thread(self._pages, content, result, args)
         return await asyncio.to_thread(_show, page, args)
+
+    def _pages(self, content: bytes, result: Any, args: dict[str, Any]) -> Any:
+        """Pages of a PDF that has no text, as the model can see them: `offset` and `limit` count pages."""
+        sight = current_sight()
+        if not (sight.pdfs or sight.images):
+            return _unseen_pages(args["file_path"])
+        first, count = args.get("offset", 0), min(args.get("limit", DEFAULT_READ_LIMIT), MOST_PAGES)
+        if problem := text.window_complaint(first, count):
+            return problem
+        try:
+            pages = self._pool().show_pages_blocking(content, first, count, MAX_BLOCK_BYTES, as_pdf=sight.pdfs)
+        except StepwellError as error:
+            return _complaint(error, result, args)
+        return _show_pages(pages, first, args, as_pdf=sight.pdfs)
 
     def _pool(self) -> ReaderPool:
         from stepwell.tools.documents.reader_pool import usual_readers
@@ -103,7 +132,10 @@ class Documents:
 
 def _may_be_document(backend: Any, result: Any, path: str) -> bool:
     """Whether the backend says that the file is not text. Some PDFs are made of plain characters, so they count as well."""
-    not_text = messages.says_not_text(result) if isinstance(result, ErrorText) else path.lower().endswith(".pdf")
+    if is_notebook(path):  # of which the backend counts other lines; a remote one is not fetched again only to show it better
+        not_text = not is_remote(backend, path)
+    else:
+        not_text = messages.says_not_text(result) if isinstance(result, ErrorText) else path.lower().endswith(".pdf")
     return not_text and hasattr(backend, "read_whole")
 
 
@@ -115,9 +147,47 @@ def _content(backend: Any, result: Any, args: dict[str, Any]) -> bytes | None:
         found = backend.read_whole(args["file_path"])
     except StepwellError:  # a backend without whole files
         return None
-    if not isinstance(found, bytes) or not (isinstance(result, ErrorText) or found.startswith(b"%PDF-")):
+    if not isinstance(found, bytes) or not (
+        isinstance(result, ErrorText) or found.startswith(b"%PDF-") or is_notebook(args["file_path"])
+    ):
         return None
     return found
+
+
+def _look(content: bytes, result: Any, args: dict[str, Any]) -> Any | None:
+    """An image or a notebook; `None` if this is neither."""
+    if is_notebook(args["file_path"]):
+        return show_notebook(content, args) or result
+    return show_image(content, args["file_path"])
+
+
+def _has_only_pictures(content: bytes, error: StepwellError) -> bool:
+    return content.startswith(b"%PDF-") and isinstance(error, WebError) and error.reason == "empty"
+
+
+def _unseen_pages(path: str) -> ErrorText:
+    return ErrorText(
+        f"Error: {paths.show(path)} is a PDF without text: its pages are pictures, and you cannot see those. Go on without it, or "
+        "ask the user for a copy with text."
+    )
+
+
+def _show_pages(pages: Pages, first: int, args: dict[str, Any], *, as_pdf: bool) -> Any:
+    path = args["file_path"]
+    if first >= pages.total:
+        return ErrorText(
+            f"Error: {paths.show(path)} has {pages.total} pages; offset {first} is beyond its end. Use an offset below {pages.total}."
+        )
+    if not pages.files:
+        return ErrorText(
+            f"Error: page {first + 1} of {paths.show(path)} is too large to look at. Go on with offset={first + 1}."
+        )
+    end = first + pages.count
+    rest = f" Go on with offset={end}." if end < pages.total else ""
+    about = f"({path}: pages {first + 1} to {end} of {pages.total}, as they look, because the PDF has no text.{rest})"
+    if as_pdf:
+        return FileBlocks(about, [pdf_block(pages.files[0], _name(args))])
+    return FileBlocks(about, [image_block(page, "image/png") for page in pages.files])
 
 
 def _complaint(error: StepwellError, result: Any, args: dict[str, Any]) -> Any:

@@ -6,7 +6,8 @@ path as typed ── paths.resolve ──▶ path as the backend shows it ──
 ```
 Rules to keep:
 
-- What is not listed here does not exist: there is no way around to the backend's other methods, `execute` among them.
+- What is not listed here does not exist: there is no way around to the backend's other methods. `execute` exists only if commands cannot
+  reach anything that the rules are about.
 - The answer about a denied path is the same whether there is a file or not, so it is given before the backend is asked.
 - Rows of listings and searches are left out silently. If a search was cut, its visible parts are searched again one by one, because
   hidden rows may have taken the place of visible ones.
@@ -21,19 +22,22 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar, cast
 
 from stepwell.backends import messages, paths, permissions
-from stepwell.backends.composite import can_search, is_remote
+from stepwell.backends.commands import command_backend
+from stepwell.backends.composite import can_search, is_remote, offers
 from stepwell.backends.patterns import compile_glob
 from stepwell.backends.permissions import FilesystemOperation, PathRules
 from stepwell.backends.protocol import (
     DEFAULT_READ_LIMIT,
     BackendFactory,
     BackendProtocol,
+    DeleteResult,
     EditResult,
     ErrorText,
     FileInfo,
     GrepMatch,
     Listing,
     Matches,
+    MoveResult,
     Passages,
     WriteResult,
 )
@@ -41,10 +45,11 @@ from stepwell.backends.steps import Steps, arun_steps, run_steps
 from stepwell.backends.transfers import FileDownloadResponse, FileUploadResponse
 from stepwell.backends.tree import MAX_FOUND, MAX_MATCHES, found_note, matches_note
 from stepwell.errors import ConfigurationError
+from stepwell.tools.files.execute import EXECUTE
 from stepwell.tools.files.tools import acall, backend_for
 
 T = TypeVar("T")
-Result = TypeVar("Result", WriteResult, EditResult)
+Result = TypeVar("Result", WriteResult, EditResult, DeleteResult, MoveResult)
 
 _QUOTED_PATH = re.compile(r"'(/[^']*)'")
 
@@ -74,6 +79,18 @@ class PermittedBackend:
     @property
     def can_search(self) -> bool:
         return can_search(self._backend)
+
+    @property
+    def command_backend(self) -> Any | None:
+        """The backend that runs commands, if they cannot reach anything that the rules are about."""
+        return command_backend(self._backend) if _are_apart(self._backend, self._rules) else None
+
+    @property
+    def mount_paths(self) -> list[str]:
+        return [path for path in getattr(self._backend, "mount_paths", ()) if self._rules.shows(path)]
+
+    def offers(self, verb: str) -> bool:
+        return offers(self._backend, verb)
 
     def ls_info(self, path: str) -> list[FileInfo]:
         return self._run(self._ls(path))
@@ -117,6 +134,8 @@ class PermittedBackend:
         """The verbs that only some backends have. The tools ask whether there is one before they offer it."""
         verb = name[1:] if name.startswith("a") and name[1:] in _OPTIONAL else name
         if verb not in _OPTIONAL or not hasattr(self._backend, verb):
+            raise AttributeError(name)
+        if verb == EXECUTE and self.command_backend is None:
             raise AttributeError(name)
         steps = _OPTIONAL[verb]
         if verb == name:
@@ -267,26 +286,29 @@ class PermittedBackend:
             for place, path in checked
         ]
 
-    def _delete(self, file_path: str, **options: Any) -> Steps[VerbCall, Any]:
+    def _execute(self, *args: Any, **options: Any) -> Steps[VerbCall, Any]:
+        return (yield VerbCall(EXECUTE, args, options))
+
+    def _delete(self, file_path: str, **options: Any) -> Steps[VerbCall, DeleteResult]:
         path = self._allowed("write", file_path)
         problem = path if isinstance(path, ErrorText) else (yield from self._protection(path))
         if problem:
-            return WriteResult(error=problem)
-        result = yield VerbCall("delete", (path,), options)
-        return self._clean_result(result, path)
+            return DeleteResult(error=problem)
+        result: DeleteResult = yield VerbCall("delete", (path,), options)
+        return self._clean_result(result, str(path))
 
-    def _move(self, source: str, destination: str, **options: Any) -> Steps[VerbCall, Any]:
+    def _move(self, source: str, destination: str, **options: Any) -> Steps[VerbCall, MoveResult]:
         places: list[str] = []
         for operation, raw in (("write", source), ("read", source), ("write", destination)):
             path = self._allowed(operation, raw)  # type: ignore[arg-type]  # literals
             if isinstance(path, ErrorText):
-                return WriteResult(error=path)
+                return MoveResult(error=path)
             places.append(path)
         _, source, destination = places
         problem = (yield from self._protection(source, destination)) or (yield from self._protection(source, operation="read"))
         if problem:
-            return WriteResult(error=problem)
-        result = yield VerbCall("move", (source, destination), options)
+            return MoveResult(error=problem)
+        result: MoveResult = yield VerbCall("move", (source, destination), options)
         return self._clean_result(result, source)
 
     def _protection(
@@ -366,12 +388,19 @@ class PermittedBackend:
 
 def refuse_commands(backend: object, rules: PathRules) -> None:
     """Reject rules that commands could get around: they run where the files are, and no tool of ours looks at what they read."""
-    if rules.restrict and not isinstance(backend, type) and callable(getattr(backend, "execute", None)):
+    if (sandbox := command_backend(backend)) is not None and not _are_apart(backend, rules):
         raise ConfigurationError(
-            f"permissions cannot be kept with {type(backend).__name__}, because its execute runs commands that can read and change "
-            "every file. Use a backend without execute, give commands a place of their own with ShellMiddleware, or drop the rules that "
-            "deny or ask."
+            f"permissions cannot be kept with {type(sandbox).__name__}, because its execute runs commands that can read and change "
+            "every file. Use a backend without execute, mount the files that the rules are about from another backend, give commands a "
+            "place of their own with ShellMiddleware, or drop the rules that deny or ask."
         )
+
+
+def _are_apart(backend: object, rules: PathRules) -> bool:
+    """Whether the rules are only about mounted files, which commands cannot see."""
+    mounts: Sequence[str] = getattr(backend, "mount_paths", ())
+    strict = [pattern for rule in rules.permissions if rule.mode != "allow" for pattern in rule.paths]
+    return all(any(paths.is_within(permissions.anchor(pattern), mount) for mount in mounts) for pattern in strict)
 
 
 _OPTIONAL: dict[str, Callable[..., Steps[VerbCall, Any]]] = {
@@ -381,4 +410,5 @@ _OPTIONAL: dict[str, Callable[..., Steps[VerbCall, Any]]] = {
     "download_files": PermittedBackend._download,
     "delete": PermittedBackend._delete,
     "move": PermittedBackend._move,
+    EXECUTE: PermittedBackend._execute,
 }

@@ -16,6 +16,7 @@ from stepwell.backends.protocol import (
     SearchMatch,
     WriteResult,
 )
+from stepwell.tools.files.blocks import Block, FileBlocks
 from stepwell.tools.files.documents import DocumentText
 
 MAX_CHARS = 60_000
@@ -26,6 +27,13 @@ MAX_MATCH_CHARS = 300
 class Rendered(NamedTuple):
     text: str
     is_error: bool = False
+    blocks: tuple[Block, ...] = ()
+    """What the model looks at: images, pages."""
+
+    @property
+    def content(self) -> str | list[str | Block]:
+        """The content of the message."""
+        return [*self.blocks, {"type": "text", "text": self.text}] if self.blocks else self.text
 
 
 def listing(rows: Sequence[FileInfo], args: Mapping[str, Any]) -> Rendered:
@@ -80,8 +88,11 @@ def passages(rows: Sequence[SearchMatch] | str, args: Mapping[str, Any]) -> Rend
     return _bounded(lines or ["(nothing found)"], "Ask for fewer, or for something narrower.", getattr(rows, "note", None))
 
 
-def text(result: str, args: Mapping[str, Any]) -> Rendered:
+def text(result: str | FileBlocks, args: Mapping[str, Any]) -> Rendered:
     """Numbered lines from `read`. Output that is too long is cut at the end of a line."""
+    if isinstance(result, FileBlocks):
+        said = f"{result.about}\n{text(result.numbered, args).text}" if result.numbered else result.about
+        return Rendered(said, blocks=tuple(result.blocks))
     if isinstance(result, ErrorText):
         return Rendered(result, is_error=True)
     if isinstance(result, DocumentText):

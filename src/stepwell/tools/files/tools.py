@@ -16,7 +16,9 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.types import Command
 from pydantic import BaseModel, Field
 
+from stepwell.backends.commands import command_backend
 from stepwell.backends.composite import can_search, offers
+from stepwell.backends.foreign import accept
 from stepwell.backends.protocol import (
     DEFAULT_READ_LIMIT,
     DEFAULT_TOP_K,
@@ -31,9 +33,8 @@ from stepwell.backends.turn import after
 from stepwell.errors import ConfigurationError
 from stepwell.tools.files import results
 from stepwell.tools.files.documents import Documents
+from stepwell.tools.files.execute import DEFAULT_MOST_SECONDS, EXECUTE, build_execute_tool
 from stepwell.tools.files.order import ChangeGate, file_turn
-
-EXECUTE = "execute"
 
 OutputMode = Literal["content", "files_with_matches", "count"]
 
@@ -92,10 +93,6 @@ class SearchArgs(BaseModel):
     top_k: int = Field(DEFAULT_TOP_K, description="passages to find")
 
 
-class ExecuteArgs(BaseModel):
-    command: str
-
-
 class FileTool(NamedTuple):
     """One tool: how the model sees it, the backend method behind it, and how the result is rendered."""
 
@@ -118,7 +115,7 @@ FILE_TOOLS = (
     ),
     FileTool(
         "read_file",
-        "Read a text file, PDF or Office document; lines come numbered. Page through long files with offset and limit.",
+        "Read text, PDF, Office, notebooks or images; lines come numbered. Page long files with offset and limit.",
         ReadArgs,
         "read",
         lambda args: ((args["file_path"], args.get("offset", 0), args.get("limit", DEFAULT_READ_LIMIT)), {}),
@@ -197,16 +194,26 @@ def build_file_tools(
     backend: BackendProtocol | BackendFactory,
     descriptions: Mapping[str, str] | None = None,
     only: Collection[str] | None = None,
+    *,
+    most_seconds: int = DEFAULT_MOST_SECONDS,
 ) -> list[BaseTool]:
     """The tools over a backend, or over one that a factory makes for each call: those for its verbs, `search` if it has semantic search,
-    and `execute` if it runs commands. With `only`, no tools but these."""
+    and `execute` if it runs commands, each for `most_seconds` at most. With `only`, no tools but these."""
     chosen = descriptions or {}
     gate = ChangeGate()
     tools = _file_tools(backend, chosen, gate)
     if can_search(backend):
         tools.append(_reading_tool(SEARCH_TOOL, backend, chosen.get("search", SEARCH_TOOL.description), gate))
-    if not isinstance(backend, type) and hasattr(backend, "ls_info") and callable(getattr(backend, "execute", None)):
-        tools.append(_execute_tool(backend, chosen.get("execute")))
+    if sandbox := command_backend(backend):
+        tools.append(
+            build_execute_tool(
+                sandbox,
+                lambda runtime: backend_for(backend, runtime),
+                mounts=getattr(backend, "mount_paths", []),
+                description=chosen.get("execute"),
+                most_seconds=most_seconds,
+            )
+        )
     return [tool for tool in tools if only is None or tool.name in only]
 
 
@@ -233,9 +240,10 @@ def _file_tools(backend: BackendProtocol | BackendFactory, chosen: Mapping[str, 
 
 def backend_for(backend: BackendProtocol | BackendFactory, runtime: Any) -> BackendProtocol:
     """The backend itself, or the one that a factory makes for this call."""
+    backend = accept(backend)
     # We check for a method, not the type: a third-party backend may have only the sync half of the protocol.
     if isinstance(backend, type) or not hasattr(backend, "ls_info"):  # a backend class is a factory too
-        return cast("BackendFactory", backend)(runtime)
+        return accept(cast("BackendFactory", backend)(runtime))
     bind = getattr(backend, "bind", None)  # a backend with parts made by factories
     return cast("BackendProtocol", bind(runtime) if bind else backend)
 
@@ -285,31 +293,6 @@ def _tool(spec: FileTool, description: str, run: Callable[..., Any], arun: Calla
     return StructuredTool(name=spec.name, description=description, func=run, coroutine=arun, args_schema=spec.schema)
 
 
-def _execute_tool(backend: Any, description: str | None) -> BaseTool:
-    """Runs commands in a backend that is itself a sandbox (`execute(command)`, which returns `output` and `exit_code`)."""
-
-    def run(runtime: ToolRuntime, command: str) -> ToolMessage:
-        return _command_message(runtime, backend_for(backend, runtime).execute(command))  # type: ignore[attr-defined]  # checked above
-
-    async def arun(runtime: ToolRuntime, command: str) -> ToolMessage:
-        return _command_message(runtime, await acall(backend_for(backend, runtime), "execute", command))
-
-    run.__annotations__ = arun.__annotations__ = {"runtime": ToolRuntime, "command": str}
-    return StructuredTool(
-        name=EXECUTE,
-        description=description or "Run a shell command where the files are.",
-        func=run,
-        coroutine=arun,
-        args_schema=ExecuteArgs,
-    )
-
-
-def _command_message(runtime: ToolRuntime, answer: Any) -> ToolMessage:
-    rendered = results.executed(answer)
-    status: Literal["error", "success"] = "error" if rendered.is_error else "success"
-    return ToolMessage(rendered.text, name=EXECUTE, tool_call_id=runtime.tool_call_id or "", status=status)
-
-
 async def acall(backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) -> Any:
     """Call a backend method from async code; a backend with only the sync form is called in a thread."""
     native = getattr(backend, f"a{verb}", None)
@@ -321,7 +304,7 @@ async def acall(backend: BackendProtocol, verb: str, *args: Any, **kwargs: Any) 
 def _answer(spec: FileTool, runtime: ToolRuntime, result: Any, args: Mapping[str, Any]) -> Any:
     rendered = spec.render(result, args)
     message = ToolMessage(
-        rendered.text,
+        rendered.content,
         name=spec.name,
         tool_call_id=runtime.tool_call_id or "",
         status="error" if rendered.is_error else "success",
