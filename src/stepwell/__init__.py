@@ -42,8 +42,10 @@ if TYPE_CHECKING:
     from stepwell.middleware.budget import BudgetMiddleware
     from stepwell.middleware.clarify import ClarifyWithHumanMiddleware
     from stepwell.middleware.client_tools import ClientToolsMiddleware
+    from stepwell.middleware.memory import MemoryMiddleware
     from stepwell.middleware.robust_calls import RobustCallsMiddleware
     from stepwell.middleware.shell import ShellMiddleware
+    from stepwell.middleware.skills import SkillMetadata, SkillsMiddleware
     from stepwell.models import resolve_model
     from stepwell.models.routing import ModelRoutes
     from stepwell.payments.middleware import CashuPaymentMiddleware
@@ -82,6 +84,8 @@ _HOMES = {
         "SubAgentMiddleware",
         "SummarizationMiddleware",
     ),
+    "stepwell.middleware.memory": ("MemoryMiddleware",),
+    "stepwell.middleware.skills": ("SkillMetadata", "SkillsMiddleware"),
     "stepwell.middleware.robust_calls": ("RobustCallsMiddleware",),
     "stepwell.middleware.budget": ("BudgetMiddleware",),
     "stepwell.payments.middleware": ("CashuPaymentMiddleware",),
@@ -116,6 +120,7 @@ __all__ = [
     "FilesystemMiddleware",
     "GCSRuntimeMiddleware",
     "GrepMatch",
+    "MemoryMiddleware",
     "ModelCallError",
     "ModelRoutes",
     "ObjectBackend",
@@ -123,6 +128,8 @@ __all__ = [
     "PlanningMiddleware",
     "RobustCallsMiddleware",
     "ShellMiddleware",
+    "SkillMetadata",
+    "SkillsMiddleware",
     "StateBackend",
     "SteppedBackend",
     "StepwellError",

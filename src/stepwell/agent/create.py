@@ -31,6 +31,7 @@ from stepwell.errors import ConfigurationError
 from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import with_sections
+from stepwell.middleware.skills import SkillSource
 from stepwell.middleware.subagents.specs import GENERAL_PURPOSE, SubAgent, SubAgentSpec, check_specs, prompt_of
 from stepwell.middleware.subagents.task import SubAgentMiddleware
 from stepwell.models import capabilities_of, describe, resolve_model
@@ -58,6 +59,8 @@ def create_deep_agent(
     name: str | None = None,
     cache: BaseCache[Any] | None = None,
     state_schema: type[Any] | None = None,
+    skills: Sequence[SkillSource] | None = None,
+    memory: Sequence[str] | None = None,
     instructions: str | None = None,
     config_schema: type[Any] | None = None,
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
@@ -81,6 +84,8 @@ def create_deep_agent(
         name: The agent's name in streams and traces.
         cache: LangGraph's node cache.
         state_schema: More state; derive it from `DeepAgentState`.
+        skills: Folders with skills, or `(folder, label)`. The agent sees what each skill is for, and reads it when a task needs it.
+        memory: Files that the agent always knows, such as `["/AGENTS.md"]`.
         instructions: The older name of `system_prompt`.
         config_schema: The older name of `context_schema`.
 
@@ -105,6 +110,8 @@ def create_deep_agent(
         cache=cache,
         debug=debug,
         name=name,
+        skills=skills or (),
+        memory=memory or (),
     )
     prompt = _main_prompt(given_prompt)
     specs = _with_general_purpose(check_specs(subagents or ()), prompt, recipe)
@@ -130,6 +137,8 @@ class _Recipe:
     cache: BaseCache[Any] | None
     debug: bool
     name: str | None
+    skills: Sequence[SkillSource]
+    memory: Sequence[str]
 
     def compile(
         self, prompt: str | SystemMessage, delegation: SubAgentMiddleware | None, checkpointer: Checkpointer
@@ -141,6 +150,8 @@ class _Recipe:
             middleware=self.middleware,
             interrupt_on=self.interrupt_on,
             tools=self.tools,
+            skills=self.skills,
+            memory=self.memory,
         )
         return compile_agent(
             stack,
@@ -175,6 +186,8 @@ class _Recipe:
             interrupt_on=spec.get("interrupt_on", self.interrupt_on),
             response_format=spec.get("response_format"),
             name=spec["name"],
+            skills=spec.get("skills", ()),
+            memory=spec.get("memory", ()),
         )
         prompt = "\n\n".join([prompt_of(spec), load_prompt("subagent")])
         return changed.compile(prompt, None, None)
@@ -190,6 +203,10 @@ def _with_general_purpose(specs: list[SubAgentSpec], prompt: SystemMessage, reci
         "system_prompt": prompt.text,
         "middleware": [entry for entry in recipe.middleware if not isinstance(entry, SubAgentMiddleware)],
     }
+    if recipe.skills:
+        general["skills"] = recipe.skills
+    if recipe.memory:
+        general["memory"] = recipe.memory
     return [general, *specs]
 
 

@@ -14,6 +14,7 @@ from langchain_core.tools import BaseTool
 from typing_extensions import TypeIs
 
 from stepwell.errors import SubAgentSpecError
+from stepwell.middleware.skills.listing import SkillSource
 
 GENERAL_PURPOSE = "general-purpose"
 
@@ -35,6 +36,10 @@ class SubAgent(TypedDict):
     middleware: NotRequired[Sequence[AgentMiddleware[Any, Any, Any]]]
     interrupt_on: NotRequired[Mapping[str, bool | InterruptOnConfig]]
     response_format: NotRequired[Any]
+    skills: NotRequired[Sequence[SkillSource]]
+    """Folders with skills of its own; it does not see the main agent's."""
+    memory: NotRequired[Sequence[str]]
+    """Memory files of its own; it does not see the main agent's."""
     timeout_s: NotRequired[float]
     """How long one call may take. Time spent waiting for a person does not count."""
 
