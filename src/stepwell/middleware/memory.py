@@ -75,7 +75,7 @@ class MemoryMiddleware(RequestMiddleware):
         backend: BackendProtocol | BackendFactory | None = None,
         sources: Sequence[str],
         add_cache_control: bool = False,
-        system_prompt: str | None | EllipsisType = ...,
+        system_prompt: str | EllipsisType | None = ...,
     ) -> None:
         super().__init__()
         if isinstance(sources, str) or not all(isinstance(path, str) for path in sources):

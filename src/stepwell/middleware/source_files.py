@@ -15,7 +15,7 @@ from langgraph.runtime import Runtime
 from stepwell.backends import messages, paths
 from stepwell.backends.protocol import BackendFactory, BackendProtocol, ErrorText
 from stepwell.backends.steps import Steps
-from stepwell.backends.transfers import Transfers
+from stepwell.backends.transfers import has_whole_files
 from stepwell.middleware.request import tool_runtime
 from stepwell.tools.files.tools import acall, backend_for
 
@@ -54,15 +54,14 @@ class Source:
 
     def read(self, wanted: Sequence[str]) -> Steps[Verb, list[SourceFile]]:
         """These files, in this order."""
-        if not wanted:
-            return []
-        if not _has_whole_files(self._backend):
-            files: list[SourceFile] = []
-            for path in wanted:
-                files.append(_numbered(path, (yield Verb("read", (path, 0, _MOST_LINES)))))
-            return files
-        answers = yield Verb("download_files", (list(wanted),))
-        return [_downloaded(path, answer) for path, answer in zip(wanted, answers, strict=True)]
+        found: dict[str, SourceFile] = {}
+        if wanted and has_whole_files(self._backend):
+            answers = yield Verb("download_files", (list(wanted),))
+            found = {path: _downloaded(path, answer) for path, answer in zip(wanted, answers, strict=True)}
+        for path in wanted:
+            if path not in found or _is_without_whole_files(found[path]):
+                found[path] = _numbered(path, (yield Verb("read", (path, 0, _MOST_LINES))))
+        return [found[path] for path in wanted]
 
 
 def _open(backend: Any, state: Mapping[str, Any], runtime: Runtime[Any] | None) -> BackendProtocol:
@@ -72,10 +71,13 @@ def _open(backend: Any, state: Mapping[str, Any], runtime: Runtime[Any] | None) 
     return backend_for(backend, tool_runtime(state, runtime))
 
 
-def _has_whole_files(backend: Any) -> bool:
-    if not hasattr(backend, "download_files"):
-        return False
-    return not isinstance(backend, Transfers) or type(backend).read_whole is not Transfers.read_whole
+def _is_without_whole_files(file: SourceFile) -> bool:
+    """Whether a part of a composite backend, which has this file, reads only by lines."""
+    return file.problem is not None and file.problem == _sentence(messages.no_whole_file(str(paths.resolve_file(file.path))))
+
+
+def _sentence(said: object) -> str:
+    return str(said).removeprefix("Error: ")
 
 
 def _downloaded(path: str, answer: Any) -> SourceFile:
@@ -83,7 +85,7 @@ def _downloaded(path: str, answer: Any) -> SourceFile:
         return SourceFile(path)
     if answer.error is not None or answer.content is None:
         said = getattr(answer, "message", None) or answer.error or "it has no content"
-        return SourceFile(path, problem=str(said).removeprefix("Error: "))
+        return SourceFile(path, problem=_sentence(said))
     try:
         return SourceFile(path, answer.content.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -94,5 +96,5 @@ def _numbered(path: str, shown: str) -> SourceFile:
     if shown == messages.no_file(str(paths.resolve_file(path))):
         return SourceFile(path)
     if isinstance(shown, ErrorText) or shown.startswith("Error:"):
-        return SourceFile(path, problem=shown.removeprefix("Error: "))
+        return SourceFile(path, problem=_sentence(shown))
     return SourceFile(path, _NUMBER.sub("", shown))

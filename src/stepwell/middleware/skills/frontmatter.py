@@ -9,8 +9,8 @@ license, compatibility (up to 500), metadata (a mapping), allowed-tools (a strin
 ```
 A skill without name or description is left out. A name that breaks the rules is reported and works; a text that is too long is cut.
 
-The file is data from anywhere: the frontmatter is limited in size, YAML's aliases are refused (a few lines of them stand for gigabytes), and
-only YAML's plain types are read.
+The file is data from anywhere: the frontmatter is limited in size, YAML's aliases are refused (a few lines of them stand for
+gigabytes), and only YAML's plain types are read.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def plain_metadata(given: Any, path: str) -> dict[str, str]:
 
 
 # The same text always gives the same values, so that it does not matter whose skill it is; YAML in Python takes half a millisecond.
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=512)
 def _load(text: str) -> Any:
     import yaml  # here, because most agents have no skills
 

@@ -96,7 +96,7 @@ def write_warnings(problems: Sequence[str]) -> str:
     return "\n".join(["\n<skill_load_warnings>", title, *quoted, "</skill_load_warnings>"])
 
 
-def annotations(skill: SkillMetadata) -> str:
+def notes_of(skill: SkillMetadata) -> str:
     """Licence and requirements, if the skill names them."""
     named = (("License", skill.get("license")), ("Compatibility", skill.get("compatibility")))
     return ", ".join(f"{label}: {framed_line(text, _MAX_NOTE_CHARS)}" for label, text in named if text)
@@ -120,7 +120,7 @@ def _lines(places: Sequence[Place], skills: Sequence[SkillMetadata]) -> list[lis
 
 def _line(skill: SkillMetadata) -> str:
     name, text = framed_line(skill["name"], MAX_NAME_CHARS), framed_line(skill["description"], MAX_DESCRIPTION_CHARS)
-    more = annotations(skill)
+    more = notes_of(skill)
     return f"- **{name}**: {text} ({more})" if more else f"- **{name}**: {text}"
 
 

@@ -51,7 +51,8 @@ class SkillsMiddleware(RequestMiddleware):
 
     Args:
         backend: Where the skills are; by default in the agent's state.
-        sources: Folders with one folder for each skill, or `(folder, label)`. Of two skills with one name, the one in the later source counts.
+        sources: Folders with one folder for each skill, or `(folder, label)`. Of two skills with one name, the one in the later source
+            counts.
         system_prompt: Replaces the section of the system prompt; with `{skills_locations}`, `{skills_load_warnings}` and `{skills_list}`.
             None leaves it out.
         tools: Tools that are offered only once a skill that names them (`metadata: include_tools:`) has been read.
@@ -64,7 +65,7 @@ class SkillsMiddleware(RequestMiddleware):
         *,
         backend: BackendProtocol | BackendFactory | None = None,
         sources: Sequence[SkillSource],
-        system_prompt: str | None | EllipsisType = ...,
+        system_prompt: str | EllipsisType | None = ...,
         tools: Sequence[BaseTool | Callable[..., Any]] = (),
     ) -> None:
         super().__init__()

@@ -9,7 +9,7 @@ import yaml
 MAX_DEPTH = 20
 
 
-class PlainLoader(yaml.SafeLoader):
+class PlainLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML ships without types
     """PyYAML's safe loader, which knows no Python objects. This one also refuses aliases and what is nested too deep."""
 
     depth = 0
