@@ -34,10 +34,10 @@ _TAG = re.compile(rf"<(?=\||\s{{0,9}}/?\s{{0,9}}(?:\w{{1,20}}:)?(?:{'|'.join(_NA
 _COMMENT, _COMMENT_END = "<!--", "-->"
 
 
-def framed(text: str, most: int, rest: str) -> str:
-    """A file's text for a frame: at most `most` characters, and then `rest`, which says where the rest is."""
+def framed(text: str, path: str, most: int) -> str:
+    """A file's text for a frame, at most `most` characters; then it says where the rest is."""
     shown = visible(text)[0]
-    cut = shown if len(shown) <= most else f"{shown[:most]}\n({len(shown) - most:,} more characters: {rest})"
+    cut = shown if len(shown) <= most else f"{shown[:most]}\n(cut here; read {path} for the rest)"
     return escape_tags(cut).strip()
 
 

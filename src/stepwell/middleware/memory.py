@@ -129,7 +129,7 @@ def write_memory(sources: Sequence[str], contents: Mapping[str, str], files: Map
     parts: list[str] = []
     left = MAX_CHARS
     for path in sources:
-        body = framed(without_comments(contents.get(path, "")), min(MAX_FILE_CHARS, left), f"read {path}")
+        body = framed(without_comments(contents.get(path, "")), path, min(MAX_FILE_CHARS, left))
         if body:
             parts.append(f"{escape_tags(path)}\n\n{body}")
             left = max(0, left - len(body))

@@ -34,7 +34,7 @@ def named(pins: Iterable[str], skills: Iterable[SkillMetadata]) -> list[SkillMet
 def pinned_message(skill: SkillMetadata, text: str) -> HumanMessage | None:
     """The skill's instructions; None if the file has none any more."""
     try:
-        body = framed(split(text)[1], MAX_PINNED_CHARS, f"read {skill['path']}")
+        body = framed(split(text)[1], skill["path"], MAX_PINNED_CHARS)
     except SkillError:
         return None
     if not body:

@@ -11,6 +11,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.memory import InMemoryStore
+from tests.support.skill_files import CountingBackend, skill_text, write_skill
 
 from stepwell import (
     ConfigurationError,
@@ -21,7 +22,6 @@ from stepwell import (
     create_deep_agent,
 )
 from stepwell.testing import ScriptedModel, call, repeat, say
-from tests.support.skill_files import CountingBackend, skill_text, write_skill
 
 GO = {"messages": [("user", "go")]}
 THREAD = {"configurable": {"thread_id": "1"}}
