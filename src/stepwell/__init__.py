@@ -47,8 +47,10 @@ if TYPE_CHECKING:
     from stepwell.middleware.budget import BudgetMiddleware
     from stepwell.middleware.clarify import ClarifyWithHumanMiddleware
     from stepwell.middleware.client_tools import ClientToolsMiddleware
+    from stepwell.middleware.memory import MemoryMiddleware
     from stepwell.middleware.robust_calls import RobustCallsMiddleware
     from stepwell.middleware.shell import ShellMiddleware
+    from stepwell.middleware.skills import SkillMetadata, SkillsMiddleware
     from stepwell.models import resolve_model
     from stepwell.models.routing import ModelRoutes
     from stepwell.payments.middleware import CashuPaymentMiddleware
@@ -92,6 +94,8 @@ _HOMES = {
         "SubAgentMiddleware",
         "SummarizationMiddleware",
     ),
+    "stepwell.middleware.memory": ("MemoryMiddleware",),
+    "stepwell.middleware.skills": ("SkillMetadata", "SkillsMiddleware"),
     "stepwell.middleware.robust_calls": ("RobustCallsMiddleware",),
     "stepwell.middleware.budget": ("BudgetMiddleware",),
     "stepwell.payments.middleware": ("CashuPaymentMiddleware",),
@@ -129,6 +133,7 @@ __all__ = [
     "FilesystemPermission",
     "GCSRuntimeMiddleware",
     "GrepMatch",
+    "MemoryMiddleware",
     "ModelCallError",
     "ModelRoutes",
     "MoveResult",
@@ -138,6 +143,8 @@ __all__ = [
     "RobustCallsMiddleware",
     "SandboxBackendProtocol",
     "ShellMiddleware",
+    "SkillMetadata",
+    "SkillsMiddleware",
     "StateBackend",
     "SteppedBackend",
     "StepwellError",

@@ -165,6 +165,35 @@ def shell() -> Play:
     return Play(ScriptedModel(turns), ("$ python3 primes.py 100", "25\nprimes.py", "No such file", "25 primes below 100."))
 
 
+def skills() -> Play:
+    letter = "Good day, Ada. Order 17, your pump, comes on Friday.\nYours, the well makers"
+    turns = [
+        expect(
+            lambda asked: "- **letters**: Write letters" in asked.system,
+            then=call("read_file", file_path="/skills/letters/SKILL.md"),
+        ),
+        expect(
+            lambda asked: asked.assert_mentions("Name the order"),
+            then=call("write_file", file_path="/letter.md", content=letter),
+        ),
+        say("It is in /letter.md."),
+    ]
+    return Play(
+        ScriptedModel(turns), ("read_file: /skills/letters/SKILL.md", "write_file: /letter.md", "--- /letter.md", "Order 17")
+    )
+
+
+def memory_files() -> Play:
+    known = "- Beds are numbered 1 to 4.\n"
+    edit = call("edit_file", file_path="/AGENTS.md", old_string=known, new_string=f"{known}- Bed 2: carrots.\n")
+    turns = [
+        expect(lambda asked: "Beds are numbered" in asked.system and "only for people" not in asked.system, then=edit),
+        say("I will remember it."),
+        expect(lambda asked: "Bed 2: carrots." in asked.system, then=say("Carrots.")),
+    ]
+    return Play(ScriptedModel(turns), ("agent: I will remember it.", "agent: Carrots.", "--- /AGENTS.md", "- Bed 2: carrots."))
+
+
 PLAYS: dict[str, Callable[[], Play]] = {
     "01_hello": hello,
     "02_tools": tools,
@@ -176,6 +205,8 @@ PLAYS: dict[str, Callable[[], Play]] = {
     "08_custom_backend": custom_backend,
     "09_mcp": mcp_tools,
     "10_shell": shell,
+    "11_skills": skills,
+    "12_memory_files": memory_files,
 }
 
 

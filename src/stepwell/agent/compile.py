@@ -29,13 +29,16 @@ from stepwell.agent.untrace import untrace
 from stepwell.errors import ConfigurationError, InvalidRequestError, ToolNameConflictError
 from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.guarded_commands import guard_commands
+from stepwell.middleware.memory import MemoryMiddleware
 from stepwell.middleware.request import fold, sections, with_sections
 from stepwell.middleware.run_modes import RunModesMiddleware, mark_run_modes
 from stepwell.middleware.sight import SightMiddleware
+from stepwell.middleware.skills import SkillsMiddleware
 from stepwell.middleware.thread_arguments import ThreadArgumentsMiddleware, lighten
 from stepwell.state.schema import DeepAgentState
 
 RECURSION_LIMIT = 1000
+_OVER_FILES = (FilesystemMiddleware, SkillsMiddleware, MemoryMiddleware)
 
 Middleware = AgentMiddleware[Any, Any, Any]
 Tool = BaseTool | dict[str, Any]
@@ -137,7 +140,7 @@ def mount_files(stack: Sequence[Middleware]) -> list[Middleware]:
         raise ConfigurationError(
             f"{', '.join(mounts)} cannot be mounted: the agent has no files. Add FilesystemMiddleware, or leave the mount out."
         )
-    return [entry.with_mounts(mounts) if isinstance(entry, FilesystemMiddleware) else entry for entry in stack]
+    return [entry.with_mounts(mounts) if isinstance(entry, _OVER_FILES) else entry for entry in stack]
 
 
 def _approvals_in(stack: Sequence[Middleware]) -> Middleware | None:

@@ -33,6 +33,7 @@ from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.guarded_commands import guard_commands
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import with_sections
+from stepwell.middleware.skills import SkillSource
 from stepwell.middleware.subagents.specs import GENERAL_PURPOSE, SubAgent, SubAgentSpec, check_specs, is_compiled, prompt_of
 from stepwell.middleware.subagents.task import SubAgentMiddleware
 from stepwell.models import capabilities_of, describe, resolve_model
@@ -61,6 +62,8 @@ def create_deep_agent(
     cache: BaseCache[Any] | None = None,
     state_schema: type[Any] | None = None,
     permissions: Sequence[FilesystemPermission] = (),
+    skills: Sequence[SkillSource] | None = None,
+    memory: Sequence[str] | None = None,
     instructions: str | None = None,
     config_schema: type[Any] | None = None,
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
@@ -86,6 +89,8 @@ def create_deep_agent(
         state_schema: More state; derive it from `DeepAgentState`.
         permissions: Which paths the file tools may read and change; the first rule that matches wins. Subagents use the same, unless they
             have `permissions` of their own.
+        skills: Folders with skills, or `(folder, label)`. The agent sees what each skill is for, and reads it when a task needs it.
+        memory: Files that the agent always knows, such as `["/AGENTS.md"]`.
         instructions: The older name of `system_prompt`.
         config_schema: The older name of `context_schema`.
 
@@ -111,6 +116,8 @@ def create_deep_agent(
         debug=debug,
         name=name,
         permissions=check_permissions(permissions or ()),
+        skills=skills or (),
+        memory=memory or (),
     )
     prompt = _main_prompt(given_prompt)
     specs = _with_general_purpose(check_specs(subagents or ()), prompt, recipe)
@@ -137,7 +144,9 @@ class _Recipe:
     cache: BaseCache[Any] | None
     debug: bool
     name: str | None
-    permissions: tuple[FilesystemPermission, ...] = ()
+    permissions: tuple[FilesystemPermission, ...]
+    skills: Sequence[SkillSource]
+    memory: Sequence[str]
 
     def compile(
         self, prompt: str | SystemMessage, delegation: SubAgentMiddleware | None, checkpointer: Checkpointer
@@ -150,6 +159,8 @@ class _Recipe:
             interrupt_on=self.interrupt_on,
             tools=self.tools,
             permissions=self.permissions,
+            skills=self.skills,
+            memory=self.memory,
         )
         return compile_agent(
             stack,
@@ -193,6 +204,8 @@ class _Recipe:
             response_format=spec.get("response_format"),
             name=spec["name"],
             permissions=check_permissions(spec.get("permissions", self.permissions)),
+            skills=spec.get("skills", ()),
+            memory=spec.get("memory", ()),
         )
         prompt = "\n\n".join([prompt_of(spec), load_prompt("subagent")])
         return changed.compile(prompt, None, None)
@@ -208,6 +221,10 @@ def _with_general_purpose(specs: list[SubAgentSpec], prompt: SystemMessage, reci
         "system_prompt": prompt.text,
         "middleware": [entry for entry in recipe.middleware if not isinstance(entry, SubAgentMiddleware)],
     }
+    if recipe.skills:
+        general["skills"] = recipe.skills
+    if recipe.memory:
+        general["memory"] = recipe.memory
     return [general, *specs]
 
 

@@ -19,9 +19,11 @@ from stepwell.middleware.clarify import ClarifyWithHumanMiddleware
 from stepwell.middleware.client_tools import ClientToolsMiddleware
 from stepwell.middleware.effects import EffectsMiddleware, declares_once
 from stepwell.middleware.filesystem import FilesystemMiddleware
+from stepwell.middleware.memory import MemoryMiddleware
 from stepwell.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from stepwell.middleware.path_approvals import approvals_for, merge_approvals
 from stepwell.middleware.prompt_caching import prompt_caching
+from stepwell.middleware.skills import SkillsMiddleware, SkillSource
 from stepwell.middleware.stubborn import StubbornModelMiddleware
 from stepwell.middleware.subagents.task import SubAgentMiddleware
 from stepwell.middleware.summarization import SummarizationMiddleware
@@ -47,6 +49,8 @@ def default_stack(
     interrupt_on: Mapping[str, Any] | None = None,
     tools: Sequence[ToolLike] = (),
     permissions: Sequence[FilesystemPermission] = (),
+    skills: Sequence[SkillSource] = (),
+    memory: Sequence[str] = (),
 ) -> list[Middleware]:
     """The stack of a deep agent, outermost first. `tools` are only inspected: if one declares `once`, the stack journals effects."""
     files = _files(backend, permissions, middleware)
@@ -56,11 +60,13 @@ def default_stack(
         PlanningMiddleware(),  # first, so that the plan comes before everything the agent does
         _brought(ClarifyWithHumanMiddleware, middleware),  # questions come before the work that depends on the answers
         files,  # before anything that may store something in a file
+        _skills(skills, backend, middleware),  # after the files, with whose tools skills are read
         _brought(ClientToolsMiddleware, middleware),  # after the files, among which it mounts the user's own files
         subagents,  # None inside a subagent
         StubbornModelMiddleware(),  # before the summary, which would cost a model call even if this middleware then stops the run
         SummarizationMiddleware(model),  # after everything that adds to the conversation, before what depends on its final form
         prompt_caching(model),  # marks the end of the unchanging part; does nothing for models without a cache
+        _memory(memory, backend, middleware),  # after the mark, because it changes whenever somebody edits a file
         _effects(tools, middleware),  # outside of patching, so that a tool's failure is journaled as the result made of it
         PatchToolCallsMiddleware(),  # sees the messages as the model will, and is closest to the tools
     ]
@@ -98,6 +104,18 @@ def _approvals(
 def _brought(kind: type[Middleware], middleware: Sequence[Middleware]) -> Middleware | None:
     """The caller's middleware of this kind, which has a fixed place among the defaults; None if the caller brought none."""
     return next((entry for entry in middleware if isinstance(entry, kind)), None)
+
+
+def _skills(
+    sources: Sequence[SkillSource], backend: BackendProtocol | BackendFactory, middleware: Sequence[Middleware]
+) -> Middleware | None:
+    return SkillsMiddleware(backend=backend, sources=sources) if sources else _brought(SkillsMiddleware, middleware)
+
+
+def _memory(
+    sources: Sequence[str], backend: BackendProtocol | BackendFactory, middleware: Sequence[Middleware]
+) -> Middleware | None:
+    return MemoryMiddleware(backend=backend, sources=sources) if sources else _brought(MemoryMiddleware, middleware)
 
 
 def _effects(tools: Sequence[ToolLike], middleware: Sequence[Middleware]) -> EffectsMiddleware | None:

@@ -43,6 +43,7 @@ from stepwell.answers.client_tools import (
 )
 from stepwell.backends import messages, paths, text
 from stepwell.backends.device import DEADLINE_S, Device, DeviceCall, say_failure
+from stepwell.backends.paths import resolve_file
 from stepwell.backends.patterns import compile_glob, compile_text
 from stepwell.backends.protocol import (
     DEFAULT_READ_LIMIT,
@@ -60,6 +61,7 @@ from stepwell.backends.protocol import (
     WriteResult,
 )
 from stepwell.backends.sync_async import SyncBackend
+from stepwell.backends.transfers import FileDownloadResponse, code_of
 from stepwell.backends.tree import folder_row, move_complaint
 
 MAX_WRITE_CHARS = 1_000_000
@@ -163,6 +165,16 @@ class BrowserBackend(SyncBackend):
         if found is None:
             return messages.no_file(str(paths.resolve_file(file_path)))
         return found if isinstance(found, ErrorText) else found.text.encode()
+
+    def download_files(self, paths: Sequence[str]) -> list[FileDownloadResponse]:
+        """Whole files, with one question to the device for all of them."""
+        asked = {given: path for given in paths if not isinstance(path := resolve_file(given), ErrorText)}
+        calls = [DeviceCall("read_file", {"file_id": path}) for path in asked.values()]
+        said = dict(zip(asked, self._device.perform(calls) if calls else (), strict=True))
+        return [_download(given, said.get(given)) for given in paths]
+
+    async def adownload_files(self, paths: Sequence[str]) -> list[FileDownloadResponse]:
+        return self.download_files(paths)
 
     def search(self, query: str, path: str = paths.ROOT, top_k: int = DEFAULT_TOP_K) -> list[SearchMatch] | str:
         """Passages close in meaning to a query, best first."""
@@ -354,6 +366,16 @@ def _match(path: str, row: LineMatch) -> GrepMatch:
         "match_start": start,
         "match_end": max(start, min(row.match_end, length)),
     }
+
+
+def _download(given: str, said: FileText | DeviceError | None) -> FileDownloadResponse:
+    path = resolve_file(given)
+    if said is None:
+        return FileDownloadResponse(given, None, "invalid_path", path)
+    if isinstance(said, DeviceError):
+        problem = say_failure(said, DeviceCall("read_file", {"file_id": path}), path)
+        return FileDownloadResponse(given, None, code_of(problem, given), problem)
+    return FileDownloadResponse(given, said.text.encode())
 
 
 def _check_write(file: FileToWrite) -> str | ErrorText:

@@ -18,7 +18,7 @@ Verbs are written as steps, so sync code calls a child's sync verbs, and async c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
@@ -43,6 +43,7 @@ from stepwell.backends.protocol import (
     WriteResult,
 )
 from stepwell.backends.steps import SteppedBackend, Steps, arun_steps, run_steps
+from stepwell.backends.transfers import FileDownloadResponse, code_of, has_whole_files
 from stepwell.backends.tree import MAX_FOUND, MAX_MATCHES, folder_row, found_note, matches_note, move_complaint
 
 Row = TypeVar("Row", FileInfo, GrepMatch, SearchMatch)
@@ -157,9 +158,41 @@ class CompositeBackend(SteppedBackend):
         owner = self._table.owner(path)
         child: Any = owner.open(self._runtime)
         if not hasattr(child, "read_whole"):
-            return messages.unavailable(path, "its backend does not hand out whole files")
+            return messages.no_whole_file(path)
         found: bytes | ErrorText = child.read_whole(owner.inner(path))
         return (retell(found, owner) or found) if isinstance(found, ErrorText) else found
+
+    def download_files(self, paths: Sequence[str]) -> list[FileDownloadResponse]:
+        return run_steps(self.download_steps(paths), self.perform)
+
+    async def adownload_files(self, paths: Sequence[str]) -> list[FileDownloadResponse]:
+        return await arun_steps(self.download_steps(paths), self.aperform)
+
+    def download_steps(self, given: Sequence[str]) -> Steps[VerbCall, list[FileDownloadResponse]]:
+        """Whole files, with one call of each child that has some of them."""
+        found: dict[str, FileDownloadResponse] = {}
+        wanted: dict[str, tuple[Mount, dict[str, str]]] = {}
+        for raw in given:
+            path = self._file(raw)
+            if isinstance(path, ErrorText):
+                found[raw] = FileDownloadResponse(raw, None, code_of(path, raw), path)
+            else:
+                owner = self._table.owner(path)
+                wanted.setdefault(owner.path, (owner, {}))[1][raw] = path
+        for owner, asked in wanted.values():
+            if not has_whole_files(owner.open(self._runtime)):
+                found.update(
+                    {
+                        raw: FileDownloadResponse(raw, None, "permission_denied", messages.no_whole_file(path))
+                        for raw, path in asked.items()
+                    }
+                )
+                continue
+            answers = yield VerbCall(owner, "download_files", ([owner.inner(path) for path in asked.values()],))
+            for raw, answer in zip(asked, answers, strict=True):
+                said = retell(getattr(answer, "message", None), owner)
+                found[raw] = FileDownloadResponse(raw, answer.content, answer.error, said)
+        return [found[raw] for raw in given]
 
     def ls_steps(self, path: str) -> Steps[VerbCall, list[FileInfo]]:
         folder = paths.resolve(path)

@@ -13,6 +13,10 @@ def no_file(path: str) -> ErrorText:
     return PathError("Error: no file ", Place(path), ". List the folder with ls(", Place(folder), ").")
 
 
+def no_whole_file(path: str) -> ErrorText:
+    return unavailable(path, "its backend does not hand out whole files")
+
+
 def no_folder(path: str) -> ErrorText:
     return PathError("Error: no folder ", Place(path), ". List the root with ls('/').")
 

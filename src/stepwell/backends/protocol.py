@@ -40,6 +40,8 @@ class FileInfo(TypedDict):
     modified_at: str
     file_id: NotRequired[str]
     """A stable id, if the storage has one."""
+    version: NotRequired[str]
+    """Changes with every write, if the storage has such a mark; otherwise size and time have to do."""
 
 
 class GrepMatch(TypedDict):

@@ -92,6 +92,13 @@ class Transfers:
         )
 
 
+def has_whole_files(backend: object) -> bool:
+    """Whether a backend hands out whole files. One that was written for nothing but the verbs does not."""
+    if not hasattr(backend, "download_files"):
+        return False
+    return not isinstance(backend, Transfers) or type(backend).read_whole is not Transfers.read_whole
+
+
 def code_of(error: str, path: str) -> FileOperationError:
     """Map a backend's error about a path to one of the four codes."""
     resolved = paths.resolve_file(path)

@@ -57,6 +57,11 @@ def incremental(reducer: Reducer, *, snapshot_every: int = SNAPSHOT_EVERY) -> In
     return IncrementalChannel(reducer, snapshot_frequency=snapshot_every)
 
 
+def latest(state: Any, writes: Sequence[Any]) -> Any:
+    """The newest value, as a plain channel has it. In an incremental channel it is not stored again in every checkpoint."""
+    return writes[-1]
+
+
 def is_incremental(channel: object) -> bool:
     """Whether a compiled graph's channel stores only changes."""
     return isinstance(channel, DeltaChannel)

@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware, TodoListMiddleware
 from langchain.agents.middleware import SummarizationMiddleware as LangChainSummarization
+from tests.support.claude import claude
 
 from stepwell import (
     ClarifyWithHumanMiddleware,
     ClientToolsMiddleware,
     ConfigurationError,
     FilesystemMiddleware,
+    MemoryMiddleware,
+    SkillsMiddleware,
     StateBackend,
     SubAgentMiddleware,
     SummarizationMiddleware,
@@ -51,6 +54,34 @@ def test_order_is_the_mission_s():
         "PatchToolCallsMiddleware",
         "Extra",
         "ApprovalMiddleware",
+    ]
+
+
+def test_skills_and_memory_have_their_places_and_cost_nothing_unused():
+    """Skills follow the files; memory follows the cache mark, after everything that stays the same from call to call."""
+    without, with_both = names(stack_of()), names(stack_of(skills=["/skills"], memory=["/AGENTS.md"]))
+    assert with_both == [
+        "PlanningMiddleware",
+        "FilesystemMiddleware",
+        "SkillsMiddleware",
+        "SubAgentMiddleware",
+        "StubbornModelMiddleware",
+        "SummarizationMiddleware",
+        "MemoryMiddleware",
+        "PatchToolCallsMiddleware",
+    ]
+    assert without == [name for name in with_both if name not in ("SkillsMiddleware", "MemoryMiddleware")]
+    brought = [Extra(), MemoryMiddleware(sources=["/m.md"]), SkillsMiddleware(sources=["/s"])]
+    assert names(stack_of(middleware=brought)) == [*with_both, "Extra"]
+    assert stack_of(middleware=brought, skills=["/skills"])[2] is brought[2]
+    assert not [node for node in create_deep_agent(ScriptedModel()).nodes if "Skills" in node or "Memory" in node]
+
+
+def test_the_cache_mark_of_an_anthropic_model_stands_before_the_memory():
+    assert names(default_stack(claude(), backend=StateBackend(), memory=["/AGENTS.md"]))[-3:] == [
+        "AnthropicPromptCachingMiddleware",
+        "MemoryMiddleware",
+        "PatchToolCallsMiddleware",
     ]
 
 

@@ -233,3 +233,36 @@ def test_what_is_no_backend_is_refused_when_built(child: Any) -> None:
         CompositeBackend(child)
     with pytest.raises(ConfigurationError, match="'/m/'"):
         CompositeBackend(store_with(), {"/m/": child})
+
+
+class Counted(StoreBackend):
+    """Counts how often it is asked for whole files."""
+
+    def __init__(self, *files: str) -> None:
+        super().__init__(InMemoryStore())
+        self.asked: list[list[str]] = []
+        for name in files:
+            self.write(name, f"text of {name}")
+
+    def download_files(self, paths: Any) -> Any:
+        self.asked.append(list(paths))
+        return super().download_files(paths)
+
+
+@pytest.mark.parametrize("form", ["sync", "async"])
+def test_whole_files_take_one_call_of_each_child(form: str) -> None:
+    top, inner = Counted("/a.md", "/b.md"), Counted("/c.md")
+    tree = CompositeBackend(top, {"/m/": inner})
+    wanted = ["/m/c.md", "/a.md", "/m/none.md", "/b.md", "/m/", "/../x", "/a.md"]
+    rows = tree.download_files(wanted) if form == "sync" else asyncio.run(tree.adownload_files(wanted))
+    assert [(row.path, row.content, row.error) for row in rows] == [
+        ("/m/c.md", b"text of /c.md", None),
+        ("/a.md", b"text of /a.md", None),
+        ("/m/none.md", None, "file_not_found"),
+        ("/b.md", b"text of /b.md", None),
+        ("/m/", None, "is_directory"),
+        ("/../x", None, "invalid_path"),
+        ("/a.md", b"text of /a.md", None),
+    ]
+    assert "/m/none.md" in str(rows[2].message)
+    assert (top.asked, inner.asked) == ([["/a.md", "/b.md"]], [["/c.md", "/none.md"]])

@@ -36,6 +36,7 @@ from stepwell.backends.protocol import (
     WriteResult,
 )
 from stepwell.backends.sync_async import AsyncBackend, run_in_portal
+from stepwell.backends.transfers import FileDownloadResponse, code_of
 from stepwell.errors import VersionConflictError
 
 T = TypeVar("T")
@@ -83,6 +84,20 @@ class ObjectBackend(AsyncBackend):
     def read_whole(self, file_path: str) -> bytes | ErrorText:
         path = self._check_prefix(paths.resolve_file(file_path))
         return path if isinstance(path, ErrorText) else run_in_portal(self._bytes_at(path))
+
+    def download_files(self, paths: Sequence[str]) -> list[FileDownloadResponse]:
+        return run_in_portal(self.adownload_files(paths))
+
+    async def adownload_files(self, paths: Sequence[str]) -> list[FileDownloadResponse]:
+        """Files as they are stored, as many at once as the bucket allows."""
+        return await asyncio.gather(*(self._download_one(path) for path in paths))
+
+    async def _download_one(self, file_path: str) -> FileDownloadResponse:
+        path = self._check_prefix(paths.resolve_file(file_path))
+        found = path if isinstance(path, ErrorText) else await self._bytes_at(path)
+        if isinstance(found, ErrorText):
+            return FileDownloadResponse(file_path, None, code_of(found, file_path), found)
+        return FileDownloadResponse(file_path, found)
 
     async def agrep_raw(self, pattern: str, path: str | None = None, glob: str | None = None) -> list[GrepMatch] | str:
         folder = self._check_prefix(paths.resolve("/" if path is None else path))

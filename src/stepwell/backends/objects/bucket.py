@@ -67,6 +67,8 @@ class Row:
     key: str
     size: int
     modified: datetime
+    mark: str = ""
+    """The store's own mark of this version (ETag)."""
 
 
 @dataclass(frozen=True)
@@ -318,4 +320,4 @@ def _unzipped(held: Held, limit: int) -> Held:
 
 
 def _row(meta: ObjectMeta) -> Row:
-    return Row(meta["path"], meta["size"], meta["last_modified"])
+    return Row(meta["path"], meta["size"], meta["last_modified"], meta.get("e_tag") or "")

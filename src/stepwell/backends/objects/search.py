@@ -114,7 +114,11 @@ def decode(path: str, data: bytes) -> str | ErrorText:
 
 def file_row(path: str, row: Row) -> FileInfo:
     """A file's row in a listing."""
-    return {"path": path, "is_dir": False, "size": row.size, "modified_at": row.modified.astimezone(UTC).isoformat()}
+    modified_at = row.modified.astimezone(UTC).isoformat()
+    info: FileInfo = {"path": path, "is_dir": False, "size": row.size, "modified_at": modified_at}
+    if row.mark:
+        info["version"] = row.mark
+    return info
 
 
 def _lines(content: str) -> list[str]:

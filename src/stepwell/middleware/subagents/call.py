@@ -29,7 +29,14 @@ from stepwell.backends.state import CHANNEL, inherited_files, is_inherited, visi
 from stepwell.errors import ToolUseError
 from stepwell.state.channels import is_incremental
 
-ISOLATED = frozenset({"messages", "todos", CHANNEL, "structured_response", "jump_to", "summary", "shell_session_resources"})
+ISOLATED = frozenset({"messages", "todos", CHANNEL, "structured_response", "jump_to", "summary", "shell_session_resources"}) | {
+    "skills_metadata",
+    "skills_files",
+    "skills_load_errors",
+    "pinned_skills",
+    "memory_contents",
+    "memory_files",
+}
 """State that is not shared between an agent and its subagents."""
 
 

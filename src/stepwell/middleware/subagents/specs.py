@@ -15,6 +15,7 @@ from typing_extensions import TypeIs
 
 from stepwell.backends.permissions import FilesystemPermission, check_permissions
 from stepwell.errors import ConfigurationError, SubAgentSpecError
+from stepwell.middleware.skills.listing import SkillSource
 
 GENERAL_PURPOSE = "general-purpose"
 
@@ -38,6 +39,10 @@ class SubAgent(TypedDict):
     response_format: NotRequired[Any]
     permissions: NotRequired[Sequence[FilesystemPermission]]
     """Replaces the main agent's permissions."""
+    skills: NotRequired[Sequence[SkillSource]]
+    """Folders with skills of its own; it does not see the main agent's."""
+    memory: NotRequired[Sequence[str]]
+    """Memory files of its own; it does not see the main agent's."""
     timeout_s: NotRequired[float]
     """How long one call may take. Time spent waiting for a person does not count."""
 

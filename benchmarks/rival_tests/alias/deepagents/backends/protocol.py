@@ -18,10 +18,12 @@ from stepwell.backends import (
 from stepwell.backends.transfers import FileOperationError
 
 __all__ = [
-    "BackendProtocol", "DeleteResult", "EditResult", "ExecuteResponse", "FileData", "FileDownloadResponse", "FileInfo",
+    "FILE_NOT_FOUND", "BackendProtocol", "DeleteResult", "EditResult", "ExecuteResponse", "FileData", "FileDownloadResponse", "FileInfo",
     "FileOperationError", "FileUploadResponse", "GlobResult", "GrepMatch", "GrepResult", "LsResult", "ReadResult",
     "SandboxBackendProtocol", "WriteResult",
 ]  # fmt: skip
+
+FILE_NOT_FOUND = "file_not_found"
 
 
 @dataclass
