@@ -23,6 +23,8 @@ from stepwell.middleware.stubborn import StubbornModelMiddleware
 from stepwell.middleware.subagents.task import SubAgentMiddleware
 from stepwell.middleware.summarization import SummarizationMiddleware
 from stepwell.middleware.todos import PlanningMiddleware
+from stepwell.middleware.tool_search import ToolSearchMiddleware, ask_once_loaded
+from stepwell.tools.catalog import is_deferred
 
 _KINDS: tuple[tuple[type[Any], ...], ...] = (
     (TodoListMiddleware,),
@@ -44,13 +46,15 @@ def default_stack(
     interrupt_on: Mapping[str, Any] | None = None,
     tools: Sequence[ToolLike] = (),
 ) -> list[Middleware]:
-    """The stack of a deep agent, outermost first. `tools` are only inspected: if one declares `once`, the stack journals effects."""
+    """The stack of a deep agent, outermost first. `tools` are only inspected: if one declares `once`, the stack journals
+    effects, and if one is deferred, the model searches."""
     defaults: list[Middleware | None] = [
         PlanningMiddleware(),  # first, so that the plan comes before everything the agent does
         _brought(ClarifyWithHumanMiddleware, middleware),  # questions come before the work that depends on the answers
         FilesystemMiddleware(backend=backend),  # before anything that may store something in a file
         _brought(ClientToolsMiddleware, middleware),  # after the files, among which it mounts the user's own files
         subagents,  # None inside a subagent
+        _tool_search(tools, middleware),  # after everything that brings tools
         StubbornModelMiddleware(),  # before the summary, which would cost a model call even if this middleware then stops the run
         SummarizationMiddleware(model),  # after everything that adds to the conversation, before what depends on its final form
         prompt_caching(model),  # marks the end of the unchanging part; does nothing for models without a cache
@@ -58,7 +62,7 @@ def default_stack(
         PatchToolCallsMiddleware(),  # sees the messages as the model will, and is closest to the tools
     ]
     approvals = (
-        ApprovalMiddleware(interrupt_on=dict(interrupt_on)) if interrupt_on else None
+        ApprovalMiddleware(interrupt_on=ask_once_loaded(interrupt_on, _all_tools(tools, middleware))) if interrupt_on else None
     )  # last: a person sees the call exactly as it will run
     return _with_callers([entry for entry in defaults if entry], list(middleware), approvals)
 
@@ -70,8 +74,19 @@ def _brought(kind: type[Middleware], middleware: Sequence[Middleware]) -> Middle
 
 def _effects(tools: Sequence[ToolLike], middleware: Sequence[Middleware]) -> EffectsMiddleware | None:
     """The journal of effects; None if no tool declares `once`."""
-    brought = [tool for entry in middleware for tool in getattr(entry, "tools", ())]
-    return EffectsMiddleware() if declares_once([*tools, *brought]) else None
+    return EffectsMiddleware() if declares_once(_all_tools(tools, middleware)) else None
+
+
+def _tool_search(tools: Sequence[ToolLike], middleware: Sequence[Middleware]) -> Middleware | None:
+    """The search for deferred tools; None if no tool is deferred."""
+    if brought := _brought(ToolSearchMiddleware, middleware):
+        return brought
+    return ToolSearchMiddleware() if any(map(is_deferred, _all_tools(tools, middleware))) else None
+
+
+def _all_tools(tools: Sequence[ToolLike], middleware: Sequence[Middleware]) -> list[Any]:
+    """The caller's tools, and those that the caller's middleware brings."""
+    return [*tools, *(tool for entry in middleware for tool in getattr(entry, "tools", ()))]
 
 
 def _with_callers(defaults: list[Middleware], callers: list[Middleware], approvals: Middleware | None) -> list[Middleware]:

@@ -29,7 +29,9 @@ from stepwell.backends.state import CHANNEL, inherited_files, visible_files
 from stepwell.errors import ToolUseError
 from stepwell.state.channels import is_incremental
 
-ISOLATED = frozenset({"messages", "todos", CHANNEL, "structured_response", "jump_to", "summary", "shell_session_resources"})
+ISOLATED = frozenset(
+    {"messages", "todos", CHANNEL, "structured_response", "jump_to", "summary", "shell_session_resources", "loaded_tools"}
+)
 """State that is not shared between an agent and its subagents."""
 
 
