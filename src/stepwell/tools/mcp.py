@@ -23,7 +23,8 @@ from stepwell.backends.sync_async import run_in_portal
 from stepwell.errors import ConfigurationError, MissingExtraError, ToolNameConflictError
 from stepwell.tools.catalog import defer as mark_deferred
 from stepwell.tools.mcp_calls import plain_fact, tool_of
-from stepwell.tools.mcp_servers import connection_of
+from stepwell.tools.mcp_questions import SharedSession
+from stepwell.tools.mcp_servers import connection_of, has_own_callback
 
 if TYPE_CHECKING:
     from langchain_mcp_adapters.sessions import Connection
@@ -43,12 +44,14 @@ async def load_mcp_tools(
     *,
     prefix: bool = False,
     defer: Defer = "auto",
+    may_ask: bool = True,
     start_timeout_s: float = START_TIMEOUT_S,
     call_timeout_s: float = CALL_TIMEOUT_S,
 ) -> list[BaseTool]:
     """The tools of all servers, in the servers' order; with `prefix` each is named `<server>_<tool>`.
 
     `defer` says whether the model has to search for them: True, False, or `"auto"`, which means if they are more than `MOST_LISTED`.
+    `may_ask` says whether servers may ask the user something during a call (`mcp_questions`); then a call can pause the graph.
     """
     connections = _connections(servers)
     async with asyncio.TaskGroup() as group:
@@ -57,7 +60,14 @@ async def load_mcp_tools(
     _refuse_unreachable(found)
     tools = {
         name: [
-            tool_of(name, tool, connection=connection, prefix=prefix, call_timeout_s=call_timeout_s)
+            tool_of(
+                name,
+                tool,
+                connection=connection,
+                prefix=prefix,
+                call_timeout_s=call_timeout_s,
+                may_ask=may_ask and not has_own_callback(connection),
+            )
             for tool in cast("list[Tool]", found[name])
         ]
         for name, connection in connections.items()
@@ -70,12 +80,13 @@ def load_mcp_tools_sync(
     *,
     prefix: bool = False,
     defer: Defer = "auto",
+    may_ask: bool = True,
     start_timeout_s: float = START_TIMEOUT_S,
     call_timeout_s: float = CALL_TIMEOUT_S,
 ) -> list[BaseTool]:
     """`load_mcp_tools` for sync code."""
     limits = {"start_timeout_s": start_timeout_s, "call_timeout_s": call_timeout_s}
-    return run_in_portal(load_mcp_tools(servers, prefix=prefix, defer=defer, **limits))
+    return run_in_portal(load_mcp_tools(servers, prefix=prefix, defer=defer, may_ask=may_ask, **limits))
 
 
 @asynccontextmanager
@@ -84,6 +95,7 @@ async def mcp_session(
     *,
     prefix: bool = False,
     defer: Defer = "auto",
+    may_ask: bool = True,
     start_timeout_s: float = START_TIMEOUT_S,
     call_timeout_s: float = CALL_TIMEOUT_S,
 ) -> AsyncIterator[list[BaseTool]]:
@@ -92,14 +104,19 @@ async def mcp_session(
     async with AsyncExitStack() as open_sessions:
         tools = {}
         for name, connection in connections.items():
+            asks = may_ask and not has_own_callback(connection)
+            shared = SharedSession() if asks else None
             try:
                 async with asyncio.timeout(start_timeout_s):
-                    session = await open_sessions.enter_async_context(_open(connection))
+                    session = await open_sessions.enter_async_context(_open(connection, shared))
                     listed = await _list_tools(session)
             except Exception as error:
                 raise _unreachable({name: error}) from error
             tools[name] = [
-                tool_of(name, tool, session=session, prefix=prefix, call_timeout_s=call_timeout_s) for tool in listed
+                tool_of(
+                    name, tool, session=session, shared=shared, prefix=prefix, call_timeout_s=call_timeout_s, may_ask=may_ask
+                )
+                for tool in listed
             ]
         yield _deferred(_without_conflicts(tools), defer)
 
@@ -112,11 +129,13 @@ def _connections(servers: Mapping[str, Mapping[str, Any]]) -> dict[str, Connecti
 
 
 @asynccontextmanager
-async def _open(connection: Connection) -> AsyncIterator[ClientSession]:
+async def _open(connection: Connection, shared: SharedSession | None = None) -> AsyncIterator[ClientSession]:
+    from langchain_mcp_adapters.callbacks import _MCPCallbacks
     from langchain_mcp_adapters.sessions import create_session
 
     failure: Exception | None = None
-    async with create_session(connection) as session:
+    callbacks = _MCPCallbacks(elicitation_callback=shared.on_elicitation) if shared else None
+    async with create_session(connection, mcp_callbacks=callbacks) as session:
         await session.initialize()
         try:
             yield session
