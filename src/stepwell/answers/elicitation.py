@@ -55,6 +55,14 @@ def ask_elicitation(question: Json) -> dict[str, Any]:
     return ask_again({**question, "type": MCP_ELICITATION}, read, str, elicitation_schema(question))
 
 
+def is_elicitation(question: Any) -> bool:
+    """Whether a question has the complete form of one of an MCP server."""
+    if not isinstance(question, Mapping) or question.get("type") != MCP_ELICITATION:
+        return False
+    has_form = isinstance(question.get("requested_schema"), Mapping) or isinstance(question.get("url"), str)
+    return has_form and all(isinstance(question.get(key), str) for key in ("server", "message", "mode", "question_id"))
+
+
 def elicitation_fault(question: Json, answer: Any) -> str | None:
     """Why an answer is invalid for this question; None if it is valid."""
     way_out = 'Send {"action": "accept", "content": {...}}, {"action": "decline"} or {"action": "cancel"}.'
