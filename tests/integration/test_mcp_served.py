@@ -55,7 +55,7 @@ async def test_a_loaded_tool_asks_and_the_answer_outlives_the_server(server: Ser
     async with get_client(url=server.url) as client:
         wrong = {"resume": {question["id"]: {"action": "accept", "content": {"seats": "many"}}}}
         with pytest.raises(UnprocessableEntityError) as refused:
-            await client.runs.wait(thread, "agent", command=wrong)
+            await client.runs.create(thread, "agent", command=wrong)
         assert "at 'content.seats' does not fit" in str(refused.value.body)
         given = {"action": "accept", "content": {"seats": 2}, "question_id": question["value"]["question_id"]}
         final: Any = await client.runs.wait(thread, "agent", command={"resume": {question["id"]: given}})

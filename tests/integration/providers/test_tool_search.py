@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from benchmarks.many_tools import many_tools
 from langchain_anthropic import ChatAnthropic
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
-from tests.support.many_tools import many_tools
 from tests.support.providers import Call, FakeProvider, Reply
 from tests.support.providers.anthropic import ANTHROPIC
 from tests.support.providers.openai import OPENAI, OPENAI_RESPONSES

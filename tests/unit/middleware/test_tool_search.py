@@ -6,11 +6,11 @@ import itertools
 import json
 
 import pytest
+from benchmarks.many_tools import many_tools
 from langchain.agents import create_agent
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
-from tests.support.many_tools import many_tools
 
 from stepwell import ConfigurationError, ToolNameConflictError, ToolSearchMiddleware, create_deep_agent, default_stack
 from stepwell.backends.state import StateBackend

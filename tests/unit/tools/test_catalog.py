@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from benchmarks.many_tools import many_tools
 from langchain_core.tools import tool
 from tests.support.growth import assert_linear
-from tests.support.many_tools import many_tools
 
 from stepwell.tools.catalog import MOST_LOADED, Catalog, CatalogMemory, defer, is_deferred
 

@@ -1,4 +1,7 @@
-"""As many invented tools as somebody has who connects a few MCP servers: each with a name, two sentences and three arguments."""
+"""As many invented tools as somebody has who connects a few MCP servers: each with a name, two sentences and three arguments.
+
+It must work where Stepwell is not installed.
+"""
 
 from __future__ import annotations
 
