@@ -165,6 +165,18 @@ def shell() -> Play:
     return Play(ScriptedModel(turns), ("$ python3 primes.py 100", "25\nprimes.py", "No such file", "25 primes below 100."))
 
 
+def tool_search() -> Play:
+    turns = [
+        expect(lambda asked: "set_cellar_light" not in asked.tool_names, then=call("tool_search", query="light in the cellar")),
+        expect(lambda asked: asked.assert_offers("set_cellar_light"), then=call("set_cellar_light", state="on")),
+        say("The light is on."),
+        call("set_cellar_light", state="off"),
+        say("It is dark again."),
+    ]
+    shown = ("*** light in the cellar: on", "-> The light is on.", "*** light in the cellar: off", "-> It is dark again.")
+    return Play(ScriptedModel(turns), shown)
+
+
 PLAYS: dict[str, Callable[[], Play]] = {
     "01_hello": hello,
     "02_tools": tools,
@@ -176,6 +188,7 @@ PLAYS: dict[str, Callable[[], Play]] = {
     "08_custom_backend": custom_backend,
     "09_mcp": mcp_tools,
     "10_shell": shell,
+    "15_tool_search": tool_search,
 }
 
 

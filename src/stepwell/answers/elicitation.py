@@ -19,7 +19,7 @@ from stepwell.answers.schemas import schema_fault
 
 MCP_ELICITATION: Final = "mcp_elicitation"
 ACTIONS = ("accept", "decline", "cancel")
-MOST_CHANGES = 3
+MAX_CHANGES = 3
 """How often a server may ask something else than what was answered."""
 
 _CHANGED = "The server asks something else than before. Please answer this question."
@@ -45,7 +45,7 @@ def ask_elicitation(question: Json) -> dict[str, Any]:
         nonlocal changes
         if isinstance(answer, Mapping) and answer.get("question_id", question["question_id"]) != question["question_id"]:
             changes += 1
-            if changes >= MOST_CHANGES:
+            if changes >= MAX_CHANGES:
                 raise QuestionKeepsChangingError
             raise _ChangedError(_CHANGED)
         if fault := elicitation_fault(question, answer):

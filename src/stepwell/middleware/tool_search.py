@@ -29,7 +29,7 @@ from pydantic import BaseModel, Field
 from stepwell.middleware.own_words import refuse
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 from stepwell.models.own_tool_search import searches_tools_itself
-from stepwell.tools.catalog import MOST_LOADED, MOST_SELECTED, SELECT, Catalog, CatalogMemory, is_deferred
+from stepwell.tools.catalog import MAX_LOADED, MAX_SELECTED, SELECT, Catalog, CatalogMemory, is_deferred
 
 TOOL_NAME = "tool_search"
 LOADED = "loaded_tools"
@@ -123,7 +123,7 @@ class ToolSearchMiddleware(RequestMiddleware):
             contents = f": {summary}" if (summary := catalog.summary()) else ""
             tool = self._search_tool(
                 f"Find and load more tools, which are not listed here. There are {len(catalog.tools)}{contents}. "
-                f"Loads the best {MOST_LOADED} for the query; call them afterwards like any other tool."
+                f"Loads the best {MAX_LOADED} for the query; call them afterwards like any other tool."
             )
             self._described = (catalog, tool)
         return tool
@@ -136,7 +136,7 @@ class ToolSearchMiddleware(RequestMiddleware):
     def _search(self, runtime: ToolRuntime, query: str) -> Command[Any] | ToolMessage:
         catalog = self._catalogs.of(runtime.tools)
         found = catalog.find(query)
-        names = [tool.name for tool in found.tools][:MOST_SELECTED]
+        names = [tool.name for tool in found.tools][:MAX_SELECTED]
         if not names:
             return refuse(
                 {"name": TOOL_NAME, "args": {}, "id": runtime.tool_call_id, "type": "tool_call"}, _nothing(catalog, query)

@@ -20,9 +20,9 @@ from stepwell.word_scores import Terms, WordScores
 from stepwell.words import is_function, stem, words
 
 DEFER = "defer_loading"
-MOST_LOADED = 5
+MAX_LOADED = 5
 """How many tools one query loads."""
-MOST_SELECTED = 20
+MAX_SELECTED = 20
 """How many tools can be loaded by their names at once."""
 SELECT = "select:"
 
@@ -74,8 +74,8 @@ class Catalog:
         asked = _NAME.findall(query)
         named = _distinct(self._exact[name.casefold()] for name in asked if name.casefold() in self._exact)
         if named and len(named) == len(asked):
-            return Found(named[:MOST_SELECTED], [])
-        return Found(_distinct([*named, *self._best(query)])[:MOST_LOADED], [])
+            return Found(named[:MAX_SELECTED], [])
+        return Found(_distinct([*named, *self._best(query)])[:MAX_LOADED], [])
 
     def summary(self) -> str:
         """What there is, in a few words: all names if they are few, or else where the tools come from."""
@@ -90,7 +90,7 @@ class Catalog:
         tools = list(self.tools.values())
         scores = self._scores.score(_terms(query))
         best = sorted((at for at, score in enumerate(scores) if score >= _WEAK), key=lambda at: -scores[at])
-        return [tools[at] for at in best[:MOST_LOADED]]
+        return [tools[at] for at in best[:MAX_LOADED]]
 
     def _unmarked(self, tool: BaseTool) -> BaseTool:
         known = self._as_loaded.get(tool.name)

@@ -6,7 +6,7 @@
 | `async with mcp_session(...) as tools` | one per server, open until the block ends | async |
 
 Tool names must be unique across all servers; a tool's effect follows from the server's annotations. langchain-mcp-adapters makes the
-connection. More than `MOST_LISTED` tools are deferred: the model finds them with `tool_search` (`middleware/tool_search.py`).
+connection. More than `MAX_LISTED` tools are deferred: the model finds them with `tool_search` (`middleware/tool_search.py`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 START_TIMEOUT_S = 30.0
 CALL_TIMEOUT_S = 120.0
-MOST_LISTED = 20
+MAX_LISTED = 20
 """With more tools than this, `defer="auto"` defers them all."""
 
 Defer = bool | Literal["auto"]
@@ -50,7 +50,7 @@ async def load_mcp_tools(
 ) -> list[BaseTool]:
     """The tools of all servers, in the servers' order; with `prefix` each is named `<server>_<tool>`.
 
-    `defer` says whether the model has to search for them: True, False, or `"auto"`, which means if they are more than `MOST_LISTED`.
+    `defer` says whether the model has to search for them: True, False, or `"auto"`, which means if they are more than `MAX_LISTED`.
     `may_ask` says whether servers may ask the user something during a call (`mcp_questions`); then a call can pause the graph.
     """
     connections = _connections(servers)
@@ -192,5 +192,5 @@ def _without_conflicts(tools: Mapping[str, list[BaseTool]]) -> list[BaseTool]:
 def _deferred(tools: list[BaseTool], choice: Defer) -> list[BaseTool]:
     if choice not in (True, False, "auto"):
         raise ConfigurationError(f"defer is {choice!r}. Write True, False or 'auto'.")
-    wanted = len(tools) > MOST_LISTED if choice == "auto" else choice
+    wanted = len(tools) > MAX_LISTED if choice == "auto" else choice
     return [mark_deferred(tool) for tool in tools] if wanted else tools

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 GIVE_UP_S = 5.0
 """How long a call that the graph's pause ends may take to end by itself."""
-MOST_MESSAGE_CHARS = 10_000
-MOST_FIELDS = 50
+MAX_MESSAGE_CHARS = 10_000
+MAX_FIELDS = 50
 
 _INVALID_REQUEST = -32600
 _URL_REQUIRED = -32042
@@ -178,7 +178,7 @@ def _require_someone(server: str) -> None:
 
 
 def _question(server: str, tool: str, params: ElicitRequestParams) -> dict[str, Any]:
-    message = params.message[:MOST_MESSAGE_CHARS]
+    message = params.message[:MAX_MESSAGE_CHARS]
     if params.mode == "url":
         address = urlsplit(params.url)
         if address.scheme not in ("http", "https") or not address.hostname:
@@ -199,7 +199,7 @@ def plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """A requested form with what the protocol allows: one level of plain fields. Choices with titles become `enum` and `enumNames`."""
     properties = schema.get("properties")
     given = properties if isinstance(properties, Mapping) else {}
-    fields = {str(name): _field(each) for name, each in list(given.items())[:MOST_FIELDS] if isinstance(each, Mapping)}
+    fields = {str(name): _field(each) for name, each in list(given.items())[:MAX_FIELDS] if isinstance(each, Mapping)}
     listed = schema.get("required")
     required = [name for name in listed if name in fields] if isinstance(listed, list) else []
     return {"type": "object", "properties": fields, **({"required": required} if required else {})}

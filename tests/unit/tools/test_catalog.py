@@ -7,7 +7,7 @@ from benchmarks.many_tools import many_tools
 from langchain_core.tools import tool
 from tests.support.growth import assert_linear
 
-from stepwell.tools.catalog import MOST_LOADED, Catalog, CatalogMemory, defer, is_deferred
+from stepwell.tools.catalog import MAX_LOADED, Catalog, CatalogMemory, defer, is_deferred
 
 
 def names(found):
@@ -35,7 +35,7 @@ def test_the_best_match_comes_first(catalog, query, first):
 
 
 def test_a_query_finds_at_most_five(catalog):
-    assert len(names(catalog.find("list get create update delete issues of github and slack"))) == MOST_LOADED
+    assert len(names(catalog.find("list get create update delete issues of github and slack"))) == MAX_LOADED
 
 
 def test_names_alone_find_exactly_these(catalog):
@@ -45,7 +45,7 @@ def test_names_alone_find_exactly_these(catalog):
 def test_a_name_among_words_comes_first(catalog):
     found = names(catalog.find("delete wiki_get_page"))
     assert found[0] == "wiki_get_page"
-    assert len(found) == MOST_LOADED
+    assert len(found) == MAX_LOADED
 
 
 @pytest.mark.parametrize(
