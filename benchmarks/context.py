@@ -1,4 +1,5 @@
-"""Claim: the harness takes little of the model's attention. Tokens (o200k) of the first call of an agent built with no options.
+"""Claim: the harness takes little of the model's attention. Tokens (o200k) of the first call of an agent built with no options, and what
+178 deferred tools add to it.
 
 Counted as an OpenAI-style model gets it: the system prompt's text, and the tools as compact JSON. The count is made in an
 environment of its own, by a package that carries the o200k ranks with it.
@@ -11,7 +12,8 @@ import subprocess
 from types import ModuleType
 from typing import Any
 
-from benchmarks.bench import Bench, Row, best
+from benchmarks.bench import Bench, Figures, Row, best
+from benchmarks.many_tools import many_tools
 from benchmarks.model import noop_model
 
 COUNT = """
@@ -21,10 +23,14 @@ print(json.dumps([len(encode(text)) for text in json.load(sys.stdin)]))
 """
 
 
-def measure(contestant: ModuleType) -> dict[str, Any]:
+MANY = 178
+"""As many as in deepagents' issue 5528, where "hello" cost 92,690 tokens."""
+
+
+def measure(contestant: ModuleType, tools: int = 0) -> dict[str, Any]:
     """The texts that the first call sends."""
     model = noop_model(0, convert_schemas=True)
-    contestant.agent(model, []).invoke({"messages": [("user", "go")]})
+    contestant.agent(model, many_tools(tools)).invoke({"messages": [("user", "go")]})
     request = model.requests[0]
     system = "\n".join(str(message.text) for message in request["messages"] if message.type == "system")
     return {
@@ -35,12 +41,12 @@ def measure(contestant: ModuleType) -> dict[str, Any]:
 
 
 def rows(bench: Bench) -> list[Row]:
-    figures = bench.rounds("context", {}, count=1)
+    figures, totals = _tokens(bench, "context", 0)
     for name, results in figures.items():
         for result in results:
-            _count(bench, result)
             bench.raw[f"context of {name}"] = dict(zip(["system", *result["names"]], result["counts"], strict=True))
-    totals = {name: best(figures, name, "tokens") for name in figures}
+    _, with_many = _tokens(bench, "context with many tools", MANY)
+    added = {name: _difference(with_many[name], totals[name]) for name in totals}
     planning = {name: any("todo" in tool for result in figures[name] for tool in result["names"]) for name in figures}
     note = "with planning: " + ", ".join(f"{name} {'yes' if planning[name] else 'no'}" for name in ("ours", "peer"))
     return [
@@ -53,8 +59,29 @@ def rows(bench: Bench) -> list[Row]:
             2300,
             form="{:,.0f}".format,
             note=note,
-        )
+        ),
+        Row(
+            f"{MANY} deferred tools: added to the first call, o200k tokens",
+            "≤ 200",
+            added["ours"],
+            added["floor"],
+            added["peer"],
+            200,
+            form="{:,.0f}".format,
+        ),
     ]
+
+
+def _tokens(bench: Bench, label: str, tools: int) -> tuple[Figures, dict[str, float | None]]:
+    figures = bench.rounds("context", {"tools": tools}, count=1, label=label)
+    for results in figures.values():
+        for result in results:
+            _count(bench, result)
+    return figures, {name: best(figures, name, "tokens") for name in figures}
+
+
+def _difference(more: float | None, less: float | None) -> float | None:
+    return None if more is None or less is None else more - less
 
 
 def _count(bench: Bench, result: dict[str, Any]) -> None:

@@ -14,9 +14,10 @@ from stepwell.models.embedding.embedder import Embedder, choose_embedder
 from stepwell.research.evidence.selecting import select_quotes
 from stepwell.research.finding.blocks import cut_blocks
 from stepwell.research.finding.passages import Document, choose_passages
-from stepwell.research.finding.terms import WordScores, terms_of
+from stepwell.research.finding.terms import terms_of
 from stepwell.settings import Settings
 from stepwell.tools.documents.reader_pool import usual_readers
+from stepwell.word_scores import WordScores
 
 Quotes = list[tuple[str, str]]
 """Chosen texts, each with the name of its paragraph or file."""

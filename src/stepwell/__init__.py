@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from stepwell.middleware.robust_calls import RobustCallsMiddleware
     from stepwell.middleware.shell import ShellMiddleware
     from stepwell.middleware.skills import SkillMetadata, SkillsMiddleware
+    from stepwell.middleware.tool_search import ToolSearchMiddleware
     from stepwell.models import resolve_model
     from stepwell.models.routing import ModelRoutes
     from stepwell.payments.middleware import CashuPaymentMiddleware
@@ -103,6 +104,7 @@ _HOMES = {
     "stepwell.middleware.client_tools": ("ClientToolsMiddleware",),
     "stepwell.models.routing": ("ModelRoutes",),
     "stepwell.middleware.shell": ("ShellMiddleware",),
+    "stepwell.middleware.tool_search": ("ToolSearchMiddleware",),
     "stepwell.workspace.middleware": ("ConfigToStateMiddleware", "GCSRuntimeMiddleware"),
     "stepwell.models": ("resolve_model",),
     "stepwell.state": ("DeepAgentState", "compact"),
@@ -154,6 +156,7 @@ __all__ = [
     "SummarizationMiddleware",
     "SyncBackend",
     "ToolNameConflictError",
+    "ToolSearchMiddleware",
     "ToolUseError",
     "WriteResult",
     "__version__",

@@ -313,3 +313,31 @@ def test_a_run_that_fails_says_so_once_and_can_be_retried(page: Page):
     assert "graphs.py" not in failure.inner_text()
     failure.get_by_role("button", name="Retry").click()
     expect(page.get_by_test_id("user-message").first).to_be_visible()
+
+
+def test_a_question_of_an_mcp_server_is_a_form(page: Page):
+    """Defaults are filled in, what is missing is said, and the answer has the types that were asked for."""
+    properties = {
+        "seats": {"type": "integer", "description": "how many people travel"},
+        "seat": {"type": "string", "enum": ["w", "a"], "enumNames": ["Window", "Aisle"], "default": "w"},
+        "vegan": {"type": "boolean"},
+    }
+    schema = {"type": "object", "properties": properties, "required": ["seats"]}
+    question = {"type": "mcp_elicitation", "server": "travel", "tool": "book", "mode": "form", "question_id": "q1"}
+    ask(page, "pauser", json.dumps({**question, "message": "How do you fly?", "requested_schema": schema}))
+    expect(dock(page)).to_contain_text("travel asks: How do you fly?")
+    dock(page).get_by_role("button", name="Answer").click()
+    expect(dock(page).get_by_role("alert")).to_contain_text("Fill in “Seats” first.")
+    dock(page).get_by_label("Seats").fill("2")
+    dock(page).get_by_label("Seat", exact=True).select_option(label="Aisle")
+    page.reload()
+    expect(dock(page).get_by_label("Seats")).to_have_value("2")
+    dock(page).get_by_role("button", name="Answer").click()
+    expect(last_answer(page)).to_contain_text('"content": {"seats": 2, "seat": "a", "vegan": false}')
+    expect(last_answer(page)).to_contain_text('"question_id": "q1"')
+    expect(receipts(page)).to_contain_text("You answered the question.")
+
+    say(page, json.dumps({**question, "mode": "url", "message": "Sign in.", "url": "https://bank.example/login"}))
+    expect(dock(page).get_by_role("link", name="https://bank.example/login")).to_have_attribute("rel", "noopener noreferrer")
+    dock(page).get_by_role("button", name="Decline").click()
+    expect(last_answer(page)).to_contain_text('"action": "decline"')

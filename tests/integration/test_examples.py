@@ -194,6 +194,18 @@ def memory_files() -> Play:
     return Play(ScriptedModel(turns), ("agent: I will remember it.", "agent: Carrots.", "--- /AGENTS.md", "- Bed 2: carrots."))
 
 
+def tool_search() -> Play:
+    turns = [
+        expect(lambda asked: "set_cellar_light" not in asked.tool_names, then=call("tool_search", query="light in the cellar")),
+        expect(lambda asked: asked.assert_offers("set_cellar_light"), then=call("set_cellar_light", state="on")),
+        say("The light is on."),
+        call("set_cellar_light", state="off"),
+        say("It is dark again."),
+    ]
+    shown = ("*** light in the cellar: on", "-> The light is on.", "*** light in the cellar: off", "-> It is dark again.")
+    return Play(ScriptedModel(turns), shown)
+
+
 PLAYS: dict[str, Callable[[], Play]] = {
     "01_hello": hello,
     "02_tools": tools,
@@ -207,6 +219,7 @@ PLAYS: dict[str, Callable[[], Play]] = {
     "10_shell": shell,
     "11_skills": skills,
     "12_memory_files": memory_files,
+    "15_tool_search": tool_search,
 }
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from langchain.agents import create_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
+from tests.support.mcp_process import mcp_over_http
 
 from stepwell.errors import ConfigurationError, ToolNameConflictError
 from stepwell.tools.effects import effect_of
@@ -26,29 +25,8 @@ STDIO = {"command": sys.executable, "args": [SERVER, "stdio"]}
 @pytest.fixture(scope="module")
 def http_server() -> Iterator[dict[str, str]]:
     """The same server, listening on a free port of loopback."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    process = subprocess.Popen([sys.executable, SERVER, "http", str(port)], stderr=subprocess.DEVNULL)
-    try:
-        _wait_until_listening(process, port)
-        yield {"url": f"http://127.0.0.1:{port}/mcp"}
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
-def _wait_until_listening(process: subprocess.Popen[bytes], port: int) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        assert process.poll() is None, "the MCP server ended at once"
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            time.sleep(0.05)
-        else:
-            return
-    raise AssertionError("the MCP server did not start")
+    with mcp_over_http(SERVER) as url:
+        yield {"url": url}
 
 
 class Player(GenericFakeChatModel):

@@ -12,6 +12,8 @@ from stepwell.errors import ConfigurationError
 from stepwell.middleware.subagents.specs import SubAgentSpec
 from stepwell.middleware.subagents.task import TOOL_NAME as TASK
 from stepwell.middleware.todos import TOOL_NAME as WRITE_TODOS
+from stepwell.middleware.tool_search import TOOL_NAME as TOOL_SEARCH
+from stepwell.tools.catalog import is_deferred
 from stepwell.tools.files.tools import FILE_TOOL_NAMES
 
 BUILT_IN = FILE_TOOL_NAMES | {TASK, WRITE_TODOS}
@@ -35,7 +37,8 @@ def check_approvals(
 
 def _names(tools: Iterable[ToolLike], middleware: Iterable[Middleware]) -> frozenset[str]:
     offered = [*convert_tools(tools), *(tool for entry in middleware for tool in getattr(entry, "tools", ()))]
-    return frozenset(name for name in map(tool_name, offered) if name)
+    searched = {TOOL_SEARCH} if any(map(is_deferred, offered)) else set()
+    return frozenset(name for name in map(tool_name, offered) if name) | searched
 
 
 def _refuse_unknown(interrupt_on: object, known: frozenset[str], owner: str) -> None:

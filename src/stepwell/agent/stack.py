@@ -28,6 +28,8 @@ from stepwell.middleware.stubborn import StubbornModelMiddleware
 from stepwell.middleware.subagents.task import SubAgentMiddleware
 from stepwell.middleware.summarization import SummarizationMiddleware
 from stepwell.middleware.todos import PlanningMiddleware
+from stepwell.middleware.tool_search import ToolSearchMiddleware, ask_once_loaded
+from stepwell.tools.catalog import is_deferred
 
 _KINDS: tuple[tuple[type[Any], ...], ...] = (
     (TodoListMiddleware,),
@@ -52,10 +54,12 @@ def default_stack(
     skills: Sequence[SkillSource] = (),
     memory: Sequence[str] = (),
 ) -> list[Middleware]:
-    """The stack of a deep agent, outermost first. `tools` are only inspected: if one declares `once`, the stack journals effects."""
+    """The stack of a deep agent, outermost first. `tools` are only inspected: if one declares `once`, the stack journals
+    effects, and if one is deferred, the model searches."""
     files = _files(backend, permissions, middleware)
     middleware = [files if isinstance(entry, FilesystemMiddleware) else entry for entry in middleware]
-    middleware, approvals = _approvals(interrupt_on, files, middleware)
+    asked = ask_once_loaded(interrupt_on, _all_tools(tools, middleware)) if interrupt_on else None
+    middleware, approvals = _approvals(asked, files, middleware)
     defaults: list[Middleware | None] = [
         PlanningMiddleware(),  # first, so that the plan comes before everything the agent does
         _brought(ClarifyWithHumanMiddleware, middleware),  # questions come before the work that depends on the answers
@@ -63,6 +67,7 @@ def default_stack(
         _skills(skills, backend, middleware),  # after the files, with whose tools skills are read
         _brought(ClientToolsMiddleware, middleware),  # after the files, among which it mounts the user's own files
         subagents,  # None inside a subagent
+        _tool_search(tools, middleware),  # after everything that brings tools
         StubbornModelMiddleware(),  # before the summary, which would cost a model call even if this middleware then stops the run
         SummarizationMiddleware(model),  # after everything that adds to the conversation, before what depends on its final form
         prompt_caching(model),  # marks the end of the unchanging part; does nothing for models without a cache
@@ -120,8 +125,19 @@ def _memory(
 
 def _effects(tools: Sequence[ToolLike], middleware: Sequence[Middleware]) -> EffectsMiddleware | None:
     """The journal of effects; None if no tool declares `once`."""
-    brought = [tool for entry in middleware for tool in getattr(entry, "tools", ())]
-    return EffectsMiddleware() if declares_once([*tools, *brought]) else None
+    return EffectsMiddleware() if declares_once(_all_tools(tools, middleware)) else None
+
+
+def _tool_search(tools: Sequence[ToolLike], middleware: Sequence[Middleware]) -> Middleware | None:
+    """The search for deferred tools; None if no tool is deferred."""
+    if brought := _brought(ToolSearchMiddleware, middleware):
+        return brought
+    return ToolSearchMiddleware() if any(map(is_deferred, _all_tools(tools, middleware))) else None
+
+
+def _all_tools(tools: Sequence[ToolLike], middleware: Sequence[Middleware]) -> list[Any]:
+    """The caller's tools, and those that the caller's middleware brings."""
+    return [*tools, *(tool for entry in middleware for tool in getattr(entry, "tools", ()))]
 
 
 def _with_callers(defaults: list[Middleware], callers: list[Middleware], approvals: Middleware | None) -> list[Middleware]:

@@ -65,6 +65,7 @@ def ask_again(question: Json, read: Callable[[Any], Answer], describe: Callable[
     says about the error."""
     asked = question
     while True:
+        _drop_leftover_answer()
         answer = interrupt(asked, response_schema=mark_schema(asked, schema))
         try:
             return read(answer)

@@ -5,6 +5,7 @@
 | `action_requests` (approvals, in LangChain's form) | `{"decisions": [...]}`, one per request, in order |
 | `clarification_request` | `{"response": ...}`, or `{"selected": [...], "freeform": ...}` if there are options |
 | `client_tool_execution` | `{"tool_results": [...]}`, one per call |
+| `mcp_elicitation` | `{"action": "accept", "content": {...}}`, or `decline`, or `cancel` |
 | `payment_exhausted` | `{"funding_id": ...}` of a session that pays, or `{"cancel": true}` |
 | a `type` that an application has a rule for | what that rule says |
 
@@ -28,7 +29,9 @@ from stepwell.answers.approvals import approvals_fault
 from stepwell.answers.asking import ACTION_REQUESTS, FindFault, Json, is_ours, kind_of
 from stepwell.answers.clarification import CLARIFICATION_REQUEST, clarification_fault
 from stepwell.answers.client_tools import CLIENT_TOOL_EXECUTION, client_tools_fault
+from stepwell.answers.elicitation import MCP_ELICITATION, elicitation_fault
 from stepwell.answers.payment import PAYMENT_EXHAUSTED, payment_fault
+from stepwell.answers.schemas import schema_fault
 from stepwell.errors import AnswerShapeError
 
 _log = logging.getLogger(__name__)
@@ -37,6 +40,7 @@ RULES: Mapping[str, FindFault] = {
     ACTION_REQUESTS: approvals_fault,
     CLARIFICATION_REQUEST: clarification_fault,
     CLIENT_TOOL_EXECUTION: client_tools_fault,
+    MCP_ELICITATION: elicitation_fault,
     PAYMENT_EXHAUSTED: payment_fault,
 }
 """The kinds that the library itself asks."""
@@ -65,27 +69,4 @@ class AnswerShapes:
         except Exception as error:
             # Our own questions fit their rules, so another graph has copied our mark, and its question is checked like any other.
             _log.warning("a question has the mark of '%s' without its form: %s", kind_of(question), type(error).__name__)
-        return _schema_fault(schema, answer) if schema else None
-
-
-def _schema_fault(schema: Json, answer: Any) -> str | None:
-    # `jsonschema` is an extra of the server. Without it, only LangGraph checks the answer, when the task that asked reads it.
-    try:
-        from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # its stubs are a package apart
-        from referencing import Registry
-    except ImportError:
-        return None
-    try:
-        # The empty registry prevents references in the schema from being fetched over the network.
-        first: Any = next(Draft202012Validator(schema, registry=Registry()).iter_errors(answer), None)
-    except Exception as error:
-        # The schema comes from another graph, LangGraph accepts it, and rejecting every answer would leave the thread waiting for ever.
-        _log.warning("an answer is not checked, because the schema of its question cannot be used: %s", type(error).__name__)
-        return None
-    if first is None:
-        return None
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first.absolute_path).lstrip(".")
-    return (
-        f"The answer{f' at {place!r}' if place else ''} does not fit the question's schema: '{first.validator}' fails. "
-        "Send what 'response_schema' of the question says."
-    )
+        return schema_fault(schema, answer) if schema else None

@@ -20,11 +20,11 @@ from langchain_core.output_parsers import JsonOutputParser
 from stepwell.models.capabilities import Capabilities
 from stepwell.models.routing import ModelRoutes
 from stepwell.research.audit.demo import SCRIPT
-from stepwell.research.audit.facts.words import content_stems
 from stepwell.research.audit.sentences import passages
 from stepwell.research.product import PRODUCT
 from stepwell.testing.scripted.asked import Asked
 from stepwell.testing.scripted.model import ScriptedModel
+from stepwell.words import content_stems
 
 QUESTION = PRODUCT.demos["research_demo"].question
 WRONG_FIGURE = "Rani ki Vav is 38 metres deep"

@@ -19,6 +19,7 @@ from stepwell.control_flow import let_pass
 from stepwell.errors import ConfigurationError
 from stepwell.secrets.errors import words_of
 from stepwell.tools.effects import EFFECT, Effect
+from stepwell.tools.mcp_questions import AskingCall, QuestionError, SharedSession, ask_caller, run_asking
 
 if TYPE_CHECKING:
     from langchain_mcp_adapters.interceptors import MCPToolCallRequest
@@ -54,18 +55,27 @@ def tool_of(
     *,
     connection: Connection | None = None,
     session: ClientSession | None = None,
+    shared: SharedSession | None = None,
     prefix: bool,
     call_timeout_s: float,
+    may_ask: bool,
 ) -> BaseTool:
-    """Make a tool that opens a session for each call (`connection`) or uses an open one (`session`)."""
+    """Make a tool that opens a session for each call (`connection`) or uses an open one (`session`, with whom it asks in `shared`)."""
+    from langchain_mcp_adapters.callbacks import Callbacks
     from langchain_mcp_adapters.tools import convert_mcp_tool_to_langchain_tool
 
     adapted = convert_mcp_tool_to_langchain_tool(
-        session, tool, connection=connection, server_name=server, tool_interceptors=[_put_runtime_back]
+        session,
+        tool,
+        connection=connection,
+        callbacks=Callbacks(on_elicitation=ask_caller if may_ask else None),  # type: ignore[arg-type]  # an error is an answer too
+        server_name=server,
+        tool_interceptors=[_put_runtime_back],
     )
     if not isinstance(adapted, StructuredTool) or adapted.coroutine is None:
         raise ConfigurationError(f"The tool '{tool.name}' of the MCP server '{server}' came in a form that cannot be called.")
-    call = _guard(adapted.coroutine, server, tool.name, call_timeout_s)
+    asking = _asking(adapted.coroutine, server, tool.name, shared) if may_ask else adapted.coroutine
+    call = _guard(asking, server, tool.name, call_timeout_s)
     hints = adapted.metadata or {}
     return McpTool(
         name=safe_name(f"{server}_{tool.name}" if prefix else tool.name),
@@ -101,6 +111,13 @@ def effect_of_hints(hints: Mapping[str, Any]) -> Effect:
     return "once" if hints.get("idempotentHint") is False else "idempotent"
 
 
+def _asking(call: ServerCall, server: str, tool: str, shared: SharedSession | None) -> ServerCall:
+    async def ask_while_calling(**arguments: Any) -> tuple[Any, Any]:
+        return await run_asking(AskingCall(server, tool), lambda: call(**arguments), shared)
+
+    return ask_while_calling
+
+
 def _guard(call: ServerCall, server: str, tool: str, timeout_s: float) -> ServerCall:
     async def guarded(**arguments: Any) -> tuple[Any, Any]:
         try:
@@ -109,6 +126,8 @@ def _guard(call: ServerCall, server: str, tool: str, timeout_s: float) -> Server
         except ToolException as error:
             let_pass(error)
             raise
+        except QuestionError as error:
+            raise McpCallError(str(error)) from error
         except TimeoutError as error:
             raise McpCallError(
                 f"The tool '{tool}' of the MCP server '{server}' did not answer within {timeout_s:g} s. "

@@ -35,6 +35,8 @@ def connection_of(name: str, server: object) -> dict[str, Any]:
             raise _wrong(name, f"the value of '{key}' does not fit")
     if transport == "stdio":
         given = {"args": [], **given}
+    if isinstance(given.get("session_kwargs"), Mapping):
+        given["session_kwargs"] = dict(given["session_kwargs"])  # the adapters write into it
     return {"transport": transport, **given}
 
 
@@ -57,6 +59,12 @@ def _transport(name: str, given: dict[str, Any]) -> str:
 
 def _wrong(name: str, fact: str) -> ConfigurationError:
     return ConfigurationError(f"The MCP server '{name}' is not described correctly: {fact}.")
+
+
+def has_own_callback(connection: Mapping[str, Any]) -> bool:
+    """Whether the caller answers the server's questions with a function of their own."""
+    settings = connection.get("session_kwargs")
+    return isinstance(settings, Mapping) and "elicitation_callback" in settings
 
 
 def _list(names: Mapping[str, Any]) -> str:

@@ -62,10 +62,21 @@ def _stream(body: Mapping[str, Any], reply: Reply) -> Iterator[bytes]:
     yield event({"type": "message_stop"}, "message_stop")
 
 
+def _search_blocks(reply: Reply) -> list[dict[str, Any]]:
+    found = [{"type": "tool_reference", "tool_name": name} for name in reply.searched]
+    result = {"type": "tool_search_tool_search_result", "tool_references": found}
+    return [
+        {"type": "server_tool_use", "id": "srvtoolu_1", "name": "tool_search_tool_bm25", "input": {"query": "?"}},
+        {"type": "tool_search_tool_result", "tool_use_id": "srvtoolu_1", "content": result},
+    ]
+
+
 def _whole(body: Mapping[str, Any], reply: Reply) -> Mapping[str, Any]:
     content: list[dict[str, Any]] = []
     if reply.thinking:
         content.append({"type": "thinking", "thinking": reply.thinking, "signature": SIGNATURE})
+    if reply.searched:
+        content += _search_blocks(reply)
     if reply.text:
         content.append({"type": "text", "text": reply.text})
     content += [{"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments} for call in reply.calls]

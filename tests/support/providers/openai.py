@@ -95,6 +95,32 @@ OPENAI = Wire(
 )
 
 
+def _response(body: Mapping[str, Any], reply: Reply) -> Mapping[str, Any]:
+    """A whole answer of the Responses API."""
+    output: list[dict[str, Any]] = []
+    if reply.searched:
+        found = [tool for tool in body["tools"] if tool.get("name") in reply.searched]
+        common = {"call_id": None, "execution": "server", "status": "completed"}
+        output.append({"type": "tool_search_call", "id": "tsc_1", "arguments": {"paths": []}, **common})
+        output.append({"type": "tool_search_output", "id": "tso_1", "tools": found, **common})
+    if reply.text:
+        text = {"type": "output_text", "text": reply.text, "annotations": []}
+        output.append({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [text]})
+    for call in reply.calls:
+        arguments = json.dumps(call.arguments)
+        named = {"type": "function_call", "id": f"fc_{call.id}", "call_id": call.id, "name": call.name}
+        output.append({**named, "arguments": arguments, "status": "completed"})
+    usage = {"input_tokens": INPUT_TOKENS, "output_tokens": OUTPUT_TOKENS, "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS}
+    details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+    base = {"id": "resp_1", "object": "response", "created_at": 1, "model": body["model"], "status": "completed"}
+    settings = {"tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
+    return {**base, **settings, "output": output, "usage": {**usage, **details}}
+
+
+OPENAI_RESPONSES = replace(OPENAI, path=lambda path, body: path == "/v1/responses", whole=_response)
+"""OpenAI's Responses API, without streams."""
+
+
 def _mistral_deltas(reply: Reply) -> Iterator[Mapping[str, Any]]:
     if reply.thinking:
         yield {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": reply.thinking}]}]}

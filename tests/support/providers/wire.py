@@ -40,6 +40,8 @@ class Reply:
     """Whether the provider says how many tokens were used."""
     refused: bool = False
     """The provider ends the answer because its rules forbid it."""
+    searched: Sequence[str] = ()
+    """The deferred tools that the provider's own search found before it answered."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ import ApprovalCard from "./ApprovalCard.svelte";
 import type { Card } from "./card";
 import * as clarification from "./clarification";
 import ClarificationCard from "./ClarificationCard.svelte";
+import * as elicitation from "./elicitation";
+import ElicitationCard from "./ElicitationCard.svelte";
 import { readPlan } from "./plan";
 import { emptyDraft, type PlanDraft } from "./plan-editing";
 import PlanCard from "./PlanCard.svelte";
@@ -26,6 +28,11 @@ export const CARDS: Record<Kind, Card> = {
     keep: (payload, draft) => approval.keepable(asObject(payload), draft),
   },
   clarification: { component: ClarificationCard, restore: (_, kept) => onTop(clarification.EMPTY, kept), keep: asIs },
+  elicitation: {
+    component: ElicitationCard,
+    restore: (payload, kept) => elicitation.restore(asObject(payload), kept),
+    keep: (payload, draft) => elicitation.keepable(asObject(payload), draft),
+  },
   sources: { component: SourcesCard, restore: (_, kept) => onTop({ denied: [] as string[] }, kept), keep: asIs },
   retry: { component: RetryCard, restore: () => ({}), keep: asIs },
   address: { component: AddressCard, restore: () => ({}), keep: asIs },

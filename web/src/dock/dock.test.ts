@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { buildAnswer, emptyDraft, keepable, readActions, restore } from "./approval";
 import { choose, clarificationAnswer, EMPTY, readClarification } from "./clarification";
 import { openDrafts } from "./drafts";
+import * as elicitation from "./elicitation";
 import { fieldsOf, readForm, toForm } from "./fields";
 import { receiptFor } from "../state/receipts";
 import { kindOf, titleOf, type Json, type JsonObject, type Waiting } from "../state/waiting";
@@ -145,6 +146,72 @@ describe("approval", () => {
     expect(restore(APPROVAL, bad).actions.map((each) => each.decision)).toEqual([null, null]);
     for (const foreign of [null, 3, {}, { actions: [] }])
       expect(restore(APPROVAL, foreign)).toEqual(emptyDraft(APPROVAL));
+  });
+});
+
+describe("a question of an MCP server", () => {
+  const schema = {
+    type: "object",
+    properties: {
+      seats: { type: "integer", description: "how many" },
+      seat: { type: "string", enum: ["w", "a"], enumNames: ["Window", "Aisle"], default: "w" },
+      note: { type: "string" },
+      vegan: { type: "boolean" },
+      pin_token: { type: "string" },
+    },
+    required: ["seats", "vegan"],
+  };
+  const form: JsonObject = {
+    type: "mcp_elicitation",
+    server: "travel",
+    tool: "book",
+    mode: "form",
+    message: "How?",
+    requested_schema: schema,
+    question_id: "q1",
+  };
+  const page: JsonObject = { ...form, mode: "url", url: "https://bank.example/login" };
+
+  it("is known by its whole form, and a page only by an address of the web", () => {
+    expect(kindOf(form)).toBe("elicitation");
+    expect(titleOf(form)).toBe("travel asks: How?");
+    expect(kindOf(page)).toBe("elicitation");
+    expect(kindOf({ ...page, url: "javascript:alert(1)" })).toBe("unknown");
+    expect(kindOf({ ...form, requested_schema: "x" })).toBe("unknown");
+  });
+
+  it("starts with the server's defaults, and with no for a switch", () => {
+    expect(elicitation.restore(form, undefined).form).toEqual({ seat: "w", vegan: false });
+    expect(elicitation.restore(form, { form: { seats: "3", vegan: "?" } }).form).toEqual({
+      seat: "w",
+      vegan: false,
+      seats: "3",
+    });
+  });
+
+  it("answers with what was filled in, each of its type", () => {
+    const asked = elicitation.readElicitation(form);
+    const draft = elicitation.restore(form, undefined);
+    expect(elicitation.accept(asked, draft)).toEqual({ fault: "Fill in “Seats” first." });
+    expect(elicitation.accept(asked, { form: { ...draft.form, seats: "2.5" } })).toEqual({
+      fault: "Seats: This must be a whole number.",
+    });
+    expect(elicitation.accept(asked, { form: { ...draft.form, seats: "2", note: "" } })).toEqual({
+      answer: { action: "accept", question_id: "q1", content: { seats: 2, seat: "w", vegan: false } },
+    });
+    expect(elicitation.accept(elicitation.readElicitation(page), { form: {} })).toEqual({
+      answer: { action: "accept", question_id: "q1" },
+    });
+  });
+
+  it("keeps no draft of what is named like a secret", () => {
+    expect(elicitation.keepable(form, { form: { seats: "2", pin_token: "1" } })).toEqual({ form: { seats: "2" } });
+  });
+
+  it("leaves a receipt", () => {
+    const waiting = { id: "1", payload: form } as unknown as Waiting;
+    expect(receiptFor(waiting, { action: "accept" }, new Date(0)).words).toBe("You answered the question.");
+    expect(receiptFor(waiting, { action: "decline" }, new Date(0)).words).toBe("You declined to answer the question.");
   });
 });
 

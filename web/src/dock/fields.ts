@@ -16,6 +16,8 @@ export interface Field {
   kind: FieldKind;
   about: string;
   choices: string[];
+  /** What a person reads for each choice; the choices themselves if nothing better is said. */
+  named: string[];
   /** Named like something secret: shown covered, and no draft of it is kept. */
   secret: boolean;
 }
@@ -40,6 +42,7 @@ export function fieldsOf(args: JsonObject, schema?: Json): Field[] {
       kind: kindOfField(args[name], described, choices),
       about: textOf(described.description),
       choices,
+      named: textsOf(described.enumNames),
       secret: SECRET.test(name),
     };
   });

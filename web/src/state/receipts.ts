@@ -29,6 +29,9 @@ const SAID: Record<string, string> = {
   edit: "changed and approved",
   reject: "rejected",
   respond: "answered instead",
+  accept: "answered",
+  decline: "declined to answer",
+  cancel: "dismissed",
 };
 
 /** Answers that were given outside the answer box (by a button of a panel), by interrupt: their receipt says so, too. */
@@ -53,6 +56,8 @@ function words(payload: Json, answer: Json): string {
       return decisionWords(payload, said);
     case "clarification":
       return COMMANDS[chosenWords(payload, said)] ?? `You answered: ${chosenWords(payload, said)}`;
+    case "elicitation":
+      return `You ${SAID[textOf(said.action)]} the question.`;
     case "sources":
       return `You admitted ${plural(textsOf(said.admit).length, "source")} and left out ${textsOf(said.deny).length}.`;
     case "retry":

@@ -13,12 +13,22 @@ export type { Json, JsonObject };
 export type Waiting = Omit<Open, "payload"> & { readonly payload: Json };
 
 export type Kind =
-  "plan" | "approval" | "clarification" | "sources" | "retry" | "address" | "device" | "payment" | "unknown";
+  | "plan"
+  | "approval"
+  | "clarification"
+  | "elicitation"
+  | "sources"
+  | "retry"
+  | "address"
+  | "device"
+  | "payment"
+  | "unknown";
 
 const TYPES: Record<string, Kind> = {
   plan_approval: "plan",
   tool_approval: "approval",
   clarification_request: "clarification",
+  mcp_elicitation: "elicitation",
   source_review: "sources",
   search_retry: "retry",
   address_approval: "address",
@@ -42,6 +52,8 @@ export function titleOf(payload: Json): string {
       return approvalTitle(fields);
     case "clarification":
       return textOf(fields.question) || "The agent asks you something";
+    case "elicitation":
+      return `${textOf(fields.server)} asks: ${textOf(fields.message)}`;
     case "sources":
       return "Which sources may be used?";
     case "retry":
@@ -72,6 +84,8 @@ const FORMS: Record<Kind, (payload: JsonObject) => boolean> = {
   approval: (payload) =>
     actionsIn(payload).length > 0 && (payload.type === "tool_approval" || Array.isArray(payload.review_configs)),
   clarification: ({ question, tool }) => typeof question === "string" && ASKING_TOOLS.includes(textOf(tool)),
+  elicitation: ({ mode, url, requested_schema }) =>
+    mode === "url" ? /^https?:/.test(textOf(url)) : isObject(requested_schema),
   sources: ({ sources }) => listOf(sources, (each) => typeof each.id === "string"),
   retry: ({ message }) => typeof message === "string",
   address: ({ url }) => typeof url === "string",

@@ -36,6 +36,7 @@ ISOLATED = frozenset({"messages", "todos", CHANNEL, "structured_response", "jump
     "pinned_skills",
     "memory_contents",
     "memory_files",
+    "loaded_tools",
 }
 """State that is not shared between an agent and its subagents."""
 

@@ -33,8 +33,8 @@ from stepwell.research.audit.facts.ranks import find_other_ranks
 from stepwell.research.audit.facts.references import find_joined
 from stepwell.research.audit.facts.statement import Finding, Statement, read
 from stepwell.research.audit.facts.word_match import match_names, match_wording
-from stepwell.research.audit.facts.words import decimal_mark
 from stepwell.research.audit.sentences import passages
+from stepwell.words import decimal_mark
 
 CHECKS_VERSION = 5
 """The version of these rules; a bundle names the one it was checked with. Increase it whenever a claim may get another verdict."""

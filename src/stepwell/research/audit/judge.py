@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
 from stepwell.research.audit.evidence import Quote
-from stepwell.research.audit.facts.words import content_stems
+from stepwell.words import content_stems
 
 JudgedAs = Literal["supported", "partial", "unsupported", "contradicted"]
 """What a judge may answer. Whether a sentence is a quote is for the checks to say, so no judge calls one `verbatim`."""

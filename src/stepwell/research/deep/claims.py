@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from stepwell.research.audit.evidence import Quote, Source
-from stepwell.research.audit.facts.words import content_stems, words
 from stepwell.research.audit.sentences import Passage, passages
 from stepwell.research.audit.writing.marked import Sentence
 from stepwell.research.evidence.selecting import QuoteBook
+from stepwell.words import content_stems, words
 
 QUOTES_PER_SOURCE = 3
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from stepwell.research.audit.facts.words import is_function, stem
 from stepwell.research.audit.sentences import passages
 from stepwell.research.evidence.asking_words import (
     ABBREVIATED,
@@ -42,6 +41,7 @@ from stepwell.research.evidence.asking_words import (
     WHO,
     YEAR,
 )
+from stepwell.words import is_function, stem
 
 _ENDS = (",", "?", "!", ";", ":", ")")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from stepwell.research.audit.facts.words import stem
+from stepwell.words import stem
 
 
 def _words(text: str) -> frozenset[str]:

@@ -20,7 +20,6 @@ from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from stepwell.research.audit.facts.words import stem
 from stepwell.research.evidence.asked import Asked, content_words, find_names, find_subject, find_things, strip_talk, take_apart
 from stepwell.research.evidence.asking_words import (
     AGAINST,
@@ -51,6 +50,7 @@ from stepwell.research.evidence.asking_words import (
 )  # fmt: skip
 from stepwell.secrets.text import without_keys
 from stepwell.tools.web.search.chain import PAPERS
+from stepwell.words import stem
 
 LONGEST_INPUT = 500
 """The most characters of a query or an address."""

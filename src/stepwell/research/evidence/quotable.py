@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from stepwell.research.audit.facts.words import words
 from stepwell.research.audit.sentences import Passage, passages
 from stepwell.tools.web.fencing import harmless
+from stepwell.words import words
 
 SHORTEST_WORDS = 5
 SHORTEST_CHARACTERS = 25

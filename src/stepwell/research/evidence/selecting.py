@@ -19,13 +19,14 @@ from dataclasses import dataclass, replace
 
 from stepwell.models.embedding.embedder import Embedder
 from stepwell.research.audit.evidence import Quote
-from stepwell.research.audit.facts.words import content_stems
 from stepwell.research.audit.sentences import Passage
 from stepwell.research.evidence.quotable import announces, is_title, leans_back, quotable
 from stepwell.research.finding.blocks import Block, cut_blocks
 from stepwell.research.finding.choosing import Found, Limits, choose_blocks, dot
 from stepwell.research.finding.names import bare, holds, names_in
-from stepwell.research.finding.terms import WordScores, figures_of, terms_of
+from stepwell.research.finding.terms import figures_of, terms_of
+from stepwell.word_scores import WordScores
+from stepwell.words import content_stems
 
 MOST_QUOTES = 80
 MOST_PER_SOURCE = 12

@@ -2,7 +2,7 @@
 
 ```
 blocks      texts -> blocks of a paragraph or some rows, with title and section
-terms       words and figures of a text; how well they match a question (BM25)
+terms       words and figures of a text, which `word_scores` compares with those of a question (BM25)
 names       names in a text, and which block leads to which
 choosing    blocks -> the ones to read: words and meaning together, then what the first ones lead to
 passages    documents -> the passages worth reading, within a budget

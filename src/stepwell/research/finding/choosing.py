@@ -20,7 +20,8 @@ from operator import mul
 from stepwell.models.embedding.embedder import Embedder
 from stepwell.research.finding.blocks import Block
 from stepwell.research.finding.names import NAMES_TITLE, Links
-from stepwell.research.finding.terms import Terms, WordScores, figures_of, terms_of
+from stepwell.research.finding.terms import figures_of, terms_of
+from stepwell.word_scores import Terms, WordScores
 
 MOST_EMBEDDED = 600
 """How many blocks are compared by meaning, because embedding is slow: those with the most telling words of the question."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from stepwell.research.audit.facts.words import fold, words
+from stepwell.words import fold, words
 
 _SHINGLE = 4
 _SAME = 0.6

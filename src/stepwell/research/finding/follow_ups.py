@@ -14,11 +14,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from stepwell.research.audit.facts.dates import MONTHS
-from stepwell.research.audit.facts.words import is_function, stem, words
 from stepwell.research.audit.sentences import passages
 from stepwell.research.finding.blocks import Block, cut_blocks
 from stepwell.research.finding.names import bare, holds, names_in
-from stepwell.research.finding.terms import WordScores, terms_of
+from stepwell.research.finding.terms import terms_of
+from stepwell.word_scores import WordScores
+from stepwell.words import is_function, stem, words
 
 _BLOCKS, _SENTENCES = 40, 60
 """How many of the best blocks, and of their best sentences, are searched for names."""

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from stepwell.research.audit.facts.words import fold, is_function
 from stepwell.research.finding.blocks import Block
+from stepwell.words import fold, is_function
 
 TITLE_NAMED, NAMES_TITLE, SHARED = 0.4, 0.25, 0.2
 """What a link adds to a block's score, whose own is at most 1: a chosen block names its title; it names the title of a chosen one; it has

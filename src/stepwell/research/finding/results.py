@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from stepwell.models.embedding.embedder import Embedder
 from stepwell.research.finding.choosing import dot
-from stepwell.research.finding.terms import WordScores, terms_of
+from stepwell.research.finding.terms import terms_of
 from stepwell.tools.web.search.outcomes import SearchResult
+from stepwell.word_scores import WordScores
 
 _ENGINE = 0.5
 """The weight of the engine's order, beside 1 for words and 1 for meaning: it has seen the whole page."""

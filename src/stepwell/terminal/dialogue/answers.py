@@ -6,6 +6,9 @@ approval        y           approve
                 e {json}    edit: run the same tool with these arguments
 clarification   2           an option by its number, its label or its id; several are separated by commas
                 own words   where the interrupt allows them, or has no options
+MCP server      {json}      the fields of its form; or an empty line, when the address that it names was opened
+                n           decline
+                c           cancel
 anything else   is shown as is; the typed line is the answer, parsed as JSON if it is an object or a list
                 json: 3     any other JSON: a number, true, null
 ```
@@ -24,6 +27,7 @@ from typing import Any
 
 from stepwell.answers.approvals import is_approval
 from stepwell.answers.clarification import is_clarification
+from stepwell.answers.elicitation import elicitation_fault, is_elicitation
 from stepwell.terminal.dialogue.session import OpenInterrupt
 
 Ask = Callable[[str], str]
@@ -47,6 +51,8 @@ def _answer(value: Any, ask: Ask) -> Any:
         return _decide(value, value.get("allowed_decisions"), ask)
     if is_clarification(value):
         return clarify(value, ask)
+    if is_elicitation(value):
+        return answer_server(value, ask)
     return _parse_line(ask(str(value["question"]) if "question" in value else _dump(value)))
 
 
@@ -136,6 +142,35 @@ def clarify(request: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
         if answer is not None:
             return answer
         prompt = f"That is not one of the choices. {how}"
+
+
+def answer_server(request: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
+    """Ask until the line is a valid answer to an MCP server."""
+    lines = [f"{request['server']} asks: {request['message']}", *([str(request["problem"])] if request.get("problem") else [])]
+    if request["mode"] == "url":
+        prompt = "\n".join([*lines, f"Open {request['url']}", "Press Enter when it is done, or type [n]o or [c]ancel."])
+    else:
+        fields = _dump(request["requested_schema"].get("properties", {}))
+        prompt = "\n".join([*lines, f"Fields: {fields}", "Type them as one JSON object, or [n]o or [c]ancel."])
+    while True:
+        answer = {**_parse_server_line(ask(prompt).strip(), request["mode"]), "question_id": request["question_id"]}
+        fault = elicitation_fault(request, answer)
+        if fault is None:
+            return answer
+        prompt = fault
+
+
+def _parse_server_line(line: str, mode: str) -> dict[str, Any]:
+    if line.lower() in ("n", "no"):
+        return {"action": "decline"}
+    if line.lower() in ("c", "cancel"):
+        return {"action": "cancel"}
+    if mode == "url":
+        return {"action": "accept"} if line.lower() in ("", "y", "yes") else {}
+    try:
+        return {"action": "accept", "content": json.loads(line)}
+    except ValueError:
+        return {"action": "accept"}
 
 
 def parse_choice(line: str, options: Sequence[Option], *, multiple: bool, freeform: bool) -> dict[str, Any] | None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stepwell.research.audit.facts.words import stem, words
 from stepwell.research.evidence.queries import MOST_QUERIES, make_queries, remove_private, sub_questions
+from stepwell.words import stem, words
 
 QUESTIONS: dict[str, list[str]] = {
     # a claim: the talk goes, one search looks for the other side

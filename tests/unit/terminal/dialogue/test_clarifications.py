@@ -96,3 +96,36 @@ def test_a_foreign_question_in_our_words_takes_text_or_any_json(value: Any):
     assert answer(value, "3")[0] == "3"
     assert answer(value, "json: 3")[0] == 3
     assert answer(value, "JSON:null")[0] is None
+
+
+def of_server(**more: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"seats": {"type": "integer"}}, "required": ["seats"]}
+    asked = {"type": "mcp_elicitation", "server": "travel", "tool": "book", "message": "How many?", "question_id": "q"}
+    return {**asked, "mode": "form", "requested_schema": schema, **more}
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"seats": 2}', {"action": "accept", "content": {"seats": 2}}),
+        ("n", {"action": "decline"}),
+        ("Cancel", {"action": "cancel"}),
+    ],
+)
+def test_a_question_of_an_mcp_server(line: str, said: dict[str, Any]):
+    given, shown = answer(of_server(), line)
+    assert given == {**said, "question_id": "q"}
+    assert "travel asks: How many?" in shown[0]
+
+
+def test_an_answer_that_a_server_cannot_use_is_asked_again():
+    given, shown = answer(of_server(), "two", '{"seats": "two"}', '{"seats": 2}')
+    assert given["content"] == {"seats": 2}
+    assert "'content'" in shown[1]
+    assert "at 'content.seats'" in shown[2]
+
+
+def test_an_address_to_open():
+    given, shown = answer(of_server(mode="url", url="https://bank.example/login"), "what?", "")
+    assert given == {"action": "accept", "question_id": "q"}
+    assert "Open https://bank.example/login" in shown[0]

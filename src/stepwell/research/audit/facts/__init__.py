@@ -2,7 +2,7 @@
 
 ```
 read     figures.py (number_words.py, units.py)   dates.py   names.py (peoples.py)   negations.py   directions.py (opposites, more and
-         less)   qualifiers.py (may be, because, will be, the most)   words.py   roots.py (families)   synonyms.py   frames.py (what stands
+         less)   qualifiers.py (may be, because, will be, the most)   roots.py (families)   synonyms.py   frames.py (what stands
          beside a word)    all together: statement.py
 match    figure_match.py   date_match.py   word_match.py (names, turned and reversed wording)   opposites.py (by form)   agents.py (who did
          it)   ranks.py (which in an order)   references.py (about whom)   additions.py (words put in, or not said at all)

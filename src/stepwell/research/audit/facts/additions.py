@@ -31,7 +31,7 @@ from stepwell.research.audit.facts.references import speaking_of
 from stepwell.research.audit.facts.roots import pieces, root
 from stepwell.research.audit.facts.statement import Finding, Statement
 from stepwell.research.audit.facts.synonyms import meanings
-from stepwell.research.audit.facts.words import Word, is_function, language, stem, words
+from stepwell.words import Word, is_function, language, stem, words
 
 _FIRM = 6
 """If a quoted sentence contains this many words and names of a claim, it supports one more word that is not there."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from stepwell.research.audit.facts.names import Name
 from stepwell.research.audit.facts.roots import root
 from stepwell.research.audit.facts.statement import Finding, Statement
-from stepwell.research.audit.facts.words import Word, is_function, words
+from stepwell.words import Word, is_function, words
 
 _STOPS = frozenset(
     [

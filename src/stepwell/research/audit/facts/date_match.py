@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from stepwell.research.audit.facts.dates import DatePoint
 from stepwell.research.audit.facts.figure_match import SAME_SUBJECT
 from stepwell.research.audit.facts.statement import FOUND, Finding, Statement
-from stepwell.research.audit.facts.words import stem
+from stepwell.words import stem
 
 _NAMED_BY_YEAR = (
     "census edition report election season act law treaty war revolution survey film novel book study version model constitution "

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from stepwell.research.audit.facts.words import is_function
+from stepwell.words import is_function
 
 _NAMES = {
     1: "january jan januar jän janvier enero ene gennaio",

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from stepwell.research.audit.facts.words import fold, stem, words
+from stepwell.words import fold, stem, words
 
 STRICT: tuple[tuple[str, str], ...] = (
     (

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from stepwell.research.audit.facts.roots import root
-from stepwell.research.audit.facts.words import words
+from stepwell.words import words
 
 _MORE = (
     "increase rise raise grow gain promote enhance stimulate induce activate improve boost elevate upregulate high higher more greater "

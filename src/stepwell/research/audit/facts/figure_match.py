@@ -20,7 +20,7 @@ from stepwell.research.audit.facts.figures import Figure
 from stepwell.research.audit.facts.statement import FOUND, Anchors, Finding, Statement
 from stepwell.research.audit.facts.synonyms import meanings
 from stepwell.research.audit.facts.units import DIMENSION_OF
-from stepwell.research.audit.facts.words import stem
+from stepwell.words import stem
 
 SAME_SUBJECT = 0.5
 _TOLERANCE = Decimal("0.02")

@@ -14,7 +14,7 @@ from decimal import Decimal
 from stepwell.research.audit.facts.dates import DatePoint
 from stepwell.research.audit.facts.number_words import FRACTION, fractions, read_number
 from stepwell.research.audit.facts.units import CURRENCY_CODES, CURRENCY_SIGNS, MULTIPLIER_OF, UNIT_OF
-from stepwell.research.audit.facts.words import decimal_mark, is_function, stem, words
+from stepwell.words import decimal_mark, is_function, stem, words
 
 _NUMBER = re.compile(
     r"(?<![\w])(?<![\d][.,])(?<![^\W\d]-)"

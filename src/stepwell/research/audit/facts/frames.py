@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from stepwell.research.audit.facts.words import Word, fold, is_function, stem, words
+from stepwell.words import Word, fold, is_function, stem, words
 
 EDGE = ""
 _MARKS = ".,;:!?()–—"

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from stepwell.research.audit.facts.statement import Finding, Statement
 from stepwell.research.audit.facts.subjects import refers
-from stepwell.research.audit.facts.words import content_stems
+from stepwell.words import content_stems
 
 SHORT = 4
 """A quote, or several together, of at most this many sentences is short."""

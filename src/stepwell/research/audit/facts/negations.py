@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stepwell.research.audit.facts.words import is_function, stem, words
+from stepwell.words import is_function, stem, words
 
 _NEGATIONS_TEXT = (
     "not no never none cannot neither nor without nobody nothing hardly barely lack lacks lacked lacking isn't aren't wasn't "

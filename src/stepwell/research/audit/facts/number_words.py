@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from stepwell.research.audit.facts.units import MULTIPLIER_OF
-from stepwell.research.audit.facts.words import Word
+from stepwell.words import Word
 
 _FROM_ZERO = (
     "zero null cero|one|two zwei deux dos|three drei trois tres|four vier quatre cuatro|five fünf cinq cinco|six sechs seis|"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepwell.research.audit.facts.roots import root
-from stepwell.research.audit.facts.words import Word, words
+from stepwell.words import Word, words
 
 _PHRASES = (
     "throw out:dismiss|set up:establish|take place:happen|carry out:perform|take part:participate|pass away:die|break out:begin|"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from stepwell.research.audit.facts.words import content_stems, stem, words
+from stepwell.words import content_stems, stem, words
 
 _HEDGE = re.compile(
     r"\b(?:may(?! not\b)|might|could|possibly|perhaps|probably|likely|reportedly|allegedly|supposedly|presumably|apparently|"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stepwell.research.audit.evidence import Quote
-from stepwell.research.audit.facts.words import fold, is_function, stem, words
 from stepwell.research.audit.sentences import passages
+from stepwell.words import fold, is_function, stem, words
 
 _FEWEST_WORDS = 3
 _MOST_SKIPPED = 2

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from stepwell.research.audit.facts.qualifiers import superlatives
 from stepwell.research.audit.facts.roots import root
 from stepwell.research.audit.facts.statement import Finding, Statement
-from stepwell.research.audit.facts.words import is_function, words
+from stepwell.words import is_function, words
 
 _ORDINAL_WORDS = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth"

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from stepwell.research.audit.facts.names import Name, stands_in
 from stepwell.research.audit.facts.statement import Finding, Statement
-from stepwell.research.audit.facts.words import words
+from stepwell.words import words
 
 _REFERRING_WORDS = (
     "he she it they his her its their the this these that those both such there here one who which also however since in "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from stepwell.research.audit.facts.words import fold, stem
+from stepwell.words import fold, stem
 
 _IRREGULAR_FORMS = (
     "act actor actress|be been being|bear bore born birth|beat beaten|become became|begin began begun|bind bound|"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from stepwell.research.audit.facts.names import Name
 from stepwell.research.audit.facts.statement import Statement
-from stepwell.research.audit.facts.words import words
+from stepwell.words import words
 
 _PRONOUNS = frozenset(
     [

@@ -23,8 +23,8 @@ from stepwell.research.audit.facts.qualifiers import (
 from stepwell.research.audit.facts.roots import root
 from stepwell.research.audit.facts.statement import FOUND, NAMED, Finding, Statement
 from stepwell.research.audit.facts.subjects import is_referred_to, is_subject
-from stepwell.research.audit.facts.words import content_stems, fold, is_function, stem, words
 from stepwell.research.audit.quoting import locate
+from stepwell.words import content_stems, fold, is_function, stem, words
 
 _SAME_SENTENCE = 0.7
 _SAME_SUBJECT = 0.5

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from stepwell.research.audit.facts.words import content_stems
 from stepwell.research.audit.writing.draft import Draft, DraftBlock, DraftSentence, keep_headings, read_draft
 from stepwell.research.audit.writing.not_found import choose_topics, split_not_found
+from stepwell.words import content_stems
 
 LEAST_SECTIONS = 2
 """From so many approved sections on, each has its own writer."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from stepwell.research.audit.facts.words import Word, stem, words
+from stepwell.words import Word, stem, words
 
 HEADING = "## Not found"
 LINE = "- Nothing was found on: "

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stepwell.research.audit.facts.words import stem, words
 from stepwell.research.audit.trail import NewEntry
 from stepwell.research.audit.vault import EvidenceVault, append_beside
 from stepwell.research.evidence.policy.rules import AfterPrivate, Violation
 from stepwell.research.evidence.policy.shown_addresses import ShownAddresses, find_addresses
 from stepwell.tools.web.search.chain import PAPERS
+from stepwell.words import stem, words
 
 RULE = "searches.after_private"
 _MOST_NAMED = 60

@@ -17,7 +17,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 
 from stepwell.research.audit.evidence import Source
-from stepwell.research.audit.facts.words import stem, words
 from stepwell.research.audit.quoting import locate
 from stepwell.research.evidence.gathering import gather
 from stepwell.research.evidence.inquiry import Inquiry
@@ -27,6 +26,7 @@ from stepwell.research.graph.nodes.tool_executor import keep_pages, list_address
 from stepwell.research.graph.schemas import MAX_INPUT_CHARS, Followed, ResearchPlan, plan_sha256
 from stepwell.research.graph.state import Done, ResearchState, read_sources
 from stepwell.secrets.text import HIDDEN, hide_secrets
+from stepwell.words import stem, words
 
 
 async def follow_up(inquiry: Inquiry, state: ResearchState) -> Done:

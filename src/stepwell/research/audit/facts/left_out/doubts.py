@@ -10,7 +10,7 @@ from stepwell.research.audit.facts.left_out.rules import FEWEST, LONGEST, LeftOu
 from stepwell.research.audit.facts.qualifiers import is_hedged, speaks_of_the_future
 from stepwell.research.audit.facts.roots import root
 from stepwell.research.audit.facts.statement import Statement
-from stepwell.research.audit.facts.words import is_function
+from stepwell.words import is_function
 
 _TRYING = re.compile(
     r"\b(?:tr(?:y|ies|ied|ying)|sets? out|attempt\w*|sought|seek(?:s|ing)?|aim(?:s|ed|ing)?|intend\w*|intention|meant|plan(?:s|"

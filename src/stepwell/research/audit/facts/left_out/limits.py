@@ -12,7 +12,7 @@ from stepwell.research.audit.facts.peoples import PEOPLES
 from stepwell.research.audit.facts.qualifiers import superlatives
 from stepwell.research.audit.facts.roots import root
 from stepwell.research.audit.facts.statement import Statement
-from stepwell.research.audit.facts.words import Word, is_function, words
+from stepwell.words import Word, is_function, words
 
 _NEARLY = re.compile(
     r"\b(?:nearly|almost|virtually|practically|not quite|mostly|largely|partly|partially|up to|as (?:many|much|high|"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from stepwell.research.audit.facts.roots import root
 from stepwell.research.audit.facts.statement import FactOutcome, Statement
-from stepwell.research.audit.facts.words import is_function, words
+from stepwell.words import is_function, words
 
 LONGEST = 60
 """How much of a source a reason shows, in characters."""
