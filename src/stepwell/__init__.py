@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from stepwell.middleware.budget import BudgetMiddleware
     from stepwell.middleware.clarify import ClarifyWithHumanMiddleware
     from stepwell.middleware.client_tools import ClientToolsMiddleware
+    from stepwell.middleware.hooks import HooksMiddleware, Refusal, SendBack
     from stepwell.middleware.robust_calls import RobustCallsMiddleware
     from stepwell.middleware.shell import ShellMiddleware
     from stepwell.models import resolve_model
@@ -87,6 +88,7 @@ _HOMES = {
     "stepwell.payments.middleware": ("CashuPaymentMiddleware",),
     "stepwell.middleware.clarify": ("ClarifyWithHumanMiddleware",),
     "stepwell.middleware.client_tools": ("ClientToolsMiddleware",),
+    "stepwell.middleware.hooks": ("HooksMiddleware", "Refusal", "SendBack"),
     "stepwell.models.routing": ("ModelRoutes",),
     "stepwell.middleware.shell": ("ShellMiddleware",),
     "stepwell.workspace.middleware": ("ConfigToStateMiddleware", "GCSRuntimeMiddleware"),
@@ -116,12 +118,15 @@ __all__ = [
     "FilesystemMiddleware",
     "GCSRuntimeMiddleware",
     "GrepMatch",
+    "HooksMiddleware",
     "ModelCallError",
     "ModelRoutes",
     "ObjectBackend",
     "PatchToolCallsMiddleware",
     "PlanningMiddleware",
+    "Refusal",
     "RobustCallsMiddleware",
+    "SendBack",
     "ShellMiddleware",
     "StateBackend",
     "SteppedBackend",

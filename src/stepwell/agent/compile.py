@@ -27,7 +27,9 @@ from stepwell.agent.halves import complete_halves
 from stepwell.agent.untrace import untrace
 from stepwell.errors import ConfigurationError, InvalidRequestError, ToolNameConflictError
 from stepwell.middleware.filesystem import FilesystemMiddleware
+from stepwell.middleware.hooks import HooksMiddleware
 from stepwell.middleware.request import fold, sections, with_sections
+from stepwell.middleware.summarization import SummarizationMiddleware
 from stepwell.middleware.thread_arguments import ThreadArgumentsMiddleware, lighten
 from stepwell.state.schema import DeepAgentState
 
@@ -55,7 +57,7 @@ def compile_agent(
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """A graph that runs the model in a loop with this stack around it, outermost first."""
     own_tools = convert_tools(tools)
-    stack = mount_files(stack)
+    stack = hook_summaries(mount_files(stack))
     check_tool_names(stack, own_tools)
     complete_halves(stack)
     folded = fold([ThreadArgumentsMiddleware(), *stack])
@@ -132,6 +134,20 @@ def mount_files(stack: Sequence[Middleware]) -> list[Middleware]:
             f"{', '.join(mounts)} cannot be mounted: the agent has no files. Add FilesystemMiddleware, or leave the mount out."
         )
     return [entry.with_mounts(mounts) if isinstance(entry, FilesystemMiddleware) else entry for entry in stack]
+
+
+def hook_summaries(stack: Sequence[Middleware]) -> list[Middleware]:
+    """The stack with hooks around its summaries, if a middleware of the stack brings any (`compaction_hooks`)."""
+    brought = [entry.compaction_hooks() for entry in stack if isinstance(entry, HooksMiddleware)]
+    hooks = [each for each in brought if each is not None]
+    if not hooks:
+        return list(stack)
+    if not any(isinstance(entry, SummarizationMiddleware) for entry in stack):
+        raise ConfigurationError(
+            "before_compaction and after_compaction stand around the summaries of stepwell's SummarizationMiddleware, and this agent has "
+            "none. Add it, or leave these hooks out."
+        )
+    return [entry.with_hooks(hooks) if isinstance(entry, SummarizationMiddleware) else entry for entry in stack]
 
 
 def check_tool_names(stack: Iterable[Middleware], tools: Iterable[Tool]) -> None:
