@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.agents.middleware.types import AgentState
-from langchain_core.messages import AIMessage, ToolCall
+from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
@@ -33,6 +33,8 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
     def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         message = next((each for each in reversed(state["messages"]) if isinstance(each, AIMessage)), None)
         calls = self._calls_to_ask(message, state, runtime)
+        if message is not None and not calls and _results_after(message, state):
+            return None  # the only calls to ask about are not made
         if message is None or not calls:
             return super().after_model(state, runtime)
         _require_checkpointer(calls[0]["name"])
@@ -47,8 +49,19 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
     def _calls_to_ask(self, message: AIMessage | None, state: AgentState[Any], runtime: Runtime[Any]) -> list[ToolCall]:
         if message is None or self.interrupt_mode == "per_call":  # with "per_call", each call asks when it begins
             return []
-        gated = [(call, self.interrupt_on.get(call["name"])) for call in message.tool_calls]
+        not_made = _results_after(message, state)
+        gated = [(call, self.interrupt_on.get(call["name"])) for call in message.tool_calls if call["id"] not in not_made]
         return [call for call, config in gated if config and self._should_interrupt(call, config, state, runtime)]
+
+
+def _results_after(message: AIMessage, state: AgentState[Any]) -> set[str]:
+    """The ids of calls that have a result already, because they are not made (`arguments.mending`)."""
+    last = state["messages"][-1]
+    if last is message:
+        return set()
+    return {
+        each.tool_call_id for each in state["messages"][state["messages"].index(message) :] if isinstance(each, ToolMessage)
+    }
 
 
 def _require_checkpointer(tool: str) -> None:

@@ -486,7 +486,7 @@ def test_an_async_hook_in_a_sync_run_says_so():
         return None
 
     agent = create_deep_agent(ScriptedModel([say("Hi.")]), middleware=[HooksMiddleware(before_model=later)])
-    with pytest.raises(MiddlewareError, match="is async, and this run is sync. Call the agent with ainvoke"):
+    with pytest.raises(MiddlewareError, match=r"is async, and this run is sync\. Call the agent with ainvoke"):
         agent.invoke(USER)
 
 

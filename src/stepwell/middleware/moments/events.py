@@ -126,7 +126,7 @@ class AnswerEvent(HookEvent):
     @property
     def is_final(self) -> bool:
         """Whether the answer calls no tool, so that the agent ends with it."""
-        return not self.message.tool_calls
+        return not self.message.tool_calls and not self.message.invalid_tool_calls
 
     def changed(self, value: Any) -> Self:
         if isinstance(value, AIMessage):

@@ -11,10 +11,10 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from stepwell.middleware.moments.asking import Course, arun, consult, run
 from stepwell.middleware.moments.base import WITHHELD, HookedMiddleware, place_of
 from stepwell.middleware.moments.events import SubagentEvent, SubagentResultEvent, ToolEvent, ToolResultEvent, Verdict
-from stepwell.middleware.moments.results import message_in, with_message
 from stepwell.middleware.own_words import refuse
 from stepwell.middleware.request import AsyncToolHandler, ToolHandler, ToolResult
 from stepwell.middleware.subagents.task import TOOL_NAME as TASK
+from stepwell.middleware.tool_results import message_in, with_message
 
 
 class AroundTools(HookedMiddleware):
