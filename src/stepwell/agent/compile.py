@@ -24,6 +24,7 @@ from langgraph.types import Checkpointer
 from typing_extensions import TypedDict, is_typeddict
 
 from stepwell.agent.halves import complete_halves
+from stepwell.agent.signals import let_signals_pass
 from stepwell.agent.untrace import untrace
 from stepwell.errors import ConfigurationError, InvalidRequestError, ToolNameConflictError
 from stepwell.middleware.filesystem import FilesystemMiddleware
@@ -60,6 +61,7 @@ def compile_agent(
     stack = hook_summaries(mount_files(stack))
     check_tool_names(stack, own_tools)
     complete_halves(stack)
+    let_signals_pass(stack)
     folded = fold([ThreadArgumentsMiddleware(), *stack])
     graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
         model,
