@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from stepwell.middleware.budget import BudgetMiddleware
     from stepwell.middleware.clarify import ClarifyWithHumanMiddleware
     from stepwell.middleware.client_tools import ClientToolsMiddleware
+    from stepwell.middleware.hooks import HooksMiddleware, Refusal, SendBack
     from stepwell.middleware.memory import MemoryMiddleware
     from stepwell.middleware.robust_calls import RobustCallsMiddleware
     from stepwell.middleware.shell import ShellMiddleware
@@ -102,6 +103,7 @@ _HOMES = {
     "stepwell.payments.middleware": ("CashuPaymentMiddleware",),
     "stepwell.middleware.clarify": ("ClarifyWithHumanMiddleware",),
     "stepwell.middleware.client_tools": ("ClientToolsMiddleware",),
+    "stepwell.middleware.hooks": ("HooksMiddleware", "Refusal", "SendBack"),
     "stepwell.models.routing": ("ModelRoutes",),
     "stepwell.middleware.shell": ("ShellMiddleware",),
     "stepwell.middleware.tool_search": ("ToolSearchMiddleware",),
@@ -135,6 +137,7 @@ __all__ = [
     "FilesystemPermission",
     "GCSRuntimeMiddleware",
     "GrepMatch",
+    "HooksMiddleware",
     "MemoryMiddleware",
     "ModelCallError",
     "ModelRoutes",
@@ -142,8 +145,10 @@ __all__ = [
     "ObjectBackend",
     "PatchToolCallsMiddleware",
     "PlanningMiddleware",
+    "Refusal",
     "RobustCallsMiddleware",
     "SandboxBackendProtocol",
+    "SendBack",
     "ShellMiddleware",
     "SkillMetadata",
     "SkillsMiddleware",

@@ -25,15 +25,18 @@ from langgraph.types import Checkpointer
 from typing_extensions import TypedDict, is_typeddict
 
 from stepwell.agent.halves import complete_halves
+from stepwell.agent.signals import let_signals_pass
 from stepwell.agent.untrace import untrace
 from stepwell.errors import ConfigurationError, InvalidRequestError, ToolNameConflictError
 from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.guarded_commands import guard_commands
+from stepwell.middleware.hooks import HooksMiddleware
 from stepwell.middleware.memory import MemoryMiddleware
 from stepwell.middleware.request import fold, sections, with_sections
 from stepwell.middleware.run_modes import RunModesMiddleware, mark_run_modes
 from stepwell.middleware.sight import SightMiddleware
 from stepwell.middleware.skills import SkillsMiddleware
+from stepwell.middleware.summarization import SummarizationMiddleware
 from stepwell.middleware.thread_arguments import ThreadArgumentsMiddleware, lighten
 from stepwell.state.schema import DeepAgentState
 
@@ -62,10 +65,11 @@ def compile_agent(
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """A graph that runs the model in a loop with this stack around it, outermost first."""
     own_tools = convert_tools(tools)
-    stack = mount_files(stack)
+    stack = hook_summaries(mount_files(stack))
     check_tool_names(stack, own_tools)
     stack = guard_commands(stack)
     complete_halves(stack)
+    let_signals_pass(stack)
     folded = fold([ThreadArgumentsMiddleware(), RunModesMiddleware(_approvals_in(stack)), SightMiddleware(model), *stack])
     graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
         model,
@@ -153,6 +157,20 @@ def _approvals_in(stack: Sequence[Middleware]) -> Middleware | None:
                 "create_deep_agent(permissions=...), or add ApprovalMiddleware(approvals_for(PathRules(permissions)))."
             )
     return approvals
+
+
+def hook_summaries(stack: Sequence[Middleware]) -> list[Middleware]:
+    """The stack with hooks around its summaries, if a middleware of the stack brings any (`compaction_hooks`)."""
+    brought = [entry.compaction_hooks() for entry in stack if isinstance(entry, HooksMiddleware)]
+    hooks = [each for each in brought if each is not None]
+    if not hooks:
+        return list(stack)
+    if not any(isinstance(entry, SummarizationMiddleware) for entry in stack):
+        raise ConfigurationError(
+            "before_compaction and after_compaction stand around the summaries of stepwell's SummarizationMiddleware, and this agent has "
+            "none. Add it, or leave these hooks out."
+        )
+    return [entry.with_hooks(hooks) if isinstance(entry, SummarizationMiddleware) else entry for entry in stack]
 
 
 def check_tool_names(stack: Iterable[Middleware], tools: Iterable[Tool]) -> None:

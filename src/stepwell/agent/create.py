@@ -31,6 +31,7 @@ from stepwell.backends.state import StateBackend
 from stepwell.errors import ConfigurationError
 from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.guarded_commands import guard_commands
+from stepwell.middleware.hooks import HooksMiddleware
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import with_sections
 from stepwell.middleware.skills import SkillSource
@@ -189,7 +190,7 @@ class _Recipe:
         """The main agent's middleware that applies everywhere (a budget, say) unless the subagent replaces it; then the subagent's own."""
         own = tuple(spec.get("middleware", ()))
         everywhere = [entry for entry in self.middleware if getattr(entry, "reaches_subagents", False)]
-        return (*(entry for entry in everywhere if not any(type(entry) is type(other) for other in own)), *own)
+        return (*(entry for entry in everywhere if not any(_replaces(other, entry) for other in own)), *own)
 
     def build_subagent(self, spec: SubAgent) -> CompiledStateGraph[Any, Any, Any, Any]:
         """Build a subagent, whose choices override this agent's. It gets no checkpointer, because nested graphs use their parent's."""
@@ -219,13 +220,25 @@ def _with_general_purpose(specs: list[SubAgentSpec], prompt: SystemMessage, reci
         "name": GENERAL_PURPOSE,
         "description": GENERAL_PURPOSE_DESCRIPTION,
         "system_prompt": prompt.text,
-        "middleware": [entry for entry in recipe.middleware if not isinstance(entry, SubAgentMiddleware)],
+        "middleware": [entry for entry in recipe.middleware if _reaches_general_purpose(entry)],
     }
     if recipe.skills:
         general["skills"] = recipe.skills
     if recipe.memory:
         general["memory"] = recipe.memory
     return [general, *specs]
+
+
+def _replaces(own: Middleware, inherited: Middleware) -> bool:
+    """Whether a subagent's middleware takes the place of the main agent's. Hooks add up, because a check must not get lost."""
+    if isinstance(inherited, HooksMiddleware):
+        return own is inherited
+    return type(own) is type(inherited)
+
+
+def _reaches_general_purpose(entry: Middleware) -> bool:
+    """Whether the built-in subagent has the main agent's middleware too: all of it, unless it says otherwise."""
+    return not isinstance(entry, SubAgentMiddleware) and getattr(entry, "reaches_subagents", True)
 
 
 def _backend(

@@ -42,6 +42,8 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
     def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         message = next((each for each in reversed(state["messages"]) if isinstance(each, AIMessage)), None)
         calls = self._calls_to_ask(message, state, runtime)
+        if message is not None and not calls and _results_after(message, state):
+            return None  # the only calls to ask about are not made
         if message is None or not calls:
             # Never LangChain's own method, which knows nothing of modes; edits of an earlier turn must not survive.
             return {EDITED_BY_A_PERSON: {}} if state.get(EDITED_BY_A_PERSON) else None
@@ -84,7 +86,9 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
             return []
         mode = get_config().get("configurable", {}).get(PERMISSION_MODE)
         unasked = FILE_CHANGES if mode == "accept_edits" else CHANGES if mode == "plan" else ()
-        gated = [(call, self.interrupt_on.get(call["name"])) for call in message.tool_calls if call["name"] not in unasked]
+        not_made = _results_after(message, state)
+        made = [call for call in message.tool_calls if call["id"] not in not_made and call["name"] not in unasked]
+        gated = [(call, self.interrupt_on.get(call["name"])) for call in made]
         return [call for call, config in gated if config and self._should_interrupt(call, config, state, runtime)]
 
 
@@ -93,6 +97,16 @@ def gates(approvals: HumanInTheLoopMiddleware[Any, Any, Any], request: ToolCallR
     config = approvals.interrupt_on.get(request.tool_call["name"])
     when = config.get("when") if config else None
     return config is not None and (when is None or when(request))
+
+
+def _results_after(message: AIMessage, state: AgentState[Any]) -> set[str]:
+    """The ids of calls that have a result already, because they are not made (`arguments.mending`)."""
+    last = state["messages"][-1]
+    if last is message:
+        return set()
+    return {
+        each.tool_call_id for each in state["messages"][state["messages"].index(message) :] if isinstance(each, ToolMessage)
+    }
 
 
 def _require_checkpointer(tool: str) -> None:

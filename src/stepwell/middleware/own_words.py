@@ -16,9 +16,9 @@ from typing import Any, Literal
 from langchain.agents.middleware.types import ModelResponse
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 
-Reason = Literal["budget", "payment", "stubborn"]
+Reason = Literal["budget", "hook", "payment", "stubborn"]
 
-_REASONS = frozenset({"budget", "payment", "stubborn"})
+_REASONS = frozenset({"budget", "hook", "payment", "stubborn"})
 _REFUSED = "stepwell_refused"
 _DECIDED = "stepwell_decided_by_person"
 _STANDS_IN = "stepwell_stands_in"

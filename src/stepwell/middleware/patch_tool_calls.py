@@ -7,6 +7,8 @@
 | a tool raised an error | makes it the result; errors that `control_flow` names (a pause, a lost database) pass through |
 | middleware around the tool has a bug | fails the run |
 | the user sends images to a model that cannot see | fails the run with that sentence; earlier images are only named (`pictures`) |
+| a call's arguments are nearly JSON, or nearly fit the schema | repairs them, and says so in the result (`arguments`) |
+| an answer was cut off in the middle of a call | does not make the call; the result says why (`arguments.mending`) |
 | a call carries more than `max_argument_chars` | does not run it; the result says why |
 """
 
@@ -27,8 +29,10 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from stepwell.control_flow import let_pass
 from stepwell.errors import MiddlewareError, StepwellError
+from stepwell.middleware.arguments.mending import mend_calls, repairs_of, with_repairs
 from stepwell.middleware.pictures import without_unseen_pictures
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
+from stepwell.middleware.tool_results import message_in, with_message
 from stepwell.secrets.errors import words_of
 from stepwell.state.prefix_memory import PrefixMemory
 
@@ -60,6 +64,17 @@ class PatchToolCallsMiddleware(RequestMiddleware):
         """How many of the first messages are known to be complete. Calls and results alternate, so the rest can be checked separately."""
         return next((length for length in range(len(messages), 0, -1) if self._whole.at(messages, length)), 0)
 
+    def mend(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:
+        answer = response.result[-1] if response.result else None
+        if not isinstance(answer, AIMessage) or response.structured_response is not None:
+            return response
+        if len(answer.tool_calls) > 0:
+            _give_own_ids(answer)
+        mended, results = mend_calls(answer, call.tools)
+        if mended is answer:
+            return response
+        return ModelResponse([*response.result[:-1], mended, *results])
+
     def review(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:
         for message in response.result:
             if isinstance(message, AIMessage) and len(message.tool_calls) > 0:
@@ -70,7 +85,7 @@ class PatchToolCallsMiddleware(RequestMiddleware):
         if refusal := self._refusal(request.tool_call):
             return refusal
         try:
-            return handler(_strict(request))
+            return _with_note(request, handler(_strict(request)))
         except Exception as error:
             let_pass(error)
             return _failure_message(request.tool_call, error)
@@ -84,7 +99,7 @@ class PatchToolCallsMiddleware(RequestMiddleware):
         if refusal := self._refusal(request.tool_call):
             return refusal
         try:
-            return await handler(_strict(request))
+            return _with_note(request, await handler(_strict(request)))
         except Exception as error:
             let_pass(error)
             return _failure_message(request.tool_call, error)
@@ -184,6 +199,16 @@ def _handle(flag: Literal[True] | str | Callable[[ToolException], Any], error: T
     if isinstance(flag, str):
         return flag
     return error.args[0] if error.args else "Tool execution error"
+
+
+def _with_note(request: ToolCallRequest, result: ToolResult) -> ToolResult:
+    """The result, which says what was repaired in its call."""
+    repairs = repairs_of(request.tool_call["id"], request.state["messages"])
+    message = message_in(result, request.tool_call["id"] or "") if repairs else None
+    if message is None or repairs is None:
+        return result
+    noted: ToolResult = with_message(result, message, with_repairs(message, repairs))
+    return noted
 
 
 def _failure_message(call: ToolCall, error: Exception) -> ToolMessage:

@@ -71,8 +71,8 @@ def tool_runtime(state: Any, runtime: Runtime[Any]) -> ToolRuntime[Any, Any]:
 
 
 class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
-    """A capability that prepares requests. Override `prompt`, `prepare`, `aprepare`, `wants_another`,
-    `review` or `recover` as needed."""
+    """A capability that prepares requests. Override `prompt`, `prepare`, `aprepare`, `mend`,
+    `wants_another`, `review` or `recover` as needed."""
 
     prompt: str = ""
     """What to add to the system prompt."""
@@ -88,6 +88,10 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
     async def aprepare(self, call: ModelCall) -> None:
         """The same from async code; only needed if preparing may block."""
         self.prepare(call)
+
+    def mend(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:
+        """Repair the form of an answer, before any capability judges or reviews it."""
+        return response
 
     def wants_another(self, call: ModelCall, response: ModelResponse[Any]) -> bool:
         """Whether the model should be asked once more because of its answer. Change the call's messages to tell the model why."""
@@ -122,6 +126,11 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
         return [member for member in reversed(self.members) if _overrides(member, "review")]
 
     @cached_property
+    def _mending(self) -> list[RequestMiddleware]:
+        """The members that repair answers."""
+        return [member for member in self.members if _overrides(member, "mend")]
+
+    @cached_property
     def _doubting(self) -> list[RequestMiddleware]:
         """The members that may want another answer."""
         return [member for member in self.members if _overrides(member, "wants_another")]
@@ -142,9 +151,9 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
             member.prepare(call)
             if call.answer is not None:
                 return self._answer_itself(call, call.answer, member)
-        response = handler(self._request(call))
+        response = self._mend(call, handler(self._request(call)))
         if self._is_doubted(call, response):
-            response = handler(self._request(call))
+            response = self._mend(call, handler(self._request(call)))
         return self._finish(call, response, self._reviewing)
 
     def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Coroutine[Any, Any, Response]:
@@ -170,10 +179,15 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
                 member.prepare(call)
             if call.answer is not None:
                 return self._answer_itself(call, call.answer, member)
-        response = await handler(self._request(call))
+        response = self._mend(call, await handler(self._request(call)))
         if self._is_doubted(call, response):
-            response = await handler(self._request(call))
+            response = self._mend(call, await handler(self._request(call)))
         return self._finish(call, response, self._reviewing)
+
+    def _mend(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:
+        for member in self._mending:
+            response = member.mend(call, response)
+        return response
 
     def _is_doubted(self, call: ModelCall, response: ModelResponse[Any]) -> bool:
         return any(member.wants_another(call, response) for member in self._doubting)

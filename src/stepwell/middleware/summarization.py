@@ -11,6 +11,7 @@ model again, once.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Annotated, Any, NotRequired, cast
 
 from langchain.agents.middleware.types import AgentState, PrivateStateAttr
@@ -21,6 +22,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 
 from stepwell.errors import ConfigurationError
+from stepwell.middleware.moments.asking import Course, arun, run
+from stepwell.middleware.moments.compaction import CompactionHooks
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import ModelCall, RequestMiddleware
 from stepwell.models.token_count import IncrementalCounter, MessageCounter
@@ -64,49 +67,70 @@ class SummarizationMiddleware(RequestMiddleware):
         self.keep_messages = keep_messages
         self._counter = IncrementalCounter(token_counter) if token_counter else IncrementalCounter()
         self._summary_prompt = summary_prompt or load_prompt("summarize")
+        self._hooks: Sequence[CompactionHooks] = ()
+
+    def with_hooks(self, hooks: Sequence[CompactionHooks]) -> SummarizationMiddleware:
+        """The same middleware with functions around its summaries."""
+        hooked = copy(self)
+        hooked._hooks = hooks
+        return hooked
 
     def prepare(self, call: ModelCall) -> None:
         view = _view(call)
         if self._is_too_long(view):
-            view = self._shorter(view) or view
+            view = self._shorter(call, view) or view
         view.show_in(call)
 
     async def aprepare(self, call: ModelCall) -> None:
         view = _view(call)
         if self._is_too_long(view):
-            view = await self._ashorter(view) or view
+            view = await self._ashorter(call, view) or view
         view.show_in(call)
 
     def recover(self, call: ModelCall, error: Exception) -> dict[str, Any] | None:
         if not isinstance(error, ContextOverflowError):
             return None
-        shorter = self._shorter(_view(call, whole=True))
+        shorter = self._shorter(call, _view(call, whole=True))
         return {"summary": shorter.summary} if shorter else None
 
     async def arecover(self, call: ModelCall, error: Exception) -> dict[str, Any] | None:
         if not isinstance(error, ContextOverflowError):
             return None
-        shorter = await self._ashorter(_view(call, whole=True))
+        shorter = await self._ashorter(call, _view(call, whole=True))
         return {"summary": shorter.summary} if shorter else None
 
     def _is_too_long(self, view: ConversationView) -> bool:
         return self._counter.total(view.messages, reports_from=view.answered_from) >= self.trigger_tokens
 
-    def _shorter(self, view: ConversationView) -> ConversationView | None:
+    def _shorter(self, call: ModelCall, view: ConversationView) -> ConversationView | None:
+        shorter: ConversationView | None = run(self._shorten(call, view), lambda asked: self.model.invoke(asked, _QUIETLY))
+        return shorter
+
+    async def _ashorter(self, call: ModelCall, view: ConversationView) -> ConversationView | None:
+        shorter: ConversationView | None = await arun(
+            self._shorten(call, view), lambda asked: self.model.ainvoke(asked, _QUIETLY)
+        )
+        return shorter
+
+    def _shorten(self, call: ModelCall, view: ConversationView) -> Course:
+        """A course that ends with a shorter view, or with None if there is nothing to summarise or a hook refuses the summary."""
         cut = view.next_cut(self.keep_messages)
         if cut is None:
             return None
-        return view.with_summary(cut, self.model.invoke(self._prompt_for_summary(view, cut), _QUIETLY).text)
+        text: str | None = get_buffer_string(view.before(cut))
+        for hooks in self._hooks:
+            text = yield from hooks.before(call, text or "")
+            if text is None:
+                return None
+        answer = yield self._prompt_for_summary(text or "")
+        summary: str | None = answer.text.strip() or view.excerpt(cut)
+        for hooks in self._hooks:
+            summary = yield from hooks.after(call, summary or "")
+            if summary is None:
+                return None
+        return view.with_summary(cut, summary or "")
 
-    async def _ashorter(self, view: ConversationView) -> ConversationView | None:
-        cut = view.next_cut(self.keep_messages)
-        if cut is None:
-            return None
-        answer = await self.model.ainvoke(self._prompt_for_summary(view, cut), _QUIETLY)
-        return view.with_summary(cut, answer.text)
-
-    def _prompt_for_summary(self, view: ConversationView, cut: int) -> list[AnyMessage]:
-        text = get_buffer_string(view.before(cut))
+    def _prompt_for_summary(self, text: str) -> list[AnyMessage]:
         room = self.trigger_tokens * INPUT_CHARS_PER_TRIGGER_TOKEN
         if len(text) > room:
             text = f"{text[: room // 2]}\n(… the middle is left out …)\n{text[-room // 2 :]}"

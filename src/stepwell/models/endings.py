@@ -26,6 +26,9 @@ _REASONS: dict[str, Ending] = {
 }
 
 
+_FINISHED = frozenset({"stop", "tool_calls", "tool_use", "function_call", "end_turn", "eos"})
+
+
 def ending_of(message: AIMessage) -> Ending | None:
     """`refused`: the provider's rules ended the answer. `cut short`: it reached the limit for its length. `None`: it is complete."""
     said = message.response_metadata
@@ -33,6 +36,13 @@ def ending_of(message: AIMessage) -> Ending | None:
     return next(
         (_REASONS[reason.lower()] for reason in reasons if isinstance(reason, str) and reason.lower() in _REASONS), None
     )
+
+
+def is_finished(message: AIMessage) -> bool:
+    """Whether the provider says that the model ended its answer itself. False if the provider says nothing about it."""
+    said = message.response_metadata
+    reasons = (said.get(name) for name in ("stop_reason", "finish_reason", "done_reason"))
+    return any(isinstance(reason, str) and reason.lower() in _FINISHED for reason in reasons)
 
 
 def note_ending(message: AIMessage) -> None:
