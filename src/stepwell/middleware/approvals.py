@@ -42,8 +42,6 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
     def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         message = next((each for each in reversed(state["messages"]) if isinstance(each, AIMessage)), None)
         calls = self._calls_to_ask(message, state, runtime)
-        if message is not None and not calls and _results_after(message, state):
-            return None  # the only calls to ask about are not made
         if message is None or not calls:
             # Never LangChain's own method, which knows nothing of modes; edits of an earlier turn must not survive.
             return {EDITED_BY_A_PERSON: {}} if state.get(EDITED_BY_A_PERSON) else None
