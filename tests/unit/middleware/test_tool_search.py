@@ -284,3 +284,11 @@ def test_a_deferred_tool_with_an_effect_is_journaled():
     stack = default_stack(ScriptedModel([]), backend=StateBackend(), tools=[with_effect("once")(water_plants)])
     names = [entry.name for entry in stack]
     assert names.index("ToolSearchMiddleware") < names.index("EffectsMiddleware")
+
+
+def test_a_tool_that_is_searched_and_called_in_one_turn_is_not_run_without_approval():
+    turn = calls(search("select:book_flight"), call("book_flight", city="Rome"))
+    model = ScriptedModel([turn, say("done")])
+    agent = create_deep_agent(model, [book_flight], interrupt_on={"book_flight": True}, checkpointer=InMemorySaver())
+    final = agent.invoke(ASK, THREAD)
+    assert "book_flight is not loaded" in results(final)[1].text
