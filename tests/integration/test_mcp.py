@@ -14,7 +14,10 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from tests.support.mcp_process import mcp_over_http
 
+from stepwell import create_deep_agent
 from stepwell.errors import ConfigurationError, ToolNameConflictError
+from stepwell.testing import ScriptedModel, call, say
+from stepwell.tools.catalog import is_deferred
 from stepwell.tools.effects import effect_of
 from stepwell.tools.mcp import load_mcp_tools, load_mcp_tools_sync, mcp_session
 
@@ -147,6 +150,27 @@ async def test_a_prefix_keeps_two_servers_apart(http_server):
     tools = await load_mcp_tools({"first": http_server, "second": http_server}, prefix=True)
     assert len({tool.name for tool in tools}) == len(tools)
     assert await named(tools, "first_add").ainvoke({"a": 1, "b": 2}) == "3"
+
+
+async def test_more_than_twenty_tools_are_deferred(http_server):
+    two, three = ({f"s{number}": http_server for number in range(count)} for count in (2, 3))
+    assert not any(map(is_deferred, await load_mcp_tools(two, prefix=True)))
+    assert all(map(is_deferred, await load_mcp_tools(three, prefix=True)))
+    assert not any(map(is_deferred, await load_mcp_tools(three, prefix=True, defer=False)))
+    assert all(map(is_deferred, await load_mcp_tools({"math": http_server}, defer=True)))
+    async with mcp_session({"math": http_server}, defer=True) as tools:
+        assert all(map(is_deferred, tools))
+        assert effect_of(named(tools, "erase")) == "once"
+    with pytest.raises(ConfigurationError, match="defer is 'yes'"):
+        await load_mcp_tools({"math": http_server}, defer="yes")
+
+
+async def test_a_deferred_tool_of_a_server_is_searched_and_called(http_server):
+    model = ScriptedModel([call("tool_search", query="add numbers"), call("add", a=2, b=3), say("done")])
+    agent = create_deep_agent(model, await load_mcp_tools({"math": http_server}, defer=True))
+    final = await agent.ainvoke(QUESTION)
+    assert final["messages"][-2].text == "5"
+    assert "add" not in model.asked[0].tool_names
 
 
 async def test_a_session_lives_through_its_block():

@@ -74,7 +74,8 @@ def create_deep_agent(
 
     Args:
         model: An instance, `"provider:name"`, or None for the environment's choice (Claude Sonnet 4.5 where a key is set).
-        tools: Functions, LangChain tools or provider tools (dicts), in addition to the built-in ones.
+        tools: Functions, LangChain tools or provider tools (dicts), in addition to the built-in ones. The model searches for those with
+            `extras={"defer_loading": True}`.
         system_prompt: What this agent is for; our own guidance follows it.
         middleware: More capabilities. An instance of the same kind as a default replaces that default.
         subagents: Subagents that `task` can call, in addition to `general-purpose`. A subagent with that name replaces the built-in one.

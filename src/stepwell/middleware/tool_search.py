@@ -12,6 +12,7 @@ A deferred tool runs only once it is loaded: a call before that is answered with
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, NotRequired, get_args
 
@@ -29,7 +30,7 @@ from pydantic import BaseModel, Field
 from stepwell.middleware.own_words import refuse
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 from stepwell.models.own_tool_search import searches_tools_itself
-from stepwell.tools.catalog import MAX_LOADED, MAX_SELECTED, SELECT, Catalog, CatalogMemory, is_deferred
+from stepwell.tools.catalog import MAX_LOADED, MAX_SELECTED, SELECT, Catalog, CatalogMemory, Found, is_deferred
 
 TOOL_NAME = "tool_search"
 LOADED = "loaded_tools"
@@ -88,20 +89,19 @@ class ToolSearchMiddleware(RequestMiddleware):
         return response
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
-        return self._refusal(request) or handler(request)
+        return self._refusal(request) or _without_names(request, handler(request))
 
     def awrap_tool_call(  # type: ignore[override]  # returns the coroutine: an `async def` costs a thread hop in LangChain's tracing
         self, request: ToolCallRequest, handler: AsyncToolHandler
     ) -> Awaitable[ToolResult]:
         refusal = self._refusal(request)
-        return handler(request) if refusal is None else _ready(refusal)
+        if refusal is not None:
+            return _ready(refusal)
+        return handler(request) if request.tool is not None else _answer_without_names(request, handler)
 
     def _refusal(self, request: ToolCallRequest) -> ToolMessage | None:
         call, tool = request.tool_call, request.tool
-        if tool is None:
-            # LangGraph's own answer would list the names of all tools, deferred ones included.
-            return refuse(call, f"Error: there is no tool '{call['name'][:80]}'. Look for one with {TOOL_NAME}(query).")
-        if not is_deferred(tool) or tool.name in _loaded(request.state):
+        if tool is None or not is_deferred(tool) or tool.name in _loaded(request.state):
             return None
         return refuse(
             call,
@@ -135,27 +135,32 @@ class ToolSearchMiddleware(RequestMiddleware):
 
     def _search(self, runtime: ToolRuntime, query: str) -> Command[Any] | ToolMessage:
         catalog = self._catalogs.of(runtime.tools)
-        found = catalog.find(query)
-        names = [tool.name for tool in found.tools][:MAX_SELECTED]
-        if not names:
-            return refuse(
-                {"name": TOOL_NAME, "args": {}, "id": runtime.tool_call_id, "type": "tool_call"}, _nothing(catalog, query)
-            )
-        before = _loaded(runtime.state)
-        message = ToolMessage(
-            _say([name for name in names if name not in before], [name for name in names if name in before], found.unknown),
-            name=TOOL_NAME,
-            tool_call_id=runtime.tool_call_id or "",
-        )
-        return Command(update={LOADED: names, "messages": [message]})
+        return _load(runtime, query, catalog, catalog.find(query))
 
     async def _asearch(self, runtime: ToolRuntime, query: str) -> Command[Any] | ToolMessage:
-        return self._search(runtime, query)
+        catalog = self._catalogs.of(runtime.tools)
+        # In a thread: the first search of a thousand tools makes an index, which takes longer than an event loop should wait.
+        return _load(runtime, query, catalog, await asyncio.to_thread(catalog.find, query))
 
 
 # The annotations are classes, not names: LangChain resolves them for every new agent, and resolving a name costs more.
 ToolSearchMiddleware._search.__annotations__ = {"runtime": ToolRuntime, "query": str}
 ToolSearchMiddleware._asearch.__annotations__ = {"runtime": ToolRuntime, "query": str}
+
+
+def _load(runtime: ToolRuntime, query: str, catalog: Catalog, found: Found) -> Command[Any] | ToolMessage:
+    names = [tool.name for tool in found.tools][:MAX_SELECTED]
+    if not names:
+        return refuse(
+            {"name": TOOL_NAME, "args": {}, "id": runtime.tool_call_id, "type": "tool_call"}, _nothing(catalog, query)
+        )
+    before = _loaded(runtime.state)
+    message = ToolMessage(
+        _say([name for name in names if name not in before], [name for name in names if name in before], found.unknown),
+        name=TOOL_NAME,
+        tool_call_id=runtime.tool_call_id or "",
+    )
+    return Command(update={LOADED: names, "messages": [message]})
 
 
 def ask_once_loaded(interrupt_on: Mapping[str, Any], tools: Iterable[Any]) -> dict[str, Any]:
@@ -184,6 +189,19 @@ def _is_search(tool: object) -> bool:
 
 def _loaded(state: Any) -> Sequence[str]:
     return (state.get(LOADED) or ()) if isinstance(state, Mapping) else ()
+
+
+def _without_names(request: ToolCallRequest, result: ToolResult) -> ToolResult:
+    """Our own words for an unknown name. LangGraph's would list the names of all tools, deferred ones included."""
+    call = request.tool_call
+    unknown = isinstance(result, ToolMessage) and result.status == "error" and "is not a valid tool" in result.text
+    if request.tool is not None or not unknown:
+        return result  # a tool that middleware further inside provides has no object here, and is left alone
+    return refuse(call, f"Error: there is no tool '{call['name'][:80]}'. Look for one with {TOOL_NAME}(query).")
+
+
+async def _answer_without_names(request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
+    return _without_names(request, await handler(request))
 
 
 async def _ready(result: ToolMessage) -> ToolResult:

@@ -31,6 +31,8 @@ from stepwell.answers.elicitation import QuestionKeepsChangingError, ask_elicita
 if TYPE_CHECKING:
     from mcp.types import ElicitRequestParams, ElicitResult, ErrorData
 
+    _Question = tuple[ElicitRequestParams, asyncio.Future[ElicitResult | ErrorData]]
+
 GIVE_UP_S = 5.0
 """How long a call that the graph's pause ends may take to end by itself."""
 MAX_MESSAGE_CHARS = 10_000
@@ -57,7 +59,7 @@ class AskingCall:
 
     def __init__(self, server: str, tool: str) -> None:
         self._server, self._tool = server, tool
-        self._asked: asyncio.Queue[tuple[ElicitRequestParams, asyncio.Future[ElicitResult | ErrorData]]] = asyncio.Queue()
+        self._asked: asyncio.Queue[_Question] = asyncio.Queue()
 
     async def ask(self, params: ElicitRequestParams) -> ElicitResult | ErrorData:
         """Called where the session receives messages; the answer comes from `run`."""
@@ -81,25 +83,30 @@ class AskingCall:
     async def _run_once(self, call: Callable[[], Awaitable[Result]]) -> Result:
         calling: asyncio.Future[Result] = asyncio.ensure_future(call())
         try:
-            while True:
-                question = asyncio.ensure_future(self._asked.get())
-                await asyncio.wait((calling, question), return_when=asyncio.FIRST_COMPLETED)
-                if calling.done():
-                    question.cancel()
-                    return calling.result()
-                params, answer = question.result()
+            while (question := await self._next_question(calling)) is not None:
+                params, answer = question
                 try:
-                    answer.set_result(_result(self._answer(params)))
+                    _reply(answer, _result(self._answer(params)))
                 except BaseException:
-                    answer.set_result(_refusal("There is no answer yet. The call is made again when there is one."))
+                    _reply(answer, _refusal("There is no answer yet. The call is made again when there is one."))
                     await asyncio.wait((calling,), timeout=GIVE_UP_S)
                     raise
+            return calling.result()
         finally:
             if not calling.done():
                 calling.cancel()
             await asyncio.wait((calling,))
             if not calling.cancelled():
                 calling.exception()  # looked at, so that asyncio does not report it
+
+    async def _next_question(self, calling: asyncio.Future[Any]) -> _Question | None:
+        """The server's next question; None if the call ends without one."""
+        getting = asyncio.ensure_future(self._asked.get())
+        try:
+            await asyncio.wait((calling, getting), return_when=asyncio.FIRST_COMPLETED)
+            return None if calling.done() else getting.result()
+        finally:
+            getting.cancel()
 
     def _answer(self, params: ElicitRequestParams) -> dict[str, Any]:
         _require_someone(self._server)
@@ -163,6 +170,11 @@ async def run_asking(call: AskingCall, make: Callable[[], Awaitable[Result]], sh
         return await call.run(make)
     finally:
         _calling.reset(token)
+
+
+def _reply(answer: asyncio.Future[ElicitResult | ErrorData], reply: ElicitResult | ErrorData) -> None:
+    if not answer.done():  # the session may have ended meanwhile
+        answer.set_result(reply)
 
 
 def _require_someone(server: str) -> None:

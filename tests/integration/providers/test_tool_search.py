@@ -97,3 +97,13 @@ def test_what_a_provider_found_stays_loaded_for_another_model(anthropic: Any) ->
     final = create_deep_agent(other, many_tools(30), checkpointer=saver).invoke(HELLO, THREAD)
     assert results(final)[-1] == f"{NAME} did [('issue_id', '8')]"
     assert other.asked[0].tool_names[-1] == NAME
+
+
+def test_what_a_provider_found_still_needs_approval(anthropic: Any) -> None:
+    provider, model = anthropic
+    provider.plan(Reply(searched=[NAME], calls=[CALL]), Reply("done"))
+    native = [ToolSearchMiddleware(native=True)]
+    agent = create_deep_agent(model, many_tools(30), middleware=native, checkpointer=InMemorySaver(), interrupt_on={NAME: True})
+    paused = agent.invoke(HELLO, THREAD)
+    assert results(paused) == []
+    assert paused["__interrupt__"][0].value["action_requests"][0]["name"] == NAME

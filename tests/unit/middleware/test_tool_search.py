@@ -8,6 +8,7 @@ import json
 import pytest
 from benchmarks.many_tools import many_tools
 from langchain.agents import create_agent
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
@@ -91,6 +92,21 @@ async def test_a_name_that_does_not_exist_lists_no_deferred_tools():
     final = await create_deep_agent(model, many_tools(178)).ainvoke(ASK)
     (result,) = results(final)
     assert result.text == "Error: there is no tool 'fly'. Look for one with tool_search(query)."
+
+
+def test_a_tool_that_other_middleware_runs_itself_is_left_alone():
+    class Runs(RequestMiddleware):
+        def wrap_tool_call(self, request, handler):
+            if request.tool_call["name"] != "made_up":
+                return handler(request)
+            return ToolMessage("made up", tool_call_id=request.tool_call["id"])
+
+    model = ScriptedModel([call("made_up"), call("fly"), say("done")])
+    final = create_deep_agent(model, [book_flight], middleware=[Runs()]).invoke(ASK)
+    assert [result.text for result in results(final)] == [
+        "made up",
+        "Error: there is no tool 'fly'. Look for one with tool_search(query).",
+    ]
 
 
 def test_tools_are_loaded_by_name():
@@ -268,3 +284,11 @@ def test_a_deferred_tool_with_an_effect_is_journaled():
     stack = default_stack(ScriptedModel([]), backend=StateBackend(), tools=[with_effect("once")(water_plants)])
     names = [entry.name for entry in stack]
     assert names.index("ToolSearchMiddleware") < names.index("EffectsMiddleware")
+
+
+def test_a_tool_that_is_searched_and_called_in_one_turn_is_not_run_without_approval():
+    turn = calls(search("select:book_flight"), call("book_flight", city="Rome"))
+    model = ScriptedModel([turn, say("done")])
+    agent = create_deep_agent(model, [book_flight], interrupt_on={"book_flight": True}, checkpointer=InMemorySaver())
+    final = agent.invoke(ASK, THREAD)
+    assert "book_flight is not loaded" in results(final)[1].text

@@ -105,7 +105,7 @@ def test_few_tools_are_summed_up_by_name_and_many_by_server():
 
 
 def test_a_search_takes_time_in_proportion_to_the_tools():
-    """At 1,000 tools it is about 2 ms on two small cores; the index is made once, at the first search."""
+    """At 1,000 tools it takes a few milliseconds. The index is made once, at the first search."""
 
     def catalog_of(count):
         catalog = Catalog(many_tools(count))
