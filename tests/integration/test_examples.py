@@ -165,6 +165,17 @@ def shell() -> Play:
     return Play(ScriptedModel(turns), ("$ python3 primes.py 100", "25\nprimes.py", "No such file", "25 primes below 100."))
 
 
+def guardrails() -> Play:
+    turns = [
+        say("I am sorry about your lamp."),
+        call("refund", euros=80),
+        expect(lambda asked: asked.assert_mentions("at most 50", "refunded nothing yet"), then=call("refund", euros=50)),
+        say("You get 50 euros back now."),
+    ]
+    shown = ("> Charge", "Please leave out card numbers.", "*** refunded 50 euros", "You get 50 euros back now.")
+    return Play(ScriptedModel(turns), shown)
+
+
 PLAYS: dict[str, Callable[[], Play]] = {
     "01_hello": hello,
     "02_tools": tools,
@@ -176,6 +187,7 @@ PLAYS: dict[str, Callable[[], Play]] = {
     "08_custom_backend": custom_backend,
     "09_mcp": mcp_tools,
     "10_shell": shell,
+    "16_guardrails": guardrails,
 }
 
 
