@@ -203,6 +203,16 @@ def tool_search() -> Play:
         say("It is dark again."),
     ]
     shown = ("*** light in the cellar: on", "-> The light is on.", "*** light in the cellar: off", "-> It is dark again.")
+
+
+def guardrails() -> Play:
+    turns = [
+        say("I am sorry about your lamp."),
+        call("refund", euros=80),
+        expect(lambda asked: asked.assert_mentions("at most 50", "refunded nothing yet"), then=call("refund", euros=50)),
+        say("You get 50 euros back now."),
+    ]
+    shown = ("> Charge", "Please leave out card numbers.", "*** refunded 50 euros", "You get 50 euros back now.")
     return Play(ScriptedModel(turns), shown)
 
 
@@ -220,6 +230,7 @@ PLAYS: dict[str, Callable[[], Play]] = {
     "11_skills": skills,
     "12_memory_files": memory_files,
     "15_tool_search": tool_search,
+    "16_guardrails": guardrails,
 }
 
 

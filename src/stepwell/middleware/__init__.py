@@ -1,8 +1,8 @@
 """Capabilities for an agent, in one module per middleware.
 
-The larger modules have a folder for their parts: `spending` for `budget`, `model_calls` for `robust_calls`, `subagents` for the `task`
-tool. `request` is the base class of middleware that changes model requests, `turns` decides what belongs to one message of the user, and
-`prompts` holds the texts.
+The larger modules have a folder for their parts: `spending` for `budget`, `model_calls` for `robust_calls`, `moments` for `hooks`,
+`arguments` for `patch_tool_calls`, `subagents` for the `task` tool. `request` is the base class of middleware that changes model requests,
+`turns` decides what belongs to one message of the user, and `prompts` holds the texts.
 """
 
 from stepwell.middleware.filesystem import FilesystemMiddleware

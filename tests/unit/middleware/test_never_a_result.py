@@ -282,7 +282,7 @@ async def test_a_tool_of_an_mcp_server_does_not_answer_with_a_lost_database(lost
     error = LOST[lost]()
     session: Any = LosingSession(WRAPPED[wrapped](error))
     described = Tool(name="act", inputSchema={"type": "object", "properties": {}})
-    made = tool_of("server", described, session=session, prefix=False, call_timeout_s=60)
+    made = tool_of("server", described, session=session, prefix=False, call_timeout_s=60, may_ask=False)
     agent = create_deep_agent(ScriptedModel([call("act"), say("done")]), [made])
     with pytest.raises(type(error)):
         await agent.ainvoke(USER)

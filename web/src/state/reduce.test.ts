@@ -216,6 +216,23 @@ describe("reduce", () => {
     expect(view.lastSeq).toBe(names.length);
   });
 
+  it("drops what it has shown of an answer that is asked for again or replaced by a check", () => {
+    const piece = (seq: number, id: string, content: string) => ({
+      seq,
+      event: "messages",
+      data: [{ type: "AIMessageChunk", id, content }, {}],
+      at: 0,
+    });
+    const dropped = { type: "model_retry", message_id: "a", reason: "checked" };
+    const events = [
+      piece(1, "a", "the secret"),
+      { seq: 2, event: "custom", data: dropped, at: 0 },
+      piece(3, "a-checked", "other"),
+    ];
+    const view = reduce(emptyView("t"), { type: "events", events });
+    expect([view.messages.map((each) => each.id), view.unknown]).toEqual([["a-checked"], []]);
+  });
+
   it("puts an earlier page in front, once", () => {
     const message = (id: string): WireMessage => ({ type: "human", id, content: id });
     let view = reduce(emptyView("t"), {

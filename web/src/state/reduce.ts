@@ -483,8 +483,11 @@ class Draft {
   }
 
   private takeCustom(event: StreamEvent): void {
-    // Nothing of ours is sent this way yet; a graph's own events are shown as what they are.
-    this.keepUnknown(event);
+    const { data } = event;
+    // An answer that is asked for again, or that a check has replaced: what was shown of it goes.
+    if (isObject(data) && typeof data["message_id"] === "string" && /^model_(retry|fallback)$/.test(`${data["type"]}`))
+      this.forgetMessage(data["message_id"]);
+    else this.keepUnknown(event);
   }
 
   private keepUnknown(event: StreamEvent): void {
@@ -534,7 +537,9 @@ class Draft {
   }
 
   forgetMessage(id: string): void {
-    this.messages = this.messages.filter((message) => message.id !== id);
+    const rest = (messages: readonly Message[]) => messages.filter((message) => message.id !== id);
+    this.messages = rest(this.messages);
+    this.agents = mapValues(this.agents, (agent) => ({ ...agent, messages: rest(agent.messages) }));
   }
 
   private closeMessages(status: "done" | "stopped"): void {
