@@ -18,7 +18,9 @@ from __future__ import annotations
 import logging
 import re
 from functools import lru_cache
-from typing import Any, TypedDict
+from typing import Any
+
+from typing_extensions import TypedDict  # pydantic cannot build a JSON schema from typing's own before Python 3.12
 
 _log = logging.getLogger(__name__)
 
