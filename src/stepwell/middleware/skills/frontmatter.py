@@ -113,7 +113,7 @@ def plain_metadata(given: Any, path: str) -> dict[str, str]:
 
 
 # The same text always gives the same values, so that it does not matter whose skill it is; YAML in Python takes half a millisecond.
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2048)
 def _load(text: str) -> Any:
     import yaml  # here, because most agents have no skills
 
