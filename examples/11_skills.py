@@ -15,7 +15,6 @@ RECIPES = """---
 name: recipes
 description: Write recipes for the canteen, for 40 people, with shopping lists.
 ---
-Weigh everything in kilograms.
 """
 
 

@@ -78,6 +78,13 @@ def check_subagent_models(specs: Iterable[SubAgentSpec]) -> None:
             raise SubAgentSpecError(f"Subagent '{name}' cannot use its model. {error}") from error
 
 
+def check_sources(skills: object, memory: object) -> None:
+    """Reject a single path in place of a list, before it is handed on to a subagent, which the error would name."""
+    for name, given in (("skills", skills), ("memory", memory)):
+        if isinstance(given, str):
+            raise ConfigurationError(f"{name} is the text {given!r}. Pass a list of paths: [{given!r}].")
+
+
 def _check_list(argument: str, given: object) -> None:
     if given is not None and (isinstance(given, str | Mapping) or not isinstance(given, Iterable)):
         raise ConfigurationError(f"{argument} is a {type(given).__name__}; it must be a list. Wrap a single item in a list.")

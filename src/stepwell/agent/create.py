@@ -22,7 +22,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
 from stepwell.agent.approvals import check_approvals
-from stepwell.agent.arguments import accept_early_form, check_arguments, check_subagent_models
+from stepwell.agent.arguments import accept_early_form, check_arguments, check_sources, check_subagent_models
 from stepwell.agent.compile import Middleware, Tool, ToolLike, compile_agent, convert_tools
 from stepwell.agent.stack import default_stack
 from stepwell.backends.permissions import FilesystemPermission, check_permissions
@@ -101,6 +101,7 @@ def create_deep_agent(
     """
     given_prompt = _one_of("system_prompt", system_prompt, "instructions", instructions)
     check_arguments(tools, middleware, backend, given_prompt)
+    check_sources(skills, memory)
     chosen = resolve_model(model)
     if not capabilities_of(chosen).tools:
         _log.warning("The model %s is not reliable with tools; a deep agent will mostly fail with it.", describe(chosen).name)

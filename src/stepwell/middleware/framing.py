@@ -10,6 +10,7 @@ Rule to keep: the time is linear in the length of the text, whatever it contains
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from stepwell.tools.documents.visible import one_line, visible
 
@@ -41,6 +42,8 @@ def framed(text: str, path: str, most: int) -> str:
     return escape_tags(cut).strip()
 
 
+# Every model call shows the same names and descriptions again. The result depends on nothing but the text.
+@lru_cache(maxsize=2048)
 def framed_line(text: str, most: int) -> str:
     """A short text from a file, on one line."""
     return escape_tags(one_line(text, most))

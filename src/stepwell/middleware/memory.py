@@ -14,11 +14,12 @@ import logging
 from collections.abc import Mapping, Sequence
 from copy import copy
 from types import EllipsisType
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware.types import AgentState, ModelRequest, PrivateStateAttr
 from langchain_core.messages import SystemMessage
 from langgraph.runtime import Runtime
+from typing_extensions import TypedDict  # pydantic cannot build a JSON schema from typing's own before Python 3.12
 
 from stepwell.backends.composite import CompositeBackend
 from stepwell.backends.protocol import BackendFactory, BackendProtocol

@@ -18,7 +18,9 @@ from __future__ import annotations
 import logging
 import re
 from functools import lru_cache
-from typing import Any, TypedDict
+from typing import Any
+
+from typing_extensions import TypedDict  # pydantic cannot build a JSON schema from typing's own before Python 3.12
 
 _log = logging.getLogger(__name__)
 
@@ -111,7 +113,7 @@ def plain_metadata(given: Any, path: str) -> dict[str, str]:
 
 
 # The same text always gives the same values, so that it does not matter whose skill it is; YAML in Python takes half a millisecond.
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2048)
 def _load(text: str) -> Any:
     import yaml  # here, because most agents have no skills
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from stepwell.errors import ConfigurationError
@@ -102,20 +102,18 @@ def notes_of(skill: SkillMetadata) -> str:
     return ", ".join(f"{label}: {framed_line(text, _MAX_NOTE_CHARS)}" for label, text in named if text)
 
 
-def _lines(places: Sequence[Place], skills: Sequence[SkillMetadata]) -> list[list[str]]:
+def _lines(places: Sequence[Place], skills: Sequence[SkillMetadata]) -> Iterator[list[str]]:
     """The lines of each skill. The path is said once for a source with several skills, otherwise after the skill."""
     groups: dict[Place | None, list[SkillMetadata]] = {}
     for skill in skills:
         home = next((place for place in places if place.path_of(skill["name"]) == skill["path"]), None)
         groups.setdefault(home, []).append(skill)
-    lines: list[list[str]] = []
     for home, members in groups.items():
-        if home is None or len(members) == 1:
-            lines += [[_line(skill), f"  `{framed_line(skill['path'], 1000)}`"] for skill in members]
-        else:
-            first, *others = map(_line, members)
-            lines += [[f"{home.label} (`{home.path_of('<name>')}`):", first], *([other] for other in others)]
-    return lines
+        title = [f"{home.label} (`{home.path_of('<name>')}`):"] if home and len(members) > 1 else []
+        for skill in members:
+            place = [] if home and len(members) > 1 else [f"  `{framed_line(skill['path'], 1000)}`"]
+            yield [*title, _line(skill), *place]
+            title = []
 
 
 def _line(skill: SkillMetadata) -> str:

@@ -15,7 +15,7 @@ from typing_extensions import TypeIs
 
 from stepwell.backends.permissions import FilesystemPermission, check_permissions
 from stepwell.errors import ConfigurationError, SubAgentSpecError
-from stepwell.middleware.skills.listing import SkillSource
+from stepwell.middleware.skills.listing import SkillSource, place_of
 
 GENERAL_PURPOSE = "general-purpose"
 
@@ -103,6 +103,7 @@ def _check(spec: SubAgentSpec, position: int) -> None:
         raise SubAgentSpecError(
             f"Subagent '{name}' has unknown keys: {', '.join(unknown)}. Known keys: {', '.join(sorted(_KNOWN_KEYS))}."
         )
+    _check_sources(name, given)
     if "runnable" in given:
         _check_compiled(name, given)
     elif not prompt_of(cast("SubAgent", spec)):
@@ -118,6 +119,14 @@ def _check(spec: SubAgentSpec, position: int) -> None:
         raise SubAgentSpecError(
             f"Subagent '{name}' has timeout_s={timeout_s!r}. Give a number of seconds above 0, or leave it out."
         )
+
+
+def _check_sources(name: str, given: Mapping[str, Any]) -> None:
+    for key in ("skills", "memory"):
+        if isinstance(given.get(key), str):
+            raise SubAgentSpecError(f"Subagent '{name}' has {key}={given[key]!r}. Pass a list: [{given[key]!r}].")
+    for source in given.get("skills") or ():
+        place_of(source)
 
 
 def _check_compiled(name: str, given: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.memory import InMemoryStore
+from pydantic import TypeAdapter
 from tests.support.skill_files import CountingBackend, skill_text, write_skill
 
 from stepwell import (
@@ -21,6 +22,8 @@ from stepwell import (
     SyncBackend,
     create_deep_agent,
 )
+from stepwell.middleware.memory import MemoryState
+from stepwell.middleware.skills import SkillsState
 from stepwell.testing import ScriptedModel, call, repeat, say
 
 GO = {"messages": [("user", "go")]}
@@ -421,7 +424,7 @@ def test_a_source_of_another_form_is_refused(source):
 
 
 def test_a_text_in_place_of_a_list_is_refused():
-    with pytest.raises(ConfigurationError, match="Pass a list"):
+    with pytest.raises(ConfigurationError, match="skills is the text '/skills'. Pass a list"):
         create_deep_agent(ScriptedModel(), skills="/skills")
 
 
@@ -441,3 +444,23 @@ def test_a_template_replaces_the_section_and_none_leaves_it_out(tmp_path: Path):
         "HERE **My Skills**: `/skills` (higher priority)\n- **one**: Has {braces} and {skills_list}." in model.asked[0].system
     )
     assert "**one**" not in model.asked[1].system
+
+
+def test_wrong_sources_of_a_subagent_are_refused_when_the_agent_is_built():
+    spec = {"name": "a", "description": "d", "system_prompt": "p"}
+    for more, said in (
+        ({"skills": "/skills"}, "Pass a list"),
+        ({"memory": "/A.md"}, "Pass a list"),
+        ({"skills": [7]}, "tuple"),
+    ):
+        with pytest.raises(ConfigurationError, match=said):
+            create_deep_agent(ScriptedModel(), subagents=[{**spec, **more}])
+
+
+def test_clients_can_ask_for_the_schemas():
+    agent = create_deep_agent(ScriptedModel(), skills=["/skills"], memory=["/AGENTS.md"])
+    assert "pinned_skills" in agent.get_input_jsonschema()["properties"]
+    assert "skills_metadata" not in agent.get_input_jsonschema()["properties"]
+    assert not {"skills_metadata", "memory_contents", "pinned_skills"} & agent.get_output_jsonschema()["properties"].keys()
+    assert TypeAdapter(SkillsState).json_schema()["properties"]["skills_files"]
+    assert TypeAdapter(MemoryState).json_schema()["properties"]["memory_files"]
