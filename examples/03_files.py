@@ -21,10 +21,7 @@ def main(model=None):
 
         backend = FilesystemBackend(root_dir=folder)
         agent = create_deep_agent(model, backend=backend)
-        request = (
-            "Read all notes and collect what is left to do as a checklist in /todo.md. "
-            "Then move monday.txt into /archive and delete tuesday.txt."
-        )
+        request = "Collect from the notes what is left to do in /todo.md. Move monday.txt to /archive, and delete tuesday.txt."
         result = agent.invoke({"messages": [("user", request)]})
 
         print(result["messages"][-1].text)
