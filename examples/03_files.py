@@ -21,14 +21,15 @@ def main(model=None):
 
         backend = FilesystemBackend(root_dir=folder)
         agent = create_deep_agent(model, backend=backend)
-        request = "Read all notes and collect what is left to do as a checklist in /todo.md."
+        request = "Collect from the notes what is left to do in /todo.md. Move monday.txt to /archive, and delete tuesday.txt."
         result = agent.invoke({"messages": [("user", request)]})
 
         print(result["messages"][-1].text)
-        for path in sorted(folder.iterdir()):
-            print(f"\n--- on disk: {path.name}\n{path.read_text(encoding='utf-8')}")
+        for path in sorted(folder.rglob("*.*")):
+            print(f"\n--- on disk: {path.relative_to(folder)}\n{path.read_text(encoding='utf-8')}")
         # The same verbs that the agent's tools use. A refusal is an answer that the model can act on, not an exception.
         print("\n--- outside:", backend.read("/../secret.txt"))
+        print("--- outside:", backend.move("/todo.md", "/../todo.md").error)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A backend of your own: six verbs over files. Here two of them are another backend's, with a journal of every change.
+"""A backend of your own: verbs over files. Here two of them are another backend's, with a journal of every write and edit.
 
 The suite of Stepwell's own backends proves yours; docs/how-to/write-a-backend.md runs it, on a backend written from nothing.
 """

@@ -61,9 +61,19 @@ def files() -> Play:
             then=call("write_file", file_path="/todo.md", content="- [ ] roofer\n- [ ] filter"),
         ),
         call("read_file", file_path="/../secret.txt"),
-        expect(lambda asked: asked.results[0].status == "error", then=say("Two things are left.")),
+        expect(
+            lambda asked: asked.results[0].status == "error",
+            then=calls(
+                call("move", source="/monday.txt", destination="/archive/monday.txt"), call("delete", file_path="/tuesday.txt")
+            ),
+        ),
+        expect(
+            lambda asked: asked.assert_mentions("Moved /monday.txt", "Deleted /tuesday.txt"), then=say("Two things are left.")
+        ),
     ]
-    return Play(ScriptedModel(turns), ("Two things are left.", "monday.txt", "todo.md\n- [ ] roofer", "climbs out"))
+    return Play(
+        ScriptedModel(turns), ("Two things are left.", "on disk: archive/monday.txt", "todo.md\n- [ ] roofer", "climbs out")
+    )
 
 
 def subagents() -> Play:

@@ -15,12 +15,14 @@ from stepwell.backends.turn import PlannedChange, earlier_changes
 
 
 class Draft:
-    """The files below `prefix`, by the paths that a backend shows, after the earlier calls."""
+    """The files below `prefix`, by the paths that a backend shows, after the earlier calls. `own` are those in the agent's own state, by
+    their whole paths; the rest are its parent's."""
 
-    def __init__(self, files: Mapping[str, StoredFile], prefix: str = "") -> None:
+    def __init__(self, files: Mapping[str, StoredFile], prefix: str, own: Mapping[str, StoredFile]) -> None:
         self.files = files
         """The files that are there. The content of a changed one is in `text`."""
         self._prefix = prefix
+        self._own = own
         self._texts: dict[str, str | None] = {}
         for change in earlier_changes():
             self._carry_out(change)
@@ -31,6 +33,10 @@ class Draft:
             return self._texts[path]
         file = self.files.get(path)
         return None if file is None else changes.text_of(file)
+
+    def is_own(self, path: str) -> bool:
+        """Whether the file is in the agent's own state."""
+        return self._prefix + path in self._own
 
     def is_changed(self, path: str) -> bool:
         """Whether an earlier call changed the file. A refused call changed nothing."""

@@ -213,17 +213,20 @@ class StateBackend(SyncBackend):
     def _stored_version(self, draft: Draft, path: str) -> str | None:
         """The file's version in the channel when this call's change will be applied; None if the channel will not have the file."""
         current = draft.text(path)
-        if current is None or not (draft.is_changed(path) or self._prefix + path in (self._own_files() or {})):
+        if current is None or not (draft.is_changed(path) or draft.is_own(path)):
             return None
         return text.version_of(current)
 
     def _draft(self) -> Draft:
         """The files after the earlier calls of this turn."""
-        return Draft(self._files(), self._prefix)
+        own = self._own_files() or {}
+        return Draft(self._shown(visible_files(own)), self._prefix, own)
 
     def _files(self) -> Mapping[str, StoredFile]:
         """The files that this backend shows, by their shown paths."""
-        files = visible_files(self._own_files())
+        return self._shown(visible_files(self._own_files()))
+
+    def _shown(self, files: Mapping[str, StoredFile]) -> Mapping[str, StoredFile]:
         if not self._prefix:
             return files
         start = self._prefix + "/"

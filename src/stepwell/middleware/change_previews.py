@@ -287,10 +287,9 @@ def _diff_of_renaming(
             return diff_of(path, before or "", "")
         if (lost := contents.get(new)) is not None:
             return diff_of(new, lost, before or "")
-    lines = [f"--- {path}", "+++ "]
-    for old, new in planned:
-        lines += [f"-{old}", *([f"+{new}"] if new else [])]
-    return _cut("\n".join(lines))
+    kept = [new for _, new in planned if new]
+    lines = [f"--- a{path}", f"+++ b{path}", f"@@ -1,{len(planned)} +1,{len(kept)} @@"]
+    return _cut("\n".join([*lines, *(f"-{old}" for old, _ in planned), *(f"+{new}" for new in kept)]))
 
 
 def _apply(path: str, before: str | None, call: ToolCall) -> str | ErrorText:

@@ -118,8 +118,10 @@ async def test_what_is_sent_is_spelled_as_in_the_question(world: OfflineWorld, t
         call("glob", pattern="**/*.md"),
         call("grep", pattern="pays"),
         call("edit_file", file_path="/notes/plan.md", old_string="pays", new_string="paid"),
+        call("delete", file_path="/notes/plan.md"),
+        call("move", source="/notes/plan.md", destination="/findings/mine.md"),
     ],
-    ids=["ls", "glob", "grep", "edit_file"],
+    ids=["ls", "glob", "grep", "edit_file", "delete", "move"],
 )
 async def test_every_way_to_look_at_a_file_counts(world: OfflineWorld, tmp_path: Path, look: Any) -> None:
     thread = Thread(world, tmp_path, look, call("web_search", query="Halden merger"))
@@ -138,9 +140,11 @@ async def test_before_anything_private_was_read_searches_are_free(world: Offline
 async def test_what_the_agent_wrote_itself_is_not_private(world: OfflineWorld, tmp_path: Path) -> None:
     steps = [
         call("write_file", file_path="/findings/a.md", content="It is long."),
+        call("move", source="/findings/a.md", destination="/findings/b.md"),
         call("ls", path="/"),
-        call("read_file", file_path="/findings/a.md"),
+        call("read_file", file_path="/findings/b.md"),
         call("grep", pattern="long"),
+        call("delete", file_path="/findings/b.md"),
         call("web_search", query="Kessel Works"),
     ]
     thread = Thread(world, tmp_path, *steps)

@@ -169,7 +169,7 @@ def test_compile_agent_takes_an_order_of_the_application_s_own():
     model = ScriptedModel([call("write_file", file_path="/a.md", content="x"), say("ok")])
     agent = compile_agent([Extra(), FilesystemMiddleware()], model=model, system_prompt="only files")
     assert agent.invoke(ASK)["files"]
-    assert model.last_asked.tool_names == ["ls", "read_file", "write_file", "edit_file", "glob", "grep"]
+    assert model.last_asked.tool_names == ["ls", "read_file", "write_file", "edit_file", "delete", "move", "glob", "grep"]
 
 
 def test_assembled_prompt_and_tools_are_as_pinned():

@@ -196,7 +196,7 @@ async def test_a_folder_is_deleted_as_it_was_shown(place: InBucket, files: Objec
     graph = build_agent(scripted(call("delete", file_path="/docs")), place, checkpointer=InMemorySaver())
     (asked,) = asked_of(await graph.ainvoke(ASK, at()))
     assert asked["count"] == 2
-    assert asked["diff"].splitlines()[2:] == ["-/docs/a.md", "-/docs/deep/b.md"]
+    assert asked["diff"].splitlines()[3:] == ["-/docs/a.md", "-/docs/deep/b.md"]
     await files.awrite("/docs/new.md", "theirs")
     final = await graph.ainvoke(Command(resume={"decisions": [{"type": "approve"}]}), at())
     assert "conflict" in answer_of(final)

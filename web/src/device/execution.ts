@@ -14,6 +14,7 @@ import type { Change, ProjectFiles } from "./files";
 import type { Call, Content, Result } from "./calls";
 import { CHANGING, contentOf, failure, fitted, plan } from "./operations";
 import { keyOf } from "./paths";
+import { relocateIn, type Relocation } from "./relocations";
 import { describe } from "./wording";
 
 export interface Commission {
@@ -58,19 +59,20 @@ export async function carryOut(files: ProjectFiles, commission: Commission): Pro
   }
 }
 
-type Planned = Map<string, Change | FileError>;
+type Deed = Change | Relocation;
+type Planned = Map<string, Deed | FileError>;
 
 async function planAll(files: ProjectFiles, calls: readonly Call[]): Promise<Planned> {
   const planned: Planned = new Map();
   const touched = new Set<string>();
   for (const call of calls.filter((each) => CHANGING.has(each.name))) {
     const change = await plan(files, call).catch(asFileError);
-    const twice = isChange(change) && touched.has(keyOf(change.path));
+    const twice = isChange(change) && keysOf(change).some((key) => touched.has(key));
     planned.set(
       call.id,
       twice ? new FileError("conflict", "another change of the same step is about this file") : change,
     );
-    if (isChange(change)) touched.add(keyOf(change.path));
+    if (isChange(change)) keysOf(change).forEach((key) => touched.add(key));
   }
   const failed = [...planned.values()].some((each) => !isChange(each));
   if (!failed) return planned;
@@ -104,7 +106,7 @@ function failAll(commission: Commission, error: Error): Result[] {
 async function keep(
   files: ProjectFiles,
   commission: Commission,
-  changes: readonly Change[],
+  changes: readonly Deed[],
   results: readonly Result[],
 ): Promise<OutboxRow> {
   const row = rowFor(commission, results);
@@ -112,7 +114,10 @@ async function keep(
   return files.device.write(STORES, async (stores) => {
     const done = await stores.outbox.get(commission.interrupt_id);
     if (done && done.question === row.question && !done.delivered_at) return done;
-    await files.makeIn(stores, changes, row.at);
+    for (const change of changes) {
+      if ("files" in change) await relocateIn(files, stores, change, row.at);
+      else await files.makeIn(stores, [change], row.at);
+    }
     await stores.outbox.put(row);
     for (const each of leaving) await stores.departures.add(describeSent(each, new Date(row.at)));
     await stores.settings.delete(claimKey(commission.interrupt_id));
@@ -176,7 +181,13 @@ function leavingOf(call: Call, content: Content): Pick<SentText, "kind" | "label
   }
 }
 
-function isChange(each: Change | FileError): each is Change {
+/** The files that a change is about. */
+function keysOf(change: Deed): string[] {
+  if (!("files" in change)) return [keyOf(change.path)];
+  return change.files.flatMap(({ row, to }) => [row.path_key, ...(to === null ? [] : [keyOf(to)])]);
+}
+
+function isChange(each: Deed | FileError): each is Deed {
   return !(each instanceof FileError);
 }
 

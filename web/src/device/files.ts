@@ -12,6 +12,7 @@
  *   files.remove(path), files.removeAll(paths), files.rename(path, newPath)
  *   files.versions(path), files.removed()     what was there before each change; what is no longer there
  *   files.restore(version), files.undo(path)
+ * An agent deletes and moves through `relocations`.
  *
  * Names that differ only in case or normal form are one file, under the spelling it was first given. Each change is one transaction, and
  * leaves one row in `versions`: what was there before (`hash` is "" where nothing was). A change is planned first, because hashing
@@ -73,7 +74,7 @@ const NO_FILE = "There is no such file.";
 const CHANGED = "it was changed meanwhile";
 const STORES = ["files", "contents", "versions"] as const;
 
-type FileStores = Stores<(typeof STORES)[number]>;
+export type FileStores = Stores<(typeof STORES)[number]>;
 
 /** Of the signed-in person's database; a worker passes the device that it opened by name. */
 export async function openFiles(projectId: string, device?: Device): Promise<ProjectFiles> {
@@ -221,7 +222,7 @@ export class ProjectFiles {
   }
 
   /** A new path in the spelling of the folders that are there. Refuses a file in place of a folder, and a folder in place of a file. */
-  private async placeFor(stores: FileStores, path: string): Promise<string> {
+  async placeFor(stores: FileStores, path: string): Promise<string> {
     const beneath = (key: string) =>
       IDBKeyRange.bound([this.projectId, `${key}/`], [this.projectId, `${key}0`], false, true);
     if ((await stores.files.countBy("path", beneath(keyOf(path)))) > 0) {
@@ -261,7 +262,7 @@ export class ProjectFiles {
     announceChange("files");
   }
 
-  private async removeIn(stores: FileStores, row: FileRow, by: By, reason: string): Promise<void> {
+  async removeIn(stores: FileStores, row: FileRow, by: By, reason: string): Promise<void> {
     await this.keepVersion(stores, row, by, reason, new Date().toISOString());
     await stores.files.delete(row.id);
     await stores.contents.delete(row.id);
@@ -323,6 +324,7 @@ export class ProjectFiles {
     const at = new Date().toISOString();
     const restored = await this.device.write(STORES, async (stores) => {
       const present = await stores.files.get(version.file_id);
+      if (present && wasMoved(version, present)) return this.moveBack(stores, present, version.path, reason, at);
       if (!packed) {
         if (present) await this.removeIn(stores, present, "you", reason);
         return null;
@@ -346,6 +348,17 @@ export class ProjectFiles {
     return restored;
   }
 
+  /** What was only moved goes back to where it was. */
+  private async moveBack(stores: FileStores, row: FileRow, to: string, reason: string, at: string): Promise<FileRow> {
+    const taken = await stores.files.by("path", [this.projectId, keyOf(to)]);
+    if (taken && taken.id !== row.id) throw new FileError("conflict", "another file has this name by now", to);
+    const path = taken ? to : await this.placeFor(stores, to);
+    await this.keepVersion(stores, row, "you", reason, at);
+    const next = { ...row, path, path_key: keyOf(path), title: nameOf(path), type: typeOf(path), modified_at: at };
+    await stores.files.put(next);
+    return next;
+  }
+
   /** Takes the last change back; once more, and it is made again. Null: the file is gone, because that change had created it. */
   async undo(path: string): Promise<FileRow | null> {
     const [last] = await this.versions(path);
@@ -353,7 +366,7 @@ export class ProjectFiles {
     return this.restore(last, "Undone");
   }
 
-  private async keepVersion(stores: FileStores, row: FileRow, by: By, reason: string, at: string): Promise<void> {
+  async keepVersion(stores: FileStores, row: FileRow, by: By, reason: string, at: string): Promise<void> {
     const content = row.hash ? await stores.contents.get(row.id) : undefined;
     const { text, blob } = content ?? {};
     const history = historyOf(row.id);
@@ -375,6 +388,10 @@ export class ProjectFiles {
     const keys = await stores.versions.keysBy("file", history);
     for (const key of keys.slice(0, -MAX_VERSIONS)) await stores.versions.delete(key);
   }
+}
+
+function wasMoved(version: FileVersion, present: FileRow): boolean {
+  return version.hash === present.hash && version.path !== present.path;
 }
 
 function historyOf(fileId: string): IDBKeyRange {

@@ -23,6 +23,7 @@ test("notes are a request that says so and stays in its folder", () => {
     asking([write("/tutors/log.md")]),
     asking([{ id: "1", name: "write_file", args: { title: "/tutor/log.md", content: "x" } }]),
     asking([{ id: "1", name: "patch_file", args: { path: "/tutor/log.md", file_id: "/diary.md" } }]),
+    asking([{ id: "1", name: "delete_file", args: { file_id: "/tutor/log.md" } }]),
     asking([write("/papers/a.md")], { notes: { folder: "papers", text: "" } }),
     asking([write("/a.md")], { notes: { folder: "", text: "" } }),
     asking([{ id: "1", name: "read_file", args: { file_id: "/tutor/log.md" } }]),

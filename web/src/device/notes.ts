@@ -38,6 +38,7 @@ export function isNote(call: Call): boolean {
 }
 
 function isIn(folder: string, call: Call): boolean {
+  if (call.name === "delete_file" || call.name === "move_file") return false; // keeping notes is neither
   // The same argument that the operation goes by.
   const path = call.name === "write_file" ? call.args["path"] : call.args["file_id"];
   try {

@@ -17,7 +17,8 @@ interface Case {
   requires_approval: boolean;
   calls: Call[];
   results: Record<string, unknown>[];
-  changed: Record<string, string>;
+  /** Null: it is gone. */
+  changed: Record<string, string | null>;
 }
 const kept = JSON.parse(
   readFileSync(new URL("../../../tests/fixtures/device_cases.json", import.meta.url), "utf8"),
@@ -73,7 +74,8 @@ test.each(kept.cases)("the page answers as a folder does: $name", async (given) 
   const refusal = allowed ? {} : { refusal: typeof given.approve === "string" ? given.approve : "" };
   const row = await carryOut(files, { ...commissionOf(given.calls, await readAll(files, given.calls)), ...refusal });
   expect(row.answer.tool_results).toMatchObject(given.results);
-  expect(await textsOf(files)).toEqual({ ...kept.files, ...given.changed });
+  const after = Object.entries({ ...kept.files, ...given.changed }).filter(([, text]) => text !== null);
+  expect(await textsOf(files)).toEqual(Object.fromEntries(after));
 });
 
 const write = (path: string, content: string, id = "c1"): Call => ({
@@ -256,5 +258,62 @@ describe("search", () => {
     expect(passages.slice(1).every((passage) => passage.line_number === 3 && passage.text.length <= 500)).toBe(true);
     expect(passages.map((passage) => passage.text).join("")).toBe(text.replace("\n\n", ""));
     expect(passages[1]!.text.endsWith(". ")).toBe(true);
+  });
+});
+
+describe("a deletion and a move", () => {
+  const remove = (file_id: string): Call => ({ id: "c1", name: "delete_file", args: { file_id } });
+  const move = (file_id: string, path: string, more = {}): Call => ({
+    id: "c1",
+    name: "move_file",
+    args: { file_id, path, ...more },
+  });
+
+  test("can be seen before: the text that is lost, or the paths", async () => {
+    const files = await projectWith({ "/a.md": "one", "/docs/b.md": "two", "/docs/c.md": "three" });
+    const [file] = await preview(files, [remove("/a.md")]);
+    expect(file).toMatchObject({ path: "/a.md", before: "one", after: "", isNew: false, problem: null });
+    const [folder] = await preview(files, [remove("/docs")]);
+    expect(folder).toMatchObject({ before: "/docs/b.md\n/docs/c.md", after: "" });
+    expect(folder!.description).toMatch(/^Deletes 2 files/);
+    const [moved] = await preview(files, [move("/docs", "/old")]);
+    expect(moved).toMatchObject({ before: "/docs/b.md\n/docs/c.md", after: "/old/b.md\n/old/c.md" });
+    const [over] = await preview(files, [move("/a.md", "/docs/b.md", { overwrite: true })]);
+    expect(over).toMatchObject({ before: "two", after: "one" });
+    expect((await preview(files, [move("/a.md", "/docs")]))[0]!.problem).toMatch(/is a folder/);
+  });
+
+  test("can be undone", async () => {
+    const files = await projectWith({ "/a.md": "one", "/docs/b.md": "two" });
+    await carryOut(files, commissionOf([remove("/docs")]));
+    const [gone] = await files.removed();
+    expect(gone).toMatchObject({ path: "/docs/b.md", by: "agent", reason: "Deleted by the agent" });
+    await files.restore(gone!);
+    await carryOut(files, commissionOf([move("/a.md", "/docs/b.md", { overwrite: true })]));
+    expect(await textsOf(files)).toEqual({ "/docs/b.md": "one" });
+    expect((await files.removed())[0]).toMatchObject({ path: "/docs/b.md" });
+    await files.undo("/docs/b.md");
+    expect(await textsOf(files)).toEqual({ "/a.md": "one" });
+    await files.undo("/a.md");
+    expect(await textsOf(files)).toEqual({ "/docs/b.md": "one" });
+  });
+
+  test("only renames what differs in its spelling", async () => {
+    const files = await projectWith({ "/a.md": "one" });
+    await carryOut(files, commissionOf([move("/a.md", "/A.md")]));
+    expect(await textsOf(files)).toEqual({ "/A.md": "one" });
+  });
+
+  test("and another change of the same file do not go together", async () => {
+    const files = await projectWith({ "/a.md": "one" });
+    const row = await carryOut(
+      files,
+      commissionOf([
+        remove("/a.md"),
+        { ...write("/a.md", "two", "c2"), args: { path: "/a.md", content: "two", overwrite: true } },
+      ]),
+    );
+    expect((row.answer.tool_results as Result[]).every((result) => "error" in result)).toBe(true);
+    expect(await textsOf(files)).toEqual({ "/a.md": "one" });
   });
 });

@@ -1,8 +1,9 @@
 /**
- * The seven operations that an agent may ask this device for, on the files of one project.
+ * The nine operations that an agent may ask this device for, on the files of one project.
  *
  *   read(means, call)    list_files, glob_files, read_file, grep_files, search_files: what the answer holds
  *   plan(files, call)    write_file, patch_file: the change, if it fits; nothing happens yet
+ *                        delete_file, move_file: the same, of a file or a folder
  *
  * Both throw a `FileError`, whose code and message the agent is told. The words and forms are those of the server's own device
  * (`backends/folder_device.py`); one file of cases holds both to them. Runs in a worker: see `worker.ts`.
@@ -14,6 +15,7 @@ import { FileError } from "./errors";
 import type { Change, ProjectFiles } from "./files";
 import { grep } from "./grep";
 import { compileGlob, keyOf, nameOf, resolveFile, resolvePath } from "./paths";
+import { planMove, planRemoval, type Relocation } from "./relocations";
 import { search, type Embedder } from "./search";
 
 export interface Means {
@@ -22,7 +24,7 @@ export interface Means {
   readonly embedder: Embedder | null;
 }
 
-export const CHANGING: ReadonlySet<string> = new Set(["write_file", "patch_file"]);
+export const CHANGING: ReadonlySet<string> = new Set(["write_file", "patch_file", "delete_file", "move_file"]);
 export const MAX_READ_CHARS = 262_144;
 /** Of a whole answer; the server takes a million. */
 export const MAX_ANSWER_CHARS = 900_000;
@@ -47,9 +49,12 @@ export async function read(means: Means, call: Call): Promise<Content> {
   }
 }
 
-export async function plan(files: ProjectFiles, call: Call): Promise<Change> {
+export async function plan(files: ProjectFiles, call: Call): Promise<Change | Relocation> {
   const { args } = call;
   const base_hash = text(args["base_hash"]) || null;
+  if (call.name === "delete_file") return planRemoval(files, args["file_id"], { base_hash });
+  if (call.name === "move_file")
+    return planMove(files, args["file_id"], args["path"], { base_hash, overwrite: args["overwrite"] === true });
   if (call.name === "patch_file") {
     const { search: wanted, replace } = args;
     if (typeof wanted !== "string" || typeof replace !== "string")
@@ -82,7 +87,9 @@ export async function plan(files: ProjectFiles, call: Call): Promise<Change> {
 }
 
 /** What a change leaves in the answer. */
-export function contentOf(change: Change): Content {
+export function contentOf(change: Change | Relocation): Content {
+  if ("files" in change)
+    return { file_id: change.path, path: change.destination ?? change.path, count: change.files.length };
   return { file_id: change.path, path: change.path, hash: change.hash, occurrences: change.occurrences };
 }
 

@@ -36,6 +36,14 @@ export function resolveFile(raw: unknown): string {
   return path;
 }
 
+/** The same for verbs that delete or move a file or a folder: the root is refused. */
+export function resolveEntry(raw: unknown): string {
+  const path = resolvePath(raw);
+  if (path === "/")
+    throw refuse(`${show(String(raw))} names the root folder, which cannot be deleted or moved. Name something in it.`);
+  return path;
+}
+
 /** What a path is found by. Upper case first: `ß` and `ss` are one name to people who write in capitals. */
 export function keyOf(path: string): string {
   return path.normalize("NFC").toUpperCase().toLowerCase().normalize("NFC");

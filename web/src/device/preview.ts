@@ -1,8 +1,11 @@
 /** What the changes of a question would make of the files as they are now, for the person who decides. */
 
+import { plural } from "../lib/words";
 import type { Call } from "./calls";
 import { CHANGING, plan } from "./operations";
 import type { ProjectFiles } from "./files";
+import { keyOf } from "./paths";
+import type { Relocation } from "./relocations";
 
 export interface Preview {
   readonly call_id: string;
@@ -29,7 +32,7 @@ export async function preview(files: ProjectFiles, calls: readonly Call[]): Prom
 }
 
 async function previewOne(files: ProjectFiles, call: Call): Promise<Preview> {
-  const named = String(call.args["path"] || call.args["file_id"] || call.args["title"] || "");
+  const named = String(call.args["file_id"] || call.args["path"] || call.args["title"] || "");
   const empty = {
     call_id: call.id,
     path: named,
@@ -42,12 +45,32 @@ async function previewOne(files: ProjectFiles, call: Call): Promise<Preview> {
   };
   try {
     const change = await plan(files, call);
+    if ("files" in change) return { ...empty, ...(await shownOf(files, change)), path: change.path, problem: null };
     const before = change.old ? ((await files.read(change.path)).text ?? "") : "";
     const after = change.content.text ?? (await change.content.blob!.text());
     return { ...empty, ...cutDown(before, after), path: change.path, isNew: !change.old, problem: null };
   } catch (error) {
     return { ...empty, problem: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/** What is lost, if that is one text; else the paths. */
+async function shownOf(files: ProjectFiles, change: Relocation): Promise<Partial<Preview>> {
+  const { path, destination, replaced } = change;
+  const [first] = change.files;
+  const description =
+    destination === null
+      ? `Deletes ${plural(change.files.length, "file")}; you find what was deleted in the project’s files.`
+      : `Moves ${plural(change.files.length, "file")} to ${destination}${replaced ? ", in place of the file there" : ""}.`;
+  const one = change.files.length === 1 && first!.row.path_key === keyOf(path);
+  const textAt = async (at: string) => (await files.read(at)).text ?? "";
+  if (one && destination === null) return { description, ...cutDown(await textAt(path), "") };
+  if (replaced) return { description, ...cutDown(await textAt(replaced.path), await textAt(path)) };
+  const lines = (paths: (string | null)[]) => paths.filter((each) => each !== null).join("\n");
+  return {
+    description,
+    ...cutDown(lines(change.files.map(({ row }) => row.path)), lines(change.files.map(({ to }) => to))),
+  };
 }
 
 function cutDown(before: string, after: string): Pick<Preview, "before" | "after" | "cut" | "tooLong"> {

@@ -10,7 +10,7 @@ const shorten = (words: string): string => (words.length > 80 ? `${words.slice(0
 /** The file or the words that a call is about. */
 export function aboutOf(call: Call): string {
   const { path, file_id, title, pattern, query } = call.args;
-  return [path, file_id, title, pattern, query].map(text).find(Boolean) ?? "";
+  return [file_id, path, title, pattern, query].map(text).find(Boolean) ?? "";
 }
 
 /** "Read /a.md", before it happens. */
@@ -31,6 +31,10 @@ export function sayCall(call: Call): string {
       return `Write ${about}`;
     case "patch_file":
       return `Change ${about}`;
+    case "delete_file":
+      return `Delete ${about}`;
+    case "move_file":
+      return `Move ${about} to ${shorten(text(call.args["path"]))}`;
     default:
       return `Do ${call.name}`;
   }
@@ -63,6 +67,10 @@ function sayResult(call: Call, result: Result): string {
       return `The agent searched for “${about}” by ${content["by"] === "meaning" ? "meaning" : "words"} and got ${plural(count("hits"), "passage")}.`;
     case "write_file":
       return `${about} was written.`;
+    case "delete_file":
+      return `${about} was deleted.`;
+    case "move_file":
+      return `${about} was moved to ${shorten(text(call.args["path"]))}.`;
     default:
       return `${about} was changed.`;
   }
@@ -71,6 +79,6 @@ function sayResult(call: Call, result: Result): string {
 function sayError(call: Call, about: string, error: { code: string; message: string }): string {
   const why = error.message.replace(/^Error: /, "").replace(/\.$/, "");
   if (error.code === "rejected") return `You did not allow it: ${sayCall(call)}.`;
-  if (call.name === "write_file" || call.name === "patch_file") return `${about} was not changed: ${why}.`;
+  if (/^(write|patch|delete|move)_/.test(call.name)) return `${about} was not changed: ${why}.`;
   return `${sayCall(call)}: ${error.code === "not_found" ? "there is no such file" : why}.`;
 }

@@ -35,6 +35,12 @@ describe("fileChange", () => {
     expect([change.before, change.after]).toEqual(["a\nb\nc", "a\n$&\nc"]);
   });
 
+  it("shows the text that a deletion takes away", () => {
+    const change = fileChange("delete", { file_path: "/a" }, { "/a": "one" })!;
+    expect([change.before, change.after, change.isNew]).toEqual(["one", "", false]);
+    expect(fileChange("delete", { file_path: "/docs" }, { "/docs/a": "one" })).toBe(null);
+  });
+
   it("is none for other calls", () => {
     expect(fileChange("send", { file_path: "/a", content: "x" }, {})).toBe(null);
     expect(fileChange("write_file", { content: "x" }, {})).toBe(null);

@@ -16,6 +16,8 @@ export interface FileChange {
 export function fileChange(tool: string, args: JsonObject, files: Record<string, string>): FileChange | null {
   const path = textOf(args.file_path);
   if (!path) return null;
+  if (tool === "delete" && files[path] !== undefined)
+    return { path, before: files[path], after: "", whole: true, isNew: false, warnings: [] };
   if (tool === "write_file" && typeof args.content === "string") return written(path, args, files[path]);
   if (tool === "edit_file" && typeof args.old_string === "string" && typeof args.new_string === "string")
     return edited(path, args, files[path]);

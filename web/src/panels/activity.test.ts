@@ -57,6 +57,12 @@ describe("linesOf", () => {
     ]);
   });
 
+  it("says what was deleted and moved", () => {
+    expect(told(step("delete", { file_path: "/a.md" }))).toEqual(["Deleted /a.md · 1.2 s"]);
+    expect(told(step("move", { source: "/a.md", destination: "/b.md" }))).toEqual(["Moved /a.md to /b.md · 1.2 s"]);
+    expect(told(step("delete", { file_path: "/a.md" }, { status: "failed" }))[0]).toMatch(/^Not deleted: \/a.md/);
+  });
+
   it("says nothing of model calls and of nodes that mean nothing to a person", () => {
     expect(
       told(

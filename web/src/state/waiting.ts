@@ -77,7 +77,17 @@ function fits(kind: Kind | undefined, payload: JsonObject): Kind {
 }
 
 const ASKING_TOOLS = ["ask_user", "ask_choices"];
-const OPERATIONS = ["list_files", "glob_files", "read_file", "search_files", "grep_files", "write_file", "patch_file"];
+const OPERATIONS = [
+  "list_files",
+  "glob_files",
+  "read_file",
+  "search_files",
+  "grep_files",
+  "write_file",
+  "patch_file",
+  "delete_file",
+  "move_file",
+];
 
 const FORMS: Record<Kind, (payload: JsonObject) => boolean> = {
   plan: ({ plan }) => isObject(plan) && Array.isArray(plan.steps),
@@ -107,6 +117,8 @@ function approvalTitle(fields: JsonObject): string {
 const SENTENCES: Record<string, [verb: string, argument: string]> = {
   write_file: ["Write", "file_path"],
   edit_file: ["Change", "file_path"],
+  delete: ["Delete", "file_path"],
+  move: ["Move", "source"],
   execute: ["Run the command", "command"],
   fetch_page: ["Read", "url"],
   fetch_url: ["Read", "url"],
@@ -125,15 +137,15 @@ export function sentenceOf(action: { name?: Json; args?: Json }): string {
 /** Which files on the person's device it is about. */
 function deviceTitle(fields: JsonObject): string {
   const calls = (Array.isArray(fields.tool_calls) ? fields.tool_calls : []).filter(isObject);
-  const changed = calls
-    .filter((call) => call.name === "write_file" || call.name === "patch_file")
-    .map((call) => asObject(call.args));
+  const changing = calls.filter((call) => OPERATIONS.indexOf(textOf(call.name)) > 4);
+  const changed = changing.map((call) => asObject(call.args));
   if (!changed.length) return "The agent needs files of your project";
-  const paths = changed.map((args) => textOf(args.path) || textOf(args.file_id) || textOf(args.title));
+  const paths = changed.map((args) => textOf(args.file_id) || textOf(args.path) || textOf(args.title));
   if (isObject(fields.notes) && paths.every((path) => path.startsWith("/tutor/")))
     return "May the tutor keep its notes in this project?";
   const [first] = paths;
-  return changed.length === 1 ? `May ${first} be changed?` : `May these ${changed.length} files be changed?`;
+  const done = { delete_file: "deleted", move_file: "moved" }[textOf(changing[0]!.name)] ?? "changed";
+  return changed.length === 1 ? `May ${first} be ${done}?` : `May these ${changed.length} files be changed?`;
 }
 
 /** The tool calls of an approval: LangChain's list, or the one of `tool_approval`. */

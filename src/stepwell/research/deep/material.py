@@ -18,7 +18,7 @@ from stepwell.research.evidence.policy.private_material import PrivateMaterial
 
 _PUBLIC = frozenset({"web_search", "fetch_page", "write_todos", "task"})
 """Tools whose results come from the web, from the agent itself, or from a subagent that has this middleware too."""
-_OF_ONE_FILE = frozenset({"read_file", "edit_file"})
+_OF_ONE_FILE = frozenset({"read_file", "edit_file", "delete"})
 _OF_FILES = frozenset({"ls", "glob", "grep"})
 
 
@@ -44,6 +44,8 @@ class MaterialInTrail(AgentMiddleware[Any, Any, Any]):
         key = f"{question_key(await vault.entries())}:{request.tool_call['id']}"
         if name == "write_file":
             await material.note_written(f"{key}:written", _path(request))
+        elif name == "move" and await _is_public(material, _path(request, "source")):
+            await material.note_written(f"{key}:written", _path(request, "destination"))
         elif not await material.was_read() and await _shows_private(material, request):
             await material.note_read(f"{key}:read", _text_of(result))
         return result
@@ -63,8 +65,8 @@ async def _is_public(material: PrivateMaterial, path: str) -> bool:
     return path.startswith(f"{LARGE_RESULTS}/") or await material.is_own(path)
 
 
-def _path(request: ToolCallRequest) -> str:
-    path = str(request.tool_call["args"].get("file_path", ""))
+def _path(request: ToolCallRequest, argument: str = "file_path") -> str:
+    path = str(request.tool_call["args"].get(argument, ""))
     return path if path.startswith("/") else f"/{path}"
 
 
