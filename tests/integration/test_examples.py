@@ -165,6 +165,19 @@ def shell() -> Play:
     return Play(ScriptedModel(turns), ("$ python3 primes.py 100", "25\nprimes.py", "No such file", "25 primes below 100."))
 
 
+def images_and_documents() -> Play:
+    turns = [
+        calls(call("read_file", file_path="/flag.png"), call("read_file", file_path="/well.ipynb")),
+        expect(
+            lambda asked: asked.results[0].content[0]["type"] == "image" and "27.5" in asked.results[1].text,
+            then=call("grep", pattern="failed", path="/large_messages"),
+        ),
+        expect(lambda asked: "minute 21500" in asked.results[0].text, then=say("Red; 27.5; in minute 21,500.")),
+    ]
+    shown = ("/flag.png: PNG image, 64 × 48 pixels", "[cell 1, output]", "minute 21500", "Red; 27.5; in minute 21,500.")
+    return Play(ScriptedModel(turns, profile={"image_inputs": True}), shown)
+
+
 PLAYS: dict[str, Callable[[], Play]] = {
     "01_hello": hello,
     "02_tools": tools,
@@ -176,6 +189,7 @@ PLAYS: dict[str, Callable[[], Play]] = {
     "08_custom_backend": custom_backend,
     "09_mcp": mcp_tools,
     "10_shell": shell,
+    "14_images_and_documents": images_and_documents,
 }
 
 
