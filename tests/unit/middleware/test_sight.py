@@ -82,9 +82,13 @@ def test_an_image_is_stored_once_however_long_the_thread_goes_on(tmp_path: Path)
     thread = {"configurable": {"thread_id": "1"}}
     size = len(b64encode(noise(1_000, 300)))
     with SqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
-        turns = [call("read_file", file_path="/a.png"), *(call("ls") for _ in range(20)), say("ok")]
-        model = ScriptedModel(turns, profile=SEES)
-        create_deep_agent(model, backend=FilesystemBackend(tmp_path), checkpointer=saver).invoke(ASK, thread)
+        turns = [
+            call("read_file", file_path="/a.png"),
+            *(call("write_file", file_path=f"/{n}", content="x") for n in range(20)),
+        ]
+        model = ScriptedModel([*turns, say("ok")], profile=SEES)
+        final = create_deep_agent(model, backend=FilesystemBackend(tmp_path), checkpointer=saver).invoke(ASK, thread)
+        assert final["messages"][-1].text == "ok"
         rows = saver.conn.execute("select value from writes union all select checkpoint from checkpoints").fetchall()
     assert size < sum(len(row[0]) for row in rows) < 2 * size
 
