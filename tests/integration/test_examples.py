@@ -213,6 +213,7 @@ def tool_search() -> Play:
         say("It is dark again."),
     ]
     shown = ("*** light in the cellar: on", "-> The light is on.", "*** light in the cellar: off", "-> It is dark again.")
+    return Play(ScriptedModel(turns), shown)
 
 
 def guardrails() -> Play:
@@ -224,6 +225,19 @@ def guardrails() -> Play:
     ]
     shown = ("> Charge", "Please leave out card numbers.", "*** refunded 50 euros", "You get 50 euros back now.")
     return Play(ScriptedModel(turns), shown)
+
+
+def images_and_documents() -> Play:
+    turns = [
+        calls(call("read_file", file_path="/flag.png"), call("read_file", file_path="/well.ipynb")),
+        expect(
+            lambda asked: asked.results[0].content[0]["type"] == "image" and "27.5" in asked.results[1].text,
+            then=call("grep", pattern="failed", path="/large_messages"),
+        ),
+        expect(lambda asked: "minute 21500" in asked.results[0].text, then=say("Red; 27.5; in minute 21,500.")),
+    ]
+    shown = ("/flag.png: PNG image, 64 × 48 pixels", "[cell 1, output]", "minute 21500", "Red; 27.5; in minute 21,500.")
+    return Play(ScriptedModel(turns, profile={"image_inputs": True}), shown)
 
 
 PLAYS: dict[str, Callable[[], Play]] = {
@@ -239,6 +253,7 @@ PLAYS: dict[str, Callable[[], Play]] = {
     "10_shell": shell,
     "11_skills": skills,
     "12_memory_files": memory_files,
+    "14_images_and_documents": images_and_documents,
     "15_tool_search": tool_search,
     "16_guardrails": guardrails,
 }

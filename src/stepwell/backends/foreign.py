@@ -182,6 +182,22 @@ class ForeignBackend(SteppedBackend):
             occurrences=getattr(answer, "occurrences", None),
         )
 
+    def delete_steps(self, file_path: str, expected_version: str | None) -> Steps[Call, Any]:
+        """A file, or a folder with everything in it, if the backend deletes; its result has no count."""
+        path = paths.resolve_file(file_path)
+        if isinstance(path, ErrorText):
+            return WriteResult(error=path)
+        if expected_version is not None and (problem := (yield from self._conflict(path, expected_version))):
+            return WriteResult(error=problem)
+        answer = yield Call("delete", (path,))
+        if problem := _problem(answer, path, "delete files"):
+            return WriteResult(error=problem)
+        return WriteResult(path=path, files_update=getattr(answer, "files_update", None))
+
+    def offers(self, verb: str) -> bool:
+        """Whether the backend has an optional verb. None of them moves files."""
+        return verb == "delete" and bool(_own(self.inner, "delete") or _own(self.inner, "adelete"))
+
     def read_whole(self, file_path: str) -> bytes | ErrorText:
         path = paths.resolve_file(file_path)
         if isinstance(path, ErrorText):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
@@ -17,12 +17,12 @@ from stepwell.backends.protocol import BackendProtocol, ErrorText, WriteResult
 from stepwell.backends.text import version_of
 from stepwell.middleware.large_results import SHOWN_CHARS, turn_room
 from stepwell.middleware.request import ModelCall
-from stepwell.state.prefix_memory import MAX_REMEMBERED, PrefixMemory
 from stepwell.tools.files.tools import acall
 
 OpenBackend = Callable[[ModelCall], BackendProtocol | None]
 
 LARGE_MESSAGES = "/large_messages"
+MAX_REMEMBERED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,20 @@ class LargeMessage:
         return self.message.model_copy(update={"content": [{"type": "text", "text": said}, *others] if others else said})
 
 
+class _Known(NamedTuple):
+    """What is known about the beginning of a thread: its length, the id of its last message, and the ids of the large ones in it."""
+
+    length: int
+    last: str | None
+    ids: tuple[str, ...]
+
+
 class LargeMessages:
     """Finds messages with more than `max_chars` characters, without looking at the whole conversation in every step, and shortens them."""
 
     def __init__(self, max_chars: int) -> None:
         self._max_chars = max_chars
-        self._ids: dict[int, PrefixMemory[tuple[str, ...]]] = {}
+        self._known: dict[tuple[str | None, int], _Known] = {}
         self._saved: dict[tuple[str, str], None] = {}
         """Messages whose files are known to be stored outside of the thread."""
 
@@ -99,27 +107,29 @@ class LargeMessages:
     def _find(self, call: ModelCall) -> list[LargeMessage]:
         # A message may also be too large for a small model.
         limit = min(self._max_chars, turn_room(call.request.model))
-        if limit not in self._ids:
-            self._ids[limit] = PrefixMemory()
-        ids = self._large_ids(call.messages, self._ids[limit], limit)
+        ids = self._large_ids(call.messages, limit)
         if not ids:
             return []
         bodies = [(message, text_of(message)) for message in call.messages if message.id in ids and message.type == "human"]
         # The text may have been edited since.
         return [LargeMessage(each, body, f"{LARGE_MESSAGES}/{version_of(body)}") for each, body in bodies if len(body) > limit]
 
-    def _large_ids(self, messages: Sequence[AnyMessage], known: PrefixMemory[tuple[str, ...]], limit: int) -> tuple[str, ...]:
+    def _large_ids(self, messages: Sequence[AnyMessage], limit: int) -> tuple[str, ...]:
         """The ids of the large ones: those known from an earlier step, and those in what came since."""
-        ids: tuple[str, ...] = ()
-        checked = 0
-        for length in range(len(messages), 0, -1):
-            if (found := known.at(messages, length)) is not None:
-                ids, checked = found, length
-                break
-        if checked < len(messages):
-            new = (message for message in messages[checked:] if message.type == "human" and not _is_ours(message))
-            ids += tuple(message.id for message in new if message.id and len(text_of(message)) > limit)
-            known.remember(messages, ids)
+        if not messages:
+            return ()
+        key = (messages[0].id, limit)
+        known = self._known.get(key)
+        if known is None or known.length > len(messages) or messages[known.length - 1].id != known.last:
+            known = _Known(0, None, ())
+        if known.length == len(messages):
+            return known.ids
+        new = (message for message in messages[known.length :] if message.type == "human" and not _is_ours(message))
+        ids = known.ids + tuple(message.id for message in new if message.id and len(text_of(message)) > limit)
+        if messages[-1].type != "human":  # callers may number their messages, so that such an id is that of many threads
+            if len(self._known) >= MAX_REMEMBERED:
+                self._known.clear()
+            self._known[key] = _Known(len(messages), messages[-1].id, ids)
         return ids
 
 

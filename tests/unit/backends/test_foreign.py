@@ -12,6 +12,7 @@ from langgraph.store.memory import InMemoryStore
 from stepwell import CompositeBackend, ConfigurationError, StoreBackend, create_deep_agent
 from stepwell.backends.foreign import ForeignBackend, accept
 from stepwell.backends.protocol import BackendProtocol, ErrorText
+from stepwell.backends.steps import run_steps
 from stepwell.testing import ScriptedModel, call, say
 
 ASK = {"messages": [("user", "go")]}
@@ -220,6 +221,19 @@ def test_a_verb_that_a_backend_lacks_is_a_sentence() -> None:
     assert backend.ls_info("/") == []  # type: ignore[attr-defined]  # wrapped
     assert backend.read("/a") == "Error: this backend cannot read files. Use another tool."  # type: ignore[attr-defined]
     assert backend.write("/a", "x").error == "Error: this backend cannot write files. Use another tool."  # type: ignore[attr-defined]
+
+
+def test_delete_is_there_only_if_they_have_it() -> None:
+    class Deleting(Folder):
+        def delete(self, file_path: str) -> Result:
+            return Result(path=file_path) if self.files.pop(file_path, None) else Result("file_not_found")
+
+    backend = ForeignBackend(Deleting(a_md="x"))
+    assert (backend.offers("delete"), backend.offers("move"), ForeignBackend(Folder()).offers("delete")) == (True, False, False)
+    assert run_steps(backend.delete_steps("/a.md", None), backend.perform).path == "/a.md"
+    assert backend.inner.files == {}
+    assert "no file '/a.md'" in run_steps(backend.delete_steps("/a.md", None), backend.perform).error
+    assert "climbs out" in run_steps(backend.delete_steps("/../a.md", None), backend.perform).error
 
 
 def test_their_sandbox_brings_execute() -> None:

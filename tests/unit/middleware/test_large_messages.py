@@ -148,3 +148,11 @@ def test_it_works_in_a_subagent() -> None:
     final = create_deep_agent(main, subagents=[spec]).invoke({"messages": [("user", "go")]})
     assert "The whole message is in /large_messages/" in seen(helper).text
     assert any(path.startswith("/large_messages/") for path in final["files"])
+
+
+def test_threads_whose_messages_have_the_same_ids_do_not_mix() -> None:
+    model = ScriptedModel([say("small"), say("large"), say("small again")])
+    agent = create_deep_agent(model)
+    for said, moved in (("hello", False), (TEXT, True), ("hello", False)):
+        agent.invoke(ask(said))
+        assert ("/large_messages/" in seen(model).text) is moved

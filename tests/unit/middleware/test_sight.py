@@ -7,13 +7,16 @@ import struct
 import zlib
 from base64 import b64encode
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage, ToolMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from stepwell import FilesystemBackend, SummarizationMiddleware, create_deep_agent
+from stepwell import CompositeBackend, FilesystemBackend, StateBackend, SummarizationMiddleware, create_deep_agent
+from stepwell.backends.objects import ObjectBackend, memory_bucket
+from stepwell.backends.sync_async import run_in_portal
 from stepwell.models.facts import takes_in_results
 from stepwell.models.token_count import estimate
 from stepwell.testing import ScriptedModel, call, say
@@ -82,9 +85,13 @@ def test_an_image_is_stored_once_however_long_the_thread_goes_on(tmp_path: Path)
     thread = {"configurable": {"thread_id": "1"}}
     size = len(b64encode(noise(1_000, 300)))
     with SqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
-        turns = [call("read_file", file_path="/a.png"), *(call("ls") for _ in range(20)), say("ok")]
-        model = ScriptedModel(turns, profile=SEES)
-        create_deep_agent(model, backend=FilesystemBackend(tmp_path), checkpointer=saver).invoke(ASK, thread)
+        turns = [
+            call("read_file", file_path="/a.png"),
+            *(call("write_file", file_path=f"/{n}", content="x") for n in range(20)),
+        ]
+        model = ScriptedModel([*turns, say("ok")], profile=SEES)
+        final = create_deep_agent(model, backend=FilesystemBackend(tmp_path), checkpointer=saver).invoke(ASK, thread)
+        assert final["messages"][-1].text == "ok"
         rows = saver.conn.execute("select value from writes union all select checkpoint from checkpoints").fetchall()
     assert size < sum(len(row[0]) for row in rows) < 2 * size
 
@@ -114,3 +121,30 @@ def test_a_pdf_in_the_conversation_is_only_named_to_a_model_that_cannot_read_it(
     assert model.last_asked.messages[1].text == "[A PDF file that you cannot read]"
     assert takes_in_results(ScriptedModel([], profile={"pdf_inputs": True}), "pdf")
     assert not takes_in_results(object(), "pdf")
+
+
+class Base64Folder:
+    """A backend of deepagents 0.7, whose images come as base64 with `read`."""
+
+    def ls(self, path: str) -> Any:
+        return SimpleNamespace(error=None, entries=[])
+
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> Any:
+        return SimpleNamespace(error=None, file_data={"content": b64encode(noise()).decode(), "encoding": "base64"})
+
+
+def bucket_with_image() -> ObjectBackend:
+    bucket = memory_bucket()
+    run_in_portal(bucket.put("t1/a.png", noise(), {}, None))
+    return ObjectBackend(bucket, "/t1/")
+
+
+@pytest.mark.parametrize("form", ["sync", "async"])
+@pytest.mark.parametrize("build", [bucket_with_image, Base64Folder])
+async def test_images_come_from_every_backend_that_gives_bytes(build: Any, form: str) -> None:
+    model = ScriptedModel([call("read_file", file_path="/mine/a.png"), say("ok")], profile=SEES)
+    agent = create_deep_agent(model, backend=CompositeBackend(StateBackend(), {"/mine/": build()}))
+    final = agent.invoke(ASK) if form == "sync" else await agent.ainvoke(ASK)
+    image, about = result(final).content
+    assert image["base64"] == b64encode(noise()).decode()
+    assert about["text"].startswith("(/mine/a.png: PNG image, 20 × 10 pixels")
