@@ -165,6 +165,23 @@ def shell() -> Play:
     return Play(ScriptedModel(turns), ("$ python3 primes.py 100", "25\nprimes.py", "No such file", "25 primes below 100."))
 
 
+def permissions() -> Play:
+    letter = call("write_file", file_path="/letters/roofer.md", content="Dear roofer")
+    turns = [
+        calls(call("glob", pattern="**/*"), letter),
+        expect(
+            lambda asked: "diary" not in asked.results[0].text and "plan mode" in asked.results[1].text,
+            then=say("I would write it."),
+        ),
+        calls(call("write_file", file_path="/templates/letter.md", content="x", overwrite=True), letter),
+        expect(
+            lambda asked: asked.assert_mentions("permission denied for write on '/templates/letter.md'"), then=say("Written.")
+        ),
+    ]
+    shown = ("Planned: I would write it. Files changed: []", "Asks: write_file /letters/roofer.md", "Done: Written.")
+    return Play(ScriptedModel(turns), shown)
+
+
 PLAYS: dict[str, Callable[[], Play]] = {
     "01_hello": hello,
     "02_tools": tools,
@@ -176,6 +193,7 @@ PLAYS: dict[str, Callable[[], Play]] = {
     "08_custom_backend": custom_backend,
     "09_mcp": mcp_tools,
     "10_shell": shell,
+    "13_permissions": permissions,
 }
 
 
