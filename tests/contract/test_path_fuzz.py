@@ -245,6 +245,9 @@ def test_no_form_of_a_path_reaches_a_denied_file(guarded: GuardedQuintet, raw: s
         guarded.ask("edit", raw, "two", "2"),
         guarded.ask("write", raw, "new\n"),
         guarded.ask("write", raw, "newer\n", overwrite=True),
+        guarded.ask("move", raw, "/elsewhere"),
+        guarded.ask("move", "/a.md", raw, overwrite=True),
+        guarded.ask("delete", raw),
     ]
     assert guarded.hidden_texts() == before
     for answer in answers:

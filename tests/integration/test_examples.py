@@ -240,6 +240,23 @@ def images_and_documents() -> Play:
     return Play(ScriptedModel(turns, profile={"image_inputs": True}), shown)
 
 
+def permissions() -> Play:
+    letter = call("write_file", file_path="/letters/roofer.md", content="Dear roofer")
+    turns = [
+        calls(call("glob", pattern="**/*"), letter),
+        expect(
+            lambda asked: "diary" not in asked.results[0].text and "plan mode" in asked.results[1].text,
+            then=say("I would write it."),
+        ),
+        calls(call("write_file", file_path="/templates/letter.md", content="x", overwrite=True), letter),
+        expect(
+            lambda asked: asked.assert_mentions("permission denied for write on '/templates/letter.md'"), then=say("Written.")
+        ),
+    ]
+    shown = ("Planned: I would write it. Files changed: []", "Asks: write_file /letters/roofer.md", "Done: Written.")
+    return Play(ScriptedModel(turns), shown)
+
+
 PLAYS: dict[str, Callable[[], Play]] = {
     "01_hello": hello,
     "02_tools": tools,
@@ -253,6 +270,7 @@ PLAYS: dict[str, Callable[[], Play]] = {
     "10_shell": shell,
     "11_skills": skills,
     "12_memory_files": memory_files,
+    "13_permissions": permissions,
     "14_images_and_documents": images_and_documents,
     "15_tool_search": tool_search,
     "16_guardrails": guardrails,

@@ -171,7 +171,7 @@ def _complaint(raw: str) -> ErrorText | None:
 
 def _segment_complaint(segment: str) -> str | None:
     if _climbs(segment):
-        return "climbs out with '..'. Use a path from the root, without '..'."
+        return "climbs out with '..'. Path traversal not allowed: use a path from the root, without '..'."
     if _DRIVE.match(segment):
         return "names a drive. Use a path from the root, as in '/folder/file.md'."
     if len(segment.encode()) > MAX_SEGMENT_BYTES:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import copy
 from typing import Any, ClassVar
 
 from langgraph.config import get_config
@@ -88,11 +89,15 @@ class StateBackend(SyncBackend):
         """For a tool that is called outside of a graph: use the given runtime's files. The files of a running graph take precedence."""
         if self._runtime is not None or not isinstance(getattr(runtime, "state", None), Mapping) or _is_in_a_run():
             return self
-        return StateBackend(runtime, allowed_prefixes=self._allowed, clock=self._clock, prefix=self._prefix)
+        other = copy(self)  # of the same class: a subclass keeps its own verbs
+        other._runtime = runtime
+        return other
 
     def mounted_at(self, prefix: str) -> StateBackend:
         """The same backend at a mount: its files have the mount's prefix in state, so two mounts never collide."""
-        return StateBackend(self._runtime, allowed_prefixes=self._allowed, clock=self._clock, prefix=prefix.rstrip("/"))
+        other = copy(self)
+        other._prefix = prefix.rstrip("/")
+        return other
 
     def ls_info(self, path: str) -> list[FileInfo]:
         folder = self._resolve(path)

@@ -46,7 +46,9 @@ def run(options: ChatOptions) -> int:
     with asyncio.Runner() as runner:
         device = FolderProject(folder, terminal)
         for_agent = _APP.slash_commands
-        chat = Chat(runner, terminal, GraphConversations(agent), device=device, for_agent=for_agent, more_help=HELP)
+        chat = Chat(
+            runner, terminal, GraphConversations(agent), device=device, for_agent=for_agent, more_help=HELP, mode=options.mode
+        )
         return chat.converse() if options.once is None else chat.only(options.once)
 
 

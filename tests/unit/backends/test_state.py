@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from langgraph._internal._constants import CONFIG_KEY_READ
 from stepwell.agent import create_deep_agent
 from stepwell.backends import state
 from stepwell.backends.composite import CompositeBackend
+from stepwell.backends.protocol import WriteResult
 from stepwell.backends.state import StateBackend
 from stepwell.errors import BackendError
 from stepwell.testing import ScriptedModel, call, calls, say
@@ -84,3 +86,13 @@ def test_two_mounts_in_one_state_do_not_collide():
                    call("edit_file", file_path="/m/a.md", old_string="once", new_string="twice")), say("done")]  # fmt: skip
     final = create_deep_agent(ScriptedModel(turns), backend=backend).invoke({"messages": "go"})
     assert {path: file["content"] for path, file in final["files"].items()} == {"/a.md": ["root"], "/m/a.md": ["twice"]}
+
+
+def test_a_subclass_keeps_its_verbs_when_it_is_bound_or_mounted():
+    class Full(StateBackend):
+        def write(self, file_path, content, **options):
+            return WriteResult(error="Error: full.")
+
+    runtime = SimpleNamespace(state={"files": {}})
+    assert Full().bind(runtime).write("/a", "x").error == "Error: full."
+    assert Full().mounted_at("/m/").write("/a", "x").error == "Error: full."

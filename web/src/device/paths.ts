@@ -145,7 +145,8 @@ function complaintAbout(raw: string): string | null {
   if (bytesIn(`/${parts.join("/")}`) > MAX_PATH_BYTES)
     return `is longer than ${MAX_PATH_BYTES} bytes. Choose a shorter path.`;
   for (const part of parts) {
-    if (climbs(part)) return "climbs out with '..'. Use a path from the root, without '..'.";
+    if (climbs(part))
+      return "climbs out with '..'. Path traversal not allowed: use a path from the root, without '..'.";
     if (DRIVE.test(part)) return "names a drive. Use a path from the root, as in '/folder/file.md'.";
     if (bytesIn(part) > MAX_SEGMENT_BYTES)
       return `has a name longer than ${MAX_SEGMENT_BYTES} bytes. Choose a shorter name.`;

@@ -11,6 +11,7 @@ from pathlib import Path
 from stepwell.addresses import DEFAULT_URL
 from stepwell.errors import needs_extra
 from stepwell.products import ChatApp, installed_products, load_place
+from stepwell.terminal.chat.options import RUN_MODES
 from stepwell.terminal.commands import Commands, UsageError, add_url
 
 
@@ -28,6 +29,7 @@ def add_commands(commands: Commands) -> None:
     chat.add_argument(
         "--ask-before", metavar="TOOL", action="append", default=[], help="ask before this tool runs (may be repeated)"
     )
+    chat.add_argument("--mode", choices=RUN_MODES, help="plan only, ask before every change, or accept changes of files")
     chat.add_argument("--demo", action="store_true", help="play a scripted demonstration; needs no model")
     add_url(chat, "talk to an agent on this server")
     chat.add_argument("--assistant", metavar="NAME", help="talk to this assistant of the server, by name or id")
@@ -83,7 +85,9 @@ def _run_here(arguments: argparse.Namespace, project: Path | None) -> int:
 
     place = _apps()[arguments.app].place if arguments.app else "stepwell.cli.chat.command:run"
     ask_before = tuple(arguments.ask_before)
-    return int(load_place(place)(ChatOptions(arguments.model, arguments.once, arguments.demo, ask_before, project)))
+    return int(
+        load_place(place)(ChatOptions(arguments.model, arguments.once, arguments.demo, ask_before, project, arguments.mode))
+    )
 
 
 def _run_on_server(arguments: argparse.Namespace, project: Path | None) -> int:
@@ -97,4 +101,5 @@ def _run_on_server(arguments: argparse.Namespace, project: Path | None) -> int:
         once=arguments.once,
         project=project,
         apps=apps.values(),
+        mode=arguments.mode,
     )

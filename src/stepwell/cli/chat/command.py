@@ -40,7 +40,7 @@ def run(options: ChatOptions) -> int:
         terminal.line(NO_MODEL)
         return _demonstrate(terminal)
     with _showing_local_models(), asyncio.Runner() as runner:
-        chat = Chat(runner, terminal, GraphConversations(agent))
+        chat = Chat(runner, terminal, GraphConversations(agent), mode=options.mode)
         return chat.converse() if options.once is None else chat.only(options.once)
 
 

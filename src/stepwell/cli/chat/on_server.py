@@ -33,7 +33,14 @@ _FIRST_CONTACT_S = 5.0
 
 
 def run(
-    *, url: str, assistant: str | None, thread: str | None, once: str | None, project: Path | None, apps: Collection[ChatApp]
+    *,
+    url: str,
+    assistant: str | None,
+    thread: str | None,
+    once: str | None,
+    project: Path | None,
+    apps: Collection[ChatApp],
+    mode: str | None = None,
 ) -> int:
     """Run the command and return its exit code. Any of the `apps` may work in the project, so all their slash commands count."""
     terminal = Terminal(sys.stdin, sys.stdout)
@@ -44,7 +51,7 @@ def run(
         session = runner.run(conversations.open(thread)) if thread else None
         device = FolderProject(project, terminal) if project is not None else None
         for_agent = [command for app in apps for command in app.slash_commands] if device else ()
-        chat = Chat(runner, terminal, conversations, session=session, device=device, for_agent=for_agent)
+        chat = Chat(runner, terminal, conversations, session=session, device=device, for_agent=for_agent, mode=mode)
         more = f" --project {shlex.quote(str(project))}" if project is not None else ""
         return _talk(chat, f"{_name(chosen)} at {address}", address, once, continued=bool(thread), more=more)
 
@@ -76,6 +83,10 @@ class RemoteConversations:
     def __init__(self, line: ServerLine, new_id: Callable[[], str] = lambda: str(uuid4())) -> None:
         self._line = line
         self._new_id = new_id
+
+    @property
+    def configurable(self) -> dict[str, Any]:
+        return self._line.configurable
 
     def new(self) -> RemoteSession:
         return self._session(self._new_id(), known=False)

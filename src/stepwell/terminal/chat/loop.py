@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from stepwell.answers.client_tools import is_device_request
 from stepwell.errors import StepwellError
+from stepwell.terminal.chat.options import PERMISSION_MODE, RUN_MODES, USUAL
 from stepwell.terminal.chat.view import ChatView, files_of, last_answer, todos_of
 from stepwell.terminal.dialogue.answers import Ask, answer_all
 from stepwell.terminal.dialogue.loop import Dialogue, NotStoppedError
@@ -33,6 +34,7 @@ HELP = """/files         list the agent's files
 /todos         show the agent's plan
 /new           start a new thread
 /threads       list the threads you can continue
+/mode NAME     what the next runs may change: plan, ask, accept_edits, or usual
 /thread ID     continue a thread; without an id, show the current one
 /help          show this list
 /quit          leave (or press Ctrl-D)"""
@@ -67,8 +69,10 @@ class Chat:
         device: Device | None = None,
         for_agent: Collection[str] = (),
         more_help: str = "",
+        mode: str | None = None,
     ) -> None:
-        """`device` carries out what a run asks of the user's device; `for_agent` are slash commands to pass to the agent unchanged."""
+        """`mode` is what runs are held to; `device` carries out what a run asks of the user's device; `for_agent` are slash commands to
+        pass to the agent unchanged."""
         self._runner = runner
         self._terminal = terminal
         self._conversations = conversations
@@ -76,6 +80,8 @@ class Chat:
         self._device = device
         self._for_agent = for_agent
         self._help = "\n".join(part for part in (more_help, HELP) if part)
+        if mode:
+            conversations.configurable[PERMISSION_MODE] = mode
         self._take(session or conversations.new())
 
     @property
@@ -188,10 +194,23 @@ class Chat:
                 newest = self._runner.run(self._conversations.newest())
                 lines = [f"{thread.thread_id}  {thread.about}" for thread in newest]
                 self._terminal.line("\n".join(lines) or "No threads yet.")
+            case "/mode":
+                self._mode(argument)
             case "/thread":
                 self._thread(argument)
             case _:
                 self._terminal.line(f"No command '{name}'. /help lists them.")
+
+    def _mode(self, name: str) -> None:
+        held = self._conversations.configurable
+        if name == USUAL:
+            held.pop(PERMISSION_MODE, None)
+        elif name in RUN_MODES:
+            held[PERMISSION_MODE] = name
+        elif name:
+            self._terminal.line(f"No mode '{name}'. Use one of: {', '.join([*RUN_MODES, USUAL])}.")
+            return
+        self._terminal.line(f"Mode: {held.get(PERMISSION_MODE, USUAL)}")
 
     def _thread(self, thread_id: str) -> None:
         if not thread_id:

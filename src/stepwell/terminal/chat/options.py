@@ -6,6 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+RUN_MODES = ("plan", "ask", "accept_edits")
+PERMISSION_MODE = "permission_mode"
+"""The names of `middleware.run_modes`, which imports LangChain: a chat with a server does without."""
+USUAL = "usual"
+"""No mode: as the agent was built."""
+
 
 @dataclass(frozen=True)
 class ChatOptions:
@@ -20,6 +26,8 @@ class ChatOptions:
     """Tools that need the user's permission."""
     project: Path | None = None
     """The folder in which the agent may work."""
+    mode: str | None = None
+    """How much runs may change."""
 
 
 def choose_model(model: str | None) -> Any:

@@ -19,11 +19,18 @@ MODES = ("messages", "updates")
 class GraphSession:
     """Runs a compiled graph that has a checkpointer."""
 
-    def __init__(self, graph: Any, thread_id: str, titles: MutableMapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        graph: Any,
+        thread_id: str,
+        titles: MutableMapping[str, str] | None = None,
+        configurable: Mapping[str, Any] | None = None,
+    ) -> None:
         self._graph = graph
         self._thread_id = thread_id
         self._config: Any = {"configurable": {"thread_id": thread_id}}
         self._titles = {} if titles is None else titles
+        self._configurable = {} if configurable is None else configurable
 
     @property
     def thread_id(self) -> str:
@@ -63,7 +70,8 @@ class GraphSession:
 
     async def _drive(self, turn: Any) -> AsyncGenerator[StreamPart]:
         # Closed as soon as the reader stops (Ctrl-C), so that the run does not continue behind the prompt.
-        async with aclosing(self._graph.astream(turn, self._config, stream_mode=list(MODES), subgraphs=True)) as stream:
+        config = {"configurable": {**self._configurable, **self._config["configurable"]}}
+        async with aclosing(self._graph.astream(turn, config, stream_mode=list(MODES), subgraphs=True)) as stream:
             async for namespace, mode, chunk in stream:
                 yield StreamPart(mode, namespace, _as_json(chunk))
 
@@ -75,14 +83,15 @@ class GraphConversations:
         self._graph = graph
         self._new_id = new_id
         self._titles: dict[str, str] = {}
+        self.configurable: dict[str, Any] = {}
 
     def new(self) -> GraphSession:
-        return GraphSession(self._graph, self._new_id(), self._titles)
+        return GraphSession(self._graph, self._new_id(), self._titles, self.configurable)
 
     async def open(self, thread_id: str) -> GraphSession:
         if thread_id not in self._titles:
             raise NotFoundError("thread", thread_id, "List them with /threads.")
-        return GraphSession(self._graph, thread_id, self._titles)
+        return GraphSession(self._graph, thread_id, self._titles, self.configurable)
 
     async def newest(self) -> list[ThreadLine]:
         return [ThreadLine(thread_id, title) for thread_id, title in reversed(self._titles.items())]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 from uuid import uuid4
 
@@ -68,6 +68,8 @@ class ServerLine:
     """Shows the user messages that are not part of a run, such as a lost connection."""
     modes: Sequence[str]
     subgraphs: bool = False
+    configurable: dict[str, Any] = field(default_factory=dict)
+    """What every run gets in its `configurable`."""
 
 
 class RemoteSession:
@@ -169,6 +171,7 @@ class RemoteSession:
             self._thread_id,
             self._line.assistant,
             **turn,
+            config={"configurable": dict(self._line.configurable)} if self._line.configurable else None,
             stream_mode=cast("Any", list(self._line.modes)),
             stream_subgraphs=self._line.subgraphs,
             stream_resumable=True,

@@ -106,6 +106,11 @@ class Session(Protocol):
 class Conversations(Protocol):
     """One person's threads with one graph."""
 
+    @property
+    def configurable(self) -> dict[str, Any]:
+        """What every run that starts from now on gets in its `configurable`. Change it in place."""
+        ...
+
     def new(self) -> Session:
         """A thread that does not exist yet; its first `send` creates it."""
         ...

@@ -261,7 +261,7 @@ class PermittedBackend:
         path = path if isinstance(path, ErrorText) else self._allowed("read", file_path)
         if isinstance(path, ErrorText):
             return EditResult(error=path)
-        result: EditResult = yield VerbCall("edit", (path, old_string, new_string, replace_all), options)
+        result: EditResult = yield VerbCall("edit", (path, old_string, new_string), {"replace_all": replace_all, **options})
         return self._clean_result(result, path)
 
     def _upload(self, files: Sequence[tuple[str, bytes]]) -> Steps[VerbCall, list[FileUploadResponse]]:

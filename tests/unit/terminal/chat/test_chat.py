@@ -166,3 +166,23 @@ def test_a_reader_that_goes_away_ends_the_turn_and_leaves_nothing_open(caplog: p
         chat = Chat(runner, Terminal(io.StringIO(), Gone()), GraphConversations(agent))
         chat.only("go")
     assert [record.getMessage() for record in caplog.records] == []
+
+
+def test_a_mode_holds_for_the_runs_that_follow():
+    write = call("write_file", file_path="/a.md", content="x")
+    typed = "/mode\n/mode plan\ngo\n/files\n/mode yolo\n/mode usual\ngo\n/files\n"
+    _, screen = converse(typed, write, say("planned"), write, say("written"))
+    before, after = screen.split("written")[0], screen.split("written")[1]
+    assert "Mode: usual" in before
+    assert "Mode: plan" in before
+    assert "No files yet." in before
+    assert "No mode 'yolo'. Use one of: plan, ask, accept_edits, usual." in before
+    assert "/a.md" in after
+
+
+def test_the_modes_have_the_names_of_the_agents():
+    from stepwell.middleware.approvals import PERMISSION_MODE as KEY
+    from stepwell.middleware.run_modes import RUN_MODES as NAMES
+    from stepwell.terminal.chat.options import PERMISSION_MODE, RUN_MODES
+
+    assert (PERMISSION_MODE, RUN_MODES) == (KEY, NAMES)

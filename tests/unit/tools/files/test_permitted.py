@@ -194,6 +194,77 @@ def test_commands_of_a_backend_and_rules_that_deny_are_refused():
     FilesystemMiddleware(backend=Sandbox(InMemoryStore()), permissions=[FilesystemPermission(["read"], ["/a"])])
 
 
+def test_a_folder_is_deleted_only_as_a_whole(backend):
+    guarded = PermittedBackend(backend, deny("/open/deep/**", operations=["write"]))
+    backend.write("/open/deep/x.md", "x")
+    refused = guarded.delete("/open")
+    assert "permission denied for write on '/open'" in refused.error
+    assert "/open/deep/**" in refused.error
+    assert guarded.delete("/open/deep/x.md").error
+    assert guarded.delete("/open/a.md").error is None
+    assert guarded.delete("/missing").error == backend.delete("/missing").error
+    assert "x" in backend.read("/open/deep/x.md")
+
+
+def test_a_file_follows_the_first_rule_and_a_folder_does_not(backend):
+    guarded = PermittedBackend(
+        backend, PathRules([FilesystemPermission(BOTH, ["/open/**"]), FilesystemPermission(BOTH, ["/**"], "deny")])
+    )
+    assert guarded.delete("/open/a.md").error is None
+    assert "permission denied" in guarded.delete("/secrets/key.md").error
+    assert "permission denied" in guarded.delete("/").error
+
+
+def test_a_move_needs_both_ends(backend):
+    guarded = PermittedBackend(backend, deny("/secrets/**"))
+    for source, destination in (
+        ("/secrets/key.md", "/k.md"),
+        ("/top.md", "/secrets/t.md"),
+        ("/open", "/secrets/open"),
+        ("/secrets", "/s"),
+    ):
+        assert "permission denied" in guarded.move(source, destination).error
+    assert guarded.move("/top.md", "/open/t.md").error is None
+    assert paths_of(guarded.glob_info("**/*")) == ["/open/a.md", "/open/t.md"]
+
+
+def test_reading_cannot_be_had_by_moving(backend):
+    guarded = PermittedBackend(backend, deny("/secrets/**", operations=["read"]))
+    assert "permission denied for read" in guarded.move("/secrets/key.md", "/k.md").error
+    assert guarded.move("/secrets", "/s").error
+
+
+def test_a_count_does_not_tell_of_hidden_files(tmp_path):
+    backend = filled(FilesystemBackend(tmp_path))
+    guarded = PermittedBackend(backend, deny("/secrets/deep/**", operations=["read"]))
+    assert guarded.delete("/secrets").count is None
+    assert guarded.delete("/open").count == 1
+
+
+def test_delete_and_move_obey_in_async_code(backend):
+    guarded = PermittedBackend(backend, deny("/secrets/**"))
+
+    async def ask():
+        assert "permission denied" in (await guarded.adelete("/secrets/key.md")).error
+        assert "permission denied" in (await guarded.amove("/top.md", "/secrets/t.md")).error
+        assert (await guarded.adelete("/top.md")).error is None
+
+    asyncio.run(ask())
+
+
+def test_commands_may_run_if_the_rules_are_only_about_mounts():
+    class Sandbox(StoreBackend):
+        def execute(self, command):
+            return SimpleNamespace(output="ran", exit_code=0)
+
+    tree = CompositeBackend(Sandbox(InMemoryStore()), {"/memories/": StoreBackend(InMemoryStore())})
+    made = FilesystemMiddleware(backend=tree, permissions=[FilesystemPermission(["write"], ["/memories/**"], "deny")])
+    assert "execute" in [tool.name for tool in made.tools]
+    assert made.files.execute("ls").output == "ran"
+    with pytest.raises(ConfigurationError, match="execute"):
+        FilesystemMiddleware(backend=tree, permissions=[FilesystemPermission(["write"], ["/**"], "deny")])
+
+
 def test_rules_of_the_wrong_type_are_refused():
     with pytest.raises(ConfigurationError, match="FilesystemPermission"):
         FilesystemMiddleware(permissions=[{"operations": ["read"], "paths": ["/a"]}])
