@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeVar, get_args
 
 from stepwell.backends import messages, paths, text
 from stepwell.backends.patterns import compile_glob, compile_text
-from stepwell.backends.protocol import EditResult, ErrorText, FileInfo, GrepMatch, Listing, Matches, WriteResult
+from stepwell.backends.protocol import DeleteResult, EditResult, ErrorText, FileInfo, GrepMatch, Listing, Matches, WriteResult
 from stepwell.backends.steps import SteppedBackend, Steps
 from stepwell.backends.sync_async import run_in_portal
 from stepwell.backends.transfers import FileDownloadResponse, FileOperationError, FileUploadResponse, Transfers
@@ -182,17 +182,17 @@ class ForeignBackend(SteppedBackend):
             occurrences=getattr(answer, "occurrences", None),
         )
 
-    def delete_steps(self, file_path: str, expected_version: str | None) -> Steps[Call, Any]:
+    def delete_steps(self, file_path: str, expected_version: str | None) -> Steps[Call, DeleteResult]:
         """A file, or a folder with everything in it, if the backend deletes; its result has no count."""
         path = paths.resolve_file(file_path)
         if isinstance(path, ErrorText):
-            return WriteResult(error=path)
+            return DeleteResult(error=path)
         if expected_version is not None and (problem := (yield from self._conflict(path, expected_version))):
-            return WriteResult(error=problem)
+            return DeleteResult(error=problem)
         answer = yield Call("delete", (path,))
         if problem := _problem(answer, path, "delete files"):
-            return WriteResult(error=problem)
-        return WriteResult(path=path, files_update=getattr(answer, "files_update", None))
+            return DeleteResult(error=problem)
+        return DeleteResult(path=path, files_update=getattr(answer, "files_update", None))
 
     def offers(self, verb: str) -> bool:
         """Whether the backend has an optional verb. None of them moves files."""

@@ -1,14 +1,15 @@
 """How much a run may change, chosen by the person who starts it: `config["configurable"]["permission_mode"]`.
 
-| mode | file changes | execute, and tools that declare an effect | what `interrupt_on` names |
-|---|---|---|---|
-| none | as the agent was built | as built | asks |
-| `plan` | answered with a sentence | answered with a sentence | not asked, if it would not run |
-| `ask` | ask | ask | asks |
-| `accept_edits` | run without asking | as built | asks, except for file changes |
+| mode | file changes | execute, and tools that declare an effect | tools that declare none | what `interrupt_on` names |
+|---|---|---|---|---|
+| none | as the agent was built | as built | run | asks |
+| `plan` | answered with a sentence | answered with a sentence | ask | not asked, if it would not run |
+| `ask` | ask | ask | ask | asks |
+| `accept_edits` | run without asking | as built | run | asks, except for file changes |
 
-Permissions with `mode="deny"` hold in every mode. A tool declares its effect with `with_effect`; one that declares `read`, or nothing, runs
-in every mode. The mode reaches subagents with the run's configuration.
+Permissions with `mode="deny"` hold in every mode. A tool declares its effect with `with_effect`; one that declares `read` runs in every
+mode, as do our own tools that change nothing. Nobody knows what a tool does that declares nothing, so a person is asked. The mode reaches
+subagents with the run's configuration.
 
 Every agent has this middleware, because a served agent is not built again for a run. So it adds no node: it looks at calls where tools
 are called anyway, and asks there. Parallel calls then ask one question each.
@@ -31,7 +32,14 @@ from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMidd
 from stepwell.tools.effects import declared_effect
 
 RunMode = Literal["plan", "ask", "accept_edits"]
+Treatment = Literal["run", "ask", "refuse"]
 RUN_MODES: tuple[str, ...] = get_args(RunMode)
+
+_HARMLESS = frozenset(
+    ["ls", "read_file", "glob", "grep", "search", "task", "write_todos", "tool_search", "ask_user", "ask_choices"]
+    + ["list_files", "search_files", "grep_files", "glob_files"]
+)
+"""Our own tools that change nothing; `task` because the mode holds inside a subagent too."""
 
 _MARK = "stepwell_run_modes"
 
@@ -72,35 +80,43 @@ class RunModesMiddleware(RequestMiddleware):
             call.sections.append(_PLANNING)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
-        mode = _mode_for(request)
-        if mode == "plan":
-            return _refusal(request)
-        if mode == "ask" and not self._is_asked_already(request):
-            return self._asking.ask_about(request, handler)
+        match self._treatment(request):
+            case "refuse":
+                return _refusal(request)
+            case "ask":
+                return self._asking.ask_about(request, handler)
         return handler(request)
 
     def awrap_tool_call(  # type: ignore[override]  # returns the coroutine: an `async def` costs a thread hop in LangChain's tracing
         self, request: ToolCallRequest, handler: AsyncToolHandler
     ) -> Awaitable[ToolResult]:
-        mode = _mode_for(request)
-        if mode == "plan" or (mode == "ask" and not self._is_asked_already(request)):
-            return self._ahold(mode, request, handler)
-        return handler(request)
+        treatment = self._treatment(request)
+        return handler(request) if treatment == "run" else self._ahold(treatment, request, handler)
 
-    async def _ahold(self, mode: RunMode, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
-        return _refusal(request) if mode == "plan" else await self._asking.aask_about(request, handler)
+    async def _ahold(self, treatment: Treatment, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
+        return _refusal(request) if treatment == "refuse" else await self._asking.aask_about(request, handler)
 
-    def _is_asked_already(self, request: ToolCallRequest) -> bool:
-        return self._approvals is not None and gates(self._approvals, request)
+    def _treatment(self, request: ToolCallRequest) -> Treatment:
+        configurable = request.runtime.config.get("configurable") or {}
+        if PERMISSION_MODE not in configurable:
+            return "run"
+        mode, changes = mode_of(configurable), _changes(request)
+        if mode not in ("plan", "ask") or changes is False:
+            return "run"
+        if mode == "plan" and changes:
+            return "refuse"
+        is_asked_already = self._approvals is not None and gates(self._approvals, request)
+        return "run" if is_asked_already else "ask"
 
 
-def _mode_for(request: ToolCallRequest) -> RunMode | None:
-    """The mode to which a call is held; None for a call that changes nothing."""
-    configurable = request.runtime.config.get("configurable") or {}
-    if PERMISSION_MODE not in configurable:
-        return None
-    mode = mode_of(configurable)
-    return mode if request.tool_call["name"] in CHANGES or declared_effect(request.tool) not in (None, "read") else None
+def _changes(request: ToolCallRequest) -> bool | None:
+    """Whether a call changes something; None if nobody knows."""
+    name, effect = request.tool_call["name"], declared_effect(request.tool)
+    if name in CHANGES:
+        return True
+    if name in _HARMLESS:
+        return False
+    return None if effect is None else effect != "read"
 
 
 def _refusal(request: ToolCallRequest) -> ToolMessage:

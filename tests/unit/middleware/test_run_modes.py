@@ -61,17 +61,28 @@ def test_plan_answers_changes_with_a_sentence_and_reads_as_usual():
         call("edit_file", file_path="/a.md", old_string="a", new_string="b"),
         call("send_mail"),
         call("look_up"),
-        call("plain"),
         call("ls"),
         call("write_todos", todos=[{"content": "write", "status": "pending"}]),
     )
-    final = agent_for(steps, tools=[send_mail, look_up, plain]).invoke(ASK, config("plan"))
+    final = agent_for(steps, tools=[send_mail, look_up]).invoke(ASK, config("plan"))
     write, edit, mail, *others = tool_texts(final)
     for refused in (write, edit, mail):
         assert "plan mode" in refused
-    assert others[:3] == ["found", "ran", "(empty)"]
+    assert others[:2] == ["found", "(empty)"]
     assert not final.get("files")
     assert final["todos"]
+
+
+@pytest.mark.parametrize("mode", ["plan", "ask"])
+def test_a_tool_that_declares_nothing_asks_because_nobody_knows_what_it_does(mode):
+    agent = agent_for(call("plain"), tools=[plain])
+    agent.invoke(ASK, config(mode))
+    assert [each.value["action_requests"][0]["name"] for each in waiting(agent, mode)] == ["plain"]
+    assert tool_texts(answer(agent, mode, {"type": "approve"})) == ["ran"]
+
+
+def test_a_tool_that_declares_nothing_runs_where_edits_are_accepted():
+    assert tool_texts(agent_for(call("plain"), tools=[plain]).invoke(ASK, config("accept_edits"))) == ["ran"]
 
 
 def test_plan_tells_the_model():
