@@ -36,8 +36,8 @@ Treatment = Literal["run", "ask", "refuse"]
 RUN_MODES: tuple[str, ...] = get_args(RunMode)
 
 _HARMLESS = frozenset(
-    ["ls", "read_file", "glob", "grep", "search", "task", "write_todos", "tool_search", "ask_user", "ask_choices"]
-    + ["list_files", "search_files", "grep_files", "glob_files"]
+    {"ls", "read_file", "glob", "grep", "search", "list_files", "search_files", "grep_files", "glob_files"}
+    | {"task", "write_todos", "tool_search", "ask_user", "ask_choices"}
 )
 """Our own tools that change nothing; `task` because the mode holds inside a subagent too."""
 
