@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -82,9 +83,9 @@ def test_the_prefix_of_ten_calls_is_the_same_bytes():
     assert len(model.asked) == 10
     assert len({asked.messages[0].model_dump_json(include={"content"}) for asked in model.asked}) == 1
     offered = [[json.dumps(schema) for schema in asked.tool_schemas] for asked in model.asked]
-    assert all(later[: len(earlier)] == earlier for earlier, later in zip(offered, offered[1:], strict=False))
+    assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(offered))
     assert len(offered[-1]) > len(offered[0])
-    for earlier, later in zip(model.asked, model.asked[1:], strict=False):
+    for earlier, later in pairwise(model.asked):
         assert [message.content for message in later.messages[: len(earlier.messages)]] == [
             message.content for message in earlier.messages
         ]
