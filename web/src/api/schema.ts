@@ -5078,6 +5078,15 @@ export interface components {
             /** @default 1 */
             occurrences: number;
         };
+        /** @description What was deleted, or where it was moved to, and how many files that were. */
+        RelocatedFiles: {
+            /** @default null */
+            path: string | null;
+            /** @default  */
+            file_id: string;
+            /** @default 1 */
+            count: number;
+        };
         /** @description Why an operation was not carried out. Nothing has changed. */
         DeviceError: {
             /** @enum {string} */
@@ -5089,7 +5098,7 @@ export interface components {
         ClientToolResults: {
             tool_results: {
                 tool_call_id: string;
-                content?: components["schemas"]["FileRows"] | components["schemas"]["FileText"] | components["schemas"]["SearchHits"] | components["schemas"]["LineMatches"] | components["schemas"]["WrittenFile"] | components["schemas"]["PatchedFile"];
+                content?: components["schemas"]["FileRows"] | components["schemas"]["FileText"] | components["schemas"]["SearchHits"] | components["schemas"]["LineMatches"] | components["schemas"]["WrittenFile"] | components["schemas"]["PatchedFile"] | components["schemas"]["RelocatedFiles"];
                 error?: components["schemas"]["DeviceError"];
             }[];
             claim_id?: string;
