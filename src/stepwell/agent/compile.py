@@ -28,6 +28,7 @@ from stepwell.agent.halves import complete_halves
 from stepwell.agent.signals import let_signals_pass
 from stepwell.agent.untrace import untrace
 from stepwell.errors import ConfigurationError, InvalidRequestError, ToolNameConflictError
+from stepwell.middleware.file_order import FileOrderMiddleware
 from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.guarded_commands import guard_commands
 from stepwell.middleware.hooks import HooksMiddleware
@@ -70,7 +71,14 @@ def compile_agent(
     stack = guard_commands(stack)
     complete_halves(stack)
     let_signals_pass(stack)
-    folded = fold([ThreadArgumentsMiddleware(), RunModesMiddleware(_approvals_in(stack)), SightMiddleware(model), *stack])
+    # The order of file changes comes before everything that may answer a call in place of its tool.
+    outermost = [
+        ThreadArgumentsMiddleware(),
+        FileOrderMiddleware(),
+        RunModesMiddleware(_approvals_in(stack)),
+        SightMiddleware(model),
+    ]
+    folded = fold([*outermost, *stack])
     graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
         model,
         own_tools,

@@ -139,7 +139,7 @@ class StateBackend(SyncBackend):
         if expected_version is not None and (current is None or text.version_of(current) != expected_version):
             return WriteResult(error=messages.conflict(path))
         at = timestamp(self._clock)
-        change = changes.put(content, base=self._stored_version(draft, path), at=at)
+        change = changes.put(content, base=draft.stored_version(path), at=at)
         update = {self._prefix + path: _with_whole(change, content, at)}
         return WriteResult(path=path, files_update=update, version=text.version_of(content))
 
@@ -167,7 +167,7 @@ class StateBackend(SyncBackend):
         if isinstance(outcome, ErrorText):
             return EditResult(error=outcome)
         edited, count = outcome
-        base = self._stored_version(draft, path)
+        base = draft.stored_version(path)
         at = timestamp(self._clock)
         if base is None:  # the file is inherited, so we store a whole copy in this agent's own state
             change: Mapping[str, Any] = changes.put(edited, base=None, at=at)
@@ -206,26 +206,18 @@ class StateBackend(SyncBackend):
         update: dict[str, Any] = {}
         for before, after in planned:
             content = draft.text(before) or ""
-            change = changes.put(content, base=self._stored_version(draft, after), at=at)
+            change = changes.put(content, base=draft.stored_version(after), at=at)
             update[self._prefix + after] = _with_whole(change, content, at)
             update[self._prefix + before] = self._deletion(draft, before, at)
         return MoveResult(path=new, files_update=update, count=len(planned))
 
     def _deletion(self, draft: Draft, path: str, at: str) -> Change:
         hides = is_inherited(self._prefix + path)
-        return Change(changes.delete(base=self._stored_version(draft, path), at=at, hides=hides))
-
-    def _stored_version(self, draft: Draft, path: str) -> str | None:
-        """The file's version in the channel when this call's change will be applied; None if the channel will not have the file."""
-        current = draft.text(path)
-        if current is None or not (draft.is_changed(path) or draft.is_own(path)):
-            return None
-        return text.version_of(current)
+        return Change(changes.delete(base=draft.stored_version(path), at=at, hides=hides))
 
     def _draft(self) -> Draft:
         """The files after the earlier calls of this turn."""
-        own = self._own_files() or {}
-        return Draft(self._shown(visible_files(own)), self._prefix, own)
+        return Draft(self._own_files(), self._prefix, lambda own: self._shown(visible_files(own)))
 
     def _files(self) -> Mapping[str, StoredFile]:
         """The files that this backend shows, by their shown paths."""

@@ -1,56 +1,35 @@
-"""The changes that earlier tool calls of the same model turn asked for, for backends whose files are in the agent's state.
+"""The changes that earlier tool calls of the same model turn have made, for backends whose files are in the agent's state.
 
-LangGraph runs the calls of a turn in parallel, each on the state before the turn, so a call does not see what the calls before it wrote.
-The file tools therefore announce the earlier changes here, and `StateBackend` works as if they had already happened: several edits of
-one file in one turn are applied in call order, each to the result of the edit before.
+LangGraph runs the calls of a turn in parallel, each on the state before the turn, and applies their updates when all of them have run.
+So a call does not see what the calls before it wrote. `tools.files.order` lets it wait for them and announces their updates here, and
+`StateBackend` applies them as LangGraph will: several edits of one file in one turn build on each other. Only what a call really returned
+is announced, never what it asked for: permissions, a person, a run mode, a hook or an error may have refused it.
 
-The order itself is kept elsewhere: in `tools.files.order` for calls that change files, in `tools.shell.call_order` for shell commands.
+Shell commands have their own order: `tools.shell.call_order`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from typing import Any
 
-from stepwell.backends.paths import is_within
+FilesUpdate = Mapping[str, Any]
+"""What a call writes to the `files` channel (`changes`)."""
 
-
-@dataclass(frozen=True, slots=True)
-class PlannedChange:
-    """A change that an earlier call of the same turn asked for."""
-
-    path: str
-    new: str | None = None
-    """The new text, whole or in place of `old`; None if the path is deleted or moved."""
-    old: str | None = None
-    replace_all: bool = False
-    overwrite: bool = False
-    destination: str | None = None
-    """Where the path is moved to."""
-
-    def concerns(self, other: PlannedChange) -> bool:
-        """Whether the order of the two matters: they have a path in common, or one is below the other's."""
-        return any(is_within(one, two) or is_within(two, one) for one in self.paths for two in other.paths)
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        return (self.path,) if self.destination is None else (self.path, self.destination)
+_EARLIER: ContextVar[tuple[FilesUpdate, ...]] = ContextVar("stepwell_earlier_updates", default=())
 
 
-_EARLIER: ContextVar[tuple[PlannedChange, ...]] = ContextVar("stepwell_earlier_changes", default=())
-
-
-def earlier_changes() -> tuple[PlannedChange, ...]:
-    """The changes that earlier calls of this turn asked for, in call order."""
+def earlier_updates() -> tuple[FilesUpdate, ...]:
+    """The updates of the state's files that earlier calls of this turn returned, in call order."""
     return _EARLIER.get()
 
 
 @contextmanager
-def after(changes: Sequence[PlannedChange]) -> Iterator[None]:
-    """Run the body as the call that follows these changes."""
-    token = _EARLIER.set(tuple(changes))
+def after(updates: Sequence[FilesUpdate]) -> Iterator[None]:
+    """Run the body as the call that follows these updates."""
+    token = _EARLIER.set(tuple(updates))
     try:
         yield
     finally:

@@ -42,6 +42,7 @@ from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMidd
 from stepwell.models.token_count import CHARS_PER_TOKEN
 from stepwell.state.channels import incremental
 from stepwell.tools.files.execute import DEFAULT_MOST_SECONDS
+from stepwell.tools.files.order import ChangeOrder
 from stepwell.tools.files.permitted import PermittedBackend, refuse_commands
 from stepwell.tools.files.tools import FILE_TOOL_NAMES, acall, backend_for, build_file_tools, check_tool_list
 
@@ -93,6 +94,7 @@ class FilesystemMiddleware(RequestMiddleware):
         self.prompt = load_prompt("files") if system_prompt is None else system_prompt
         self._descriptions = {**(custom_tool_descriptions or {}), **(tool_descriptions or {})}
         self._only = None if tools is None else check_tool_list(tools)
+        self._order = ChangeOrder()
         self.permissions = check_permissions(permissions)
         self.rules = PathRules(self.permissions) if self.permissions else None
         self.tools = build_file_tools(self.files, self._descriptions, self._only, most_seconds=max_execute_timeout)
@@ -187,7 +189,7 @@ class FilesystemMiddleware(RequestMiddleware):
         call.update["messages"] = [*call.update.get("messages", []), noted]
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
-        result = handler(request)
+        result = self._order.run(request, handler)
         choices = self._large(request, result)
         return replace_message(result, *self._keep(request, choices)) if choices else result
 
@@ -197,7 +199,7 @@ class FilesystemMiddleware(RequestMiddleware):
         return self._awrap_tool_call(request, handler)
 
     async def _awrap_tool_call(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
-        result = await handler(request)
+        result = await self._order.arun(request, handler)
         choices = self._large(request, result)
         return replace_message(result, *await self._akeep(request, choices)) if choices else result
 

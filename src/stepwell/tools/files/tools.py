@@ -29,12 +29,10 @@ from stepwell.backends.protocol import (
     MoveResult,
     WriteResult,
 )
-from stepwell.backends.turn import after
 from stepwell.errors import ConfigurationError
 from stepwell.tools.files import results
 from stepwell.tools.files.documents import Documents
 from stepwell.tools.files.execute import DEFAULT_MOST_SECONDS, EXECUTE, build_execute_tool
-from stepwell.tools.files.order import ChangeGate, file_turn
 
 OutputMode = Literal["content", "files_with_matches", "count"]
 
@@ -186,7 +184,6 @@ FILE_TOOL_NAMES = frozenset(spec.name for spec in FILE_TOOLS)
 ALL_TOOL_NAMES = FILE_TOOL_NAMES | {SEARCH_TOOL.name, EXECUTE}
 """The file tools, and those that only some backends have."""
 
-_CHANGING = frozenset({"write", "edit", "delete", "move"})
 _OPTIONAL = frozenset({"delete", "move"})
 
 
@@ -200,10 +197,9 @@ def build_file_tools(
     """The tools over a backend, or over one that a factory makes for each call: those for its verbs, `search` if it has semantic search,
     and `execute` if it runs commands, each for `most_seconds` at most. With `only`, no tools but these."""
     chosen = descriptions or {}
-    gate = ChangeGate()
-    tools = _file_tools(backend, chosen, gate)
+    tools = _file_tools(backend, chosen)
     if can_search(backend):
-        tools.append(_reading_tool(SEARCH_TOOL, backend, chosen.get("search", SEARCH_TOOL.description), gate))
+        tools.append(_verb_tool(SEARCH_TOOL, backend, chosen.get("search", SEARCH_TOOL.description)))
     if sandbox := command_backend(backend):
         tools.append(
             build_execute_tool(
@@ -228,11 +224,9 @@ def check_tool_list(names: Collection[str]) -> frozenset[str]:
     return listed
 
 
-def _file_tools(backend: BackendProtocol | BackendFactory, chosen: Mapping[str, str], gate: ChangeGate) -> list[BaseTool]:
+def _file_tools(backend: BackendProtocol | BackendFactory, chosen: Mapping[str, str]) -> list[BaseTool]:
     return [
-        (_changing_tool if spec.verb in _CHANGING else _reading_tool)(
-            spec, backend, chosen.get(spec.name, spec.description), gate
-        )
+        _verb_tool(spec, backend, chosen.get(spec.name, spec.description))
         for spec in FILE_TOOLS
         if spec.verb not in _OPTIONAL or offers(backend, spec.verb)
     ]
@@ -248,7 +242,7 @@ def backend_for(backend: BackendProtocol | BackendFactory, runtime: Any) -> Back
     return cast("BackendProtocol", bind(runtime) if bind else backend)
 
 
-def _reading_tool(spec: FileTool, backend: BackendProtocol | BackendFactory, description: str, gate: ChangeGate) -> BaseTool:
+def _verb_tool(spec: FileTool, backend: BackendProtocol | BackendFactory, description: str) -> BaseTool:
     documents = Documents() if spec.verb == "read" else None
 
     def run(runtime: ToolRuntime, **args: Any) -> Any:
@@ -262,27 +256,6 @@ def _reading_tool(spec: FileTool, backend: BackendProtocol | BackendFactory, des
         chosen = backend_for(backend, runtime)
         result = await acall(chosen, spec.verb, *positional, **keywords)
         return _answer(spec, runtime, await documents.aread(chosen, result, args) if documents else result, args)
-
-    return _tool(spec, description, run, arun)
-
-
-def _changing_tool(spec: FileTool, backend: BackendProtocol | BackendFactory, description: str, gate: ChangeGate) -> BaseTool:
-    """Like a reading tool, but in order with the other changes of its turn."""
-
-    def run(runtime: ToolRuntime, **args: Any) -> Any:
-        positional, keywords = spec.arguments(args)
-        turn = file_turn(runtime)
-        with gate.passing(turn), after(turn.earlier):
-            result = getattr(backend_for(backend, runtime), spec.verb)(*positional, **keywords)
-        return _answer(spec, runtime, result, args)
-
-    async def arun(runtime: ToolRuntime, **args: Any) -> Any:
-        positional, keywords = spec.arguments(args)
-        turn = file_turn(runtime)
-        async with gate.apassing(turn):
-            with after(turn.earlier):
-                result = await acall(backend_for(backend, runtime), spec.verb, *positional, **keywords)
-        return _answer(spec, runtime, result, args)
 
     return _tool(spec, description, run, arun)
 
