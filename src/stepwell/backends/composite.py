@@ -5,7 +5,7 @@ quoted in its errors (`PathError.below`). Rules:
 
 - A mount, and every folder on the way to one, is a folder: it can be listed, and nothing can be written in its place. It is neither
   deleted nor moved. A mount hides what a backend further up has at the same path or below.
-- A move from one child to another copies the text and deletes the old file (`moving`).
+- A move from one child to another copies the text and deletes the old file (`moving`). It never leads into the agent's state.
 - `ls`, `glob` and `grep` from above a mount look into the mount too, unless its backend is `remote`; then a note says that it was left
   out. If one part fails, the rest is still shown, with the failure as a note.
 - Files in state must not collide if two state backends are mounted. If a backend has a method `mounted_at(prefix)`, that method returns
@@ -66,6 +66,12 @@ def is_remote(backend: Any, path: str = paths.ROOT) -> bool:
     return asked(path) if asked else bool(getattr(backend, "remote", False))
 
 
+def is_in_state(backend: Any, path: str) -> bool:
+    """Whether a backend's files at a path are in the agent's state."""
+    asked = getattr(backend, "in_state_at", None)
+    return asked(path) if asked else bool(getattr(backend, "in_state", False))
+
+
 def can_search(backend: Any) -> bool:
     """Whether a backend, or one mounted in it, has semantic search. Always false for a factory, which makes a backend per call."""
     return bool(getattr(backend, "can_search", False))
@@ -102,6 +108,11 @@ class CompositeBackend(SteppedBackend):
     def remote_at(self, path: str) -> bool:
         """Whether a resolved path leads to a remote backend."""
         return is_remote(self._table.owner(path).open(self._runtime), path)
+
+    def in_state_at(self, path: str) -> bool:
+        """Whether a resolved path leads to a backend whose files are in the agent's state."""
+        owner = self._table.owner(path)
+        return is_in_state(owner.open(self._runtime), owner.inner(path))
 
     def children(self) -> list[tuple[str, Child]]:
         """Each child with its mount; the default's is empty."""
@@ -334,6 +345,7 @@ class CompositeBackend(SteppedBackend):
             version_of=lambda path, content: self.version_for(path, content),
             may_undo=not is_remote(far, to.inner(new)) and offers(far, "delete"),
             moves_folders=not (is_remote(near, from_.inner(old)) or is_remote(far, to.inner(new))),
+            from_state=is_in_state(near, from_.inner(old)),
         )
         return (yield from crossing.steps(expected_version))
 

@@ -37,7 +37,32 @@ def same_place(path: str) -> ErrorText:
 
 
 def into_itself(source: str, destination: str) -> ErrorText:
-    return PathError("Error: ", Place(source), " cannot be moved into itself, to ", Place(destination), ".")
+    return PathError(
+        "Error: ",
+        Place(source),
+        " cannot be moved into itself, to ",
+        Place(destination),
+        ". Choose a destination outside of it.",
+    )
+
+
+def cannot_put_back(path: str) -> ErrorText:
+    return PathError(
+        "Error: ",
+        Place(path),
+        " cannot be replaced, because it is not a text that could be put back if the move fails. Delete it first.",
+    )
+
+
+def into_state(source: str, destination: str) -> ErrorText:
+    return PathError(
+        "Error: ",
+        Place(source),
+        " cannot be moved to ",
+        Place(destination),
+        ", because files there are stored only when the step has ended. Copy it with read_file and write_file, and delete the old one "
+        "in a later step.",
+    )
 
 
 def taken(path: str) -> ErrorText:

@@ -2,11 +2,14 @@
 
 ```
 look at both ends ──> copy every file ──> delete each old file, if it still has the text that was copied
-                      └─ fails: the copies are deleted again, and nothing has changed
+                      └─ fails: copies are deleted again and replaced files put back, so nothing has changed
 ```
 
 The steps may run again from the beginning (a device was asked in between, or the process was killed). So a file with exactly the text
-that should be copied is taken for our own copy.
+that should be copied is taken for our own copy, and a folder for a half moved one if one end has every file of the other.
+
+Nothing is moved into an agent's state from elsewhere. State is stored when the step has ended, and not at all if the run or the subagent
+fails before, but the old file would be deleted at once.
 """
 
 from __future__ import annotations
@@ -42,8 +45,12 @@ class Crossing:
     """The version that the source gives to a text at a path."""
     may_undo: bool
     moves_folders: bool
+    from_state: bool
+    """Whether the source is in the agent's state, so that its deletion is stored together with a copy in state."""
     update: dict[str, Any] = field(default_factory=dict)
     made: list[str] = field(default_factory=list)
+    replaced: dict[str, str] = field(default_factory=dict)
+    """The texts of overwritten files."""
 
     def steps(self, expected_version: str | None) -> Steps[Any, MoveResult]:
         """The whole move."""
@@ -76,12 +83,17 @@ class Crossing:
             return messages.moved_already(self.old, self.new) if there else messages.nothing_there(self.old)
         moves_file, is_file = _is_file(rows, self.old), _is_file(there, self.new)
         # Whether a file may be replaced is decided when its text is known: it may be our own copy.
-        problem = tree.landing_complaint(self.new, moves_file, True, is_file=is_file, is_folder=bool(there) and not is_file)
+        is_folder = bool(there) and not is_file
+        problem = tree.landing_complaint(self.new, moves_file, True, is_file=is_file, is_folder=is_folder and moves_file)
         if problem:
             return problem
         if moves_file:
             return [(self.old, self.new)]
-        return (yield from self._plan_folder())
+        planned = yield from self._plan_folder()
+        if is_folder and not isinstance(planned, ErrorText) and not (yield from self._is_half_moved(planned)):
+            return messages.taken_by_folder(self.new)
+        self.overwrite = self.overwrite and not is_folder
+        return planned
 
     def _plan_folder(self) -> Steps[Any, list[tuple[str, str]] | ErrorText]:
         if not self.moves_folders:
@@ -93,15 +105,29 @@ class Crossing:
                 above = yield from self._look(self.destination, parent)
                 if _is_file(above, parent):
                     return messages.below_file(self.new, parent)
-        found: Any = yield self.call(self.source, "glob_info", "**/*", self.source.inner(self.old))
-        if problem := getattr(found, "error", None):
-            return retell(problem, self.source) or ErrorText(problem)
-        if getattr(found, "note", None):
-            return PathError("Error: ", Place(self.old), " has too many files to move at once. Move its folders one by one.")
-        names = [self.source.outer(row["path"]) for row in found]
+        names = yield from self._files_below(self.source, self.old)
+        if isinstance(names, ErrorText):
+            return names
         renamed = [(name, self.new + name[len(self.old) :]) for name in names]
         too_long = next((error for _, name in renamed if (error := tree.length_complaint(self.new, name))), None)
         return too_long or renamed or messages.nothing_there(self.old)
+
+    def _files_below(self, mount: Mount, folder: str) -> Steps[Any, list[str] | ErrorText]:
+        found: Any = yield self.call(mount, "glob_info", "**/*", mount.inner(folder))
+        if problem := getattr(found, "error", None):
+            return retell(problem, mount) or ErrorText(problem)
+        if getattr(found, "note", None):
+            return PathError("Error: ", Place(folder), " has too many files to move at once. Move its folders one by one.")
+        return [mount.outer(row["path"]) for row in found]
+
+    def _is_half_moved(self, planned: list[tuple[str, str]]) -> Steps[Any, bool]:
+        """Whether the destination looks like our own folder: cut off while copying, it has nothing else; cut off while deleting, it has
+        everything. `_copy` refuses a file with another text."""
+        there = yield from self._files_below(self.destination, self.new)
+        if isinstance(there, ErrorText):
+            return False
+        wanted, found = {new for _, new in planned}, set(there)
+        return found <= wanted or wanted <= found
 
     def _look(self, mount: Mount, path: str) -> Steps[Any, Rows | ErrorText]:
         """The rows of a file or a folder; none if there is nothing."""
@@ -120,14 +146,21 @@ class Crossing:
             return messages.conflict(old)
         inner = self.destination.inner(new)
         options = {"overwrite": True} if self.overwrite else {}
+        before = (yield from self._read(self.destination, new)) if self.overwrite and self.may_undo else None
+        if isinstance(before, ErrorText):
+            return messages.cannot_put_back(new)
         result: WriteResult = yield self.call(self.destination, "write", inner, content, **options)
         if result.error is None:
+            if result.files_update and not self.from_state:
+                return messages.into_state(self.old, self.new)
             self.update.update(result.files_update or {})
-            if not result.files_update and not self.overwrite:
-                self.made.append(new)
+            if not result.files_update:
+                self._note_copy(new, before)
             return content
         if result.error == messages.exists(inner):
-            return content if (yield from self._read(self.destination, new)) == content else messages.taken(new)
+            if (yield from self._read(self.destination, new)) == content:
+                return content
+            return messages.taken(new) if new == self.new else messages.taken_by_folder(self.new)
         return retell(result.error, self.destination) or ErrorText(result.error)
 
     def _read(self, mount: Mount, path: str) -> Steps[Any, str | ErrorText | None]:
@@ -140,11 +173,22 @@ class Crossing:
         except UnicodeDecodeError:
             return messages.not_text(path)
 
+    def _note_copy(self, new: str, before: str | None) -> None:
+        """Remember how to undo a copy, and what it replaced."""
+        if before is not None:
+            self.replaced[new] = before
+        elif self.may_undo or not self.overwrite:
+            self.made.append(new)
+
     def _undo(self, problem: ErrorText) -> Steps[Any, ErrorText]:
-        """Delete the copies, so that nothing has changed; returns why."""
+        """Delete the copies and put back what they replaced, so that nothing has changed; returns why."""
         self.update.clear()
         for path in self.made if self.may_undo else ():
             yield self.call(self.destination, "delete", self.destination.inner(path))
+        for path, before in self.replaced.items():
+            back: WriteResult = yield self.call(self.destination, "write", self.destination.inner(path), before, overwrite=True)
+            if back.error:
+                problem = ErrorText(f"{problem} (But {paths.show(path)} is replaced already and could not be put back.)")
         if self.made and not self.may_undo:
             return ErrorText(f"{problem} (A copy is at {paths.show(self.new)}; nothing was deleted.)")
         return problem

@@ -71,6 +71,7 @@ class StateBackend(SyncBackend):
     """Stores files in the `files` channel of the running graph."""
 
     blocking: ClassVar[bool] = False
+    in_state: ClassVar[bool] = True
 
     def __init__(
         self,

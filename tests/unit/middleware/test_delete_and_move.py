@@ -14,6 +14,7 @@ from stepwell.agent import create_deep_agent
 from stepwell.backends import (
     BackendProtocol,
     CompositeBackend,
+    DeleteResult,
     EditResult,
     FilesystemBackend,
     Listing,
@@ -243,7 +244,7 @@ def test_a_whole_file_is_moved_between_mounts(tmp_path: Path):
         call("move", source="/a.md", destination="/disk/a.md"),
         call("move", source="/docs", destination="/store/docs"),
         call("move", source="/disk/a.md", destination="/store/docs/b.md"),
-        call("move", source="/store/docs", destination="/back"),
+        call("move", source="/store/docs", destination="/disk/back"),
         call("move", source="/disk", destination="/other"),
         call("delete", file_path="/store"),
         files=FILES,
@@ -252,10 +253,11 @@ def test_a_whole_file_is_moved_between_mounts(tmp_path: Path):
     answers = said(final)
     assert answers[:2] == ["Moved /a.md to /disk/a.md (1 file).", "Moved /docs to /store/docs (2 files)."]
     assert "exists already" in answers[2]
-    assert answers[3] == "Moved /store/docs to /back (2 files)."
+    assert answers[3] == "Moved /store/docs to /disk/back (2 files)."
     assert all("mounted at" in answer for answer in answers[4:])
-    assert texts(final) == {"/back/b.md": "two", "/back/deep/c.md": "three"}
+    assert texts(final) == {}
     assert (tmp_path / "a.md").read_text() == "one"
+    assert (tmp_path / "back/deep/c.md").read_text() == "three"
     assert store.glob_info("**") == []
 
 
@@ -267,3 +269,71 @@ def test_a_move_between_mounts_that_was_cut_off_is_finished(tmp_path: Path):
     backend.write("/disk/a.md", "one")
     assert backend.move("/a.md", "/disk/a.md").error is None
     assert [row["path"] for row in backend.glob_info("**/*")] == ["/disk/a.md"]
+
+
+def test_nothing_is_moved_into_state_from_where_it_is_safe(tmp_path: Path):
+    """The state of a subagent that fails is dropped; a file that was deleted on disk meanwhile would be gone."""
+    (tmp_path / "a").write_text("one")
+    disk = FilesystemBackend(tmp_path)
+    inner = CompositeBackend(StateBackend(), {"/e/": StateBackend()})
+    backend = CompositeBackend(StateBackend(), {"/d/": disk, "/m/": StateBackend(), "/n/": inner})
+    final = run(
+        call("move", source="/d/a", destination="/x"),
+        call("move", source="/d/a", destination="/m/x", overwrite=True),
+        call("move", source="/d/a", destination="/n/e/x"),
+        call("move", source="/m/y", destination="/n/e/y"),
+        call("move", source="/n/e/y", destination="/d/y"),
+        files={"/m/y": "mine"},
+        backend=backend,
+    )
+    *refused, within, out = said(final)
+    assert all("delete the old one in a later step" in answer for answer in refused)
+    assert within.startswith("Moved")
+    assert out.startswith("Moved")
+    assert texts(final) == {}
+    assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {"a": "one", "y": "mine"}
+
+
+class Undeletable(StoreBackend):
+    """Deletes so many files, and no more."""
+
+    left = 0
+
+    def delete(self, file_path: str, *, expected_version: str | None = None) -> Any:
+        if not self.left:
+            return DeleteResult(error="Error: read-only.")
+        self.left -= 1
+        return super().delete(file_path, expected_version=expected_version)
+
+
+def test_a_move_that_fails_puts_back_what_it_replaced(tmp_path: Path):
+    source = Undeletable(InMemoryStore())
+    backend = CompositeBackend(source, {"/disk/": FilesystemBackend(tmp_path)})
+    source.write("/a", "new")
+    (tmp_path / "a").write_text("old")
+    assert backend.move("/a", "/disk/a", overwrite=True).error == "Error: read-only."
+    assert backend.move("/a", "/disk/b", overwrite=True).error == "Error: read-only."
+    assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {"a": "old"}
+    (tmp_path / "a").write_bytes(b"\xff\x00")
+    assert "Delete it first" in str(backend.move("/a", "/disk/a", overwrite=True).error)
+    assert (tmp_path / "a").read_bytes() == b"\xff\x00"
+
+
+def test_a_folder_that_was_moved_halfway_is_moved_on(tmp_path: Path):
+    """Cut off while it was copied, or while the old files were deleted; somebody else's folder is left alone."""
+    source = Undeletable(InMemoryStore())
+    backend = CompositeBackend(source, {"/disk/": FilesystemBackend(tmp_path)})
+    for name in "abc":
+        source.write(f"/docs/{name}", name)
+    backend.write("/disk/docs/a", "a")
+    source.left = 2
+    assert backend.move("/docs", "/disk/docs").error == "Error: read-only."
+    assert [row["path"] for row in source.glob_info("**/*")] == ["/docs/c"]
+    source.left = 9
+    assert backend.move("/docs", "/disk/docs").error is None
+    assert {each.name: each.read_text() for each in (tmp_path / "docs").iterdir()} == {"a": "a", "b": "b", "c": "c"}
+    source.write("/docs/a", "another", overwrite=True)
+    assert "never replaced" in str(backend.move("/docs", "/disk/docs", overwrite=True).error)
+    source.write("/docs/d", "more")
+    assert "never replaced" in str(backend.move("/docs", "/disk/docs").error)
+    assert (tmp_path / "docs/a").read_text() == "a"
