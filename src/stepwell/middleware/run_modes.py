@@ -12,7 +12,7 @@ mode, as do our own tools that change nothing. Nobody knows what a tool does tha
 subagents with the run's configuration.
 
 Every agent has this middleware, because a served agent is not built again for a run. So it adds no node: it looks at calls where tools
-are called anyway, and asks there. Parallel calls then ask one question each.
+are called anyway, and asks there. Parallel calls then ask one question each; those on one file after each other (`file_order`).
 """
 
 from __future__ import annotations
