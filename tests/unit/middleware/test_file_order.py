@@ -213,3 +213,21 @@ def test_a_call_whose_predecessor_crashed_does_not_run_before_it(tmp_path: Path)
     final = agent.invoke(None, PLAIN)
     assert [text.split()[0] for text in said(final)] == ["Deleted", "Wrote"]
     assert (tmp_path / "a").read_text() == "new"
+
+
+def test_the_order_is_kept_in_a_subagent_over_several_runs(asynchronous: bool):
+    thread = Asked(
+        call("task", description="go", subagent_type="general-purpose"),
+        calls(
+            call("write_file", file_path="/a", content="one two"),
+            call("edit_file", file_path="/a", old_string="one", new_string="1"),
+            call("move", source="/a", destination="/b"),
+        ),
+        say("sub"),
+        asynchronous=asynchronous,
+    )
+    assert thread.begin() == ["write_file"]
+    assert thread.answer(APPROVE) == ["edit_file"]
+    assert thread.answer(APPROVE) == ["move"]
+    assert thread.answer(APPROVE) == []
+    assert texts(thread.final) == {"/b": "1 two"}
