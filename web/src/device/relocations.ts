@@ -59,7 +59,10 @@ export async function planMove(
   if (path === to) throw refuse(`${show(path)} is both source and destination. Choose another destination.`, path);
   const [key, target] = [keyOf(path), keyOf(to)];
   if (target.startsWith(`${key}/`))
-    throw refuse(`${show(path)} cannot be moved into itself, to ${show(to)}. Choose a destination outside of it.`, path);
+    throw refuse(
+      `${show(path)} cannot be moved into itself, to ${show(to)}. Choose a destination outside of it.`,
+      path,
+    );
   const all = await files.list();
   const rows = rowsAt(all, path);
   if (!rows.length) throw new FileError("not_found", NOTHING, path);
