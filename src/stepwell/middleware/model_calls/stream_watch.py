@@ -64,23 +64,26 @@ class StreamWatch(BaseCallbackHandler):
 
 
 @contextmanager
-def watching(watch: StreamWatch) -> Iterator[None]:
-    """Watch the model that the body calls. The watch is the first callback, so that an abandoned call sends nothing to other callbacks."""
+def listening(listener: BaseCallbackHandler | None) -> Iterator[None]:
+    """Let the listener hear the model that the body calls, before all other callbacks, so that it may end the call."""
+    if listener is None:
+        yield
+        return
     config = var_child_runnable_config.get() or RunnableConfig()
-    watched = cast("RunnableConfig", {**config, "callbacks": _with_first(config.get("callbacks"), watch)})
-    token = var_child_runnable_config.set(watched)
+    heard = cast("RunnableConfig", {**config, "callbacks": _with_first(config.get("callbacks"), listener)})
+    token = var_child_runnable_config.set(heard)
     try:
         yield
     finally:
         var_child_runnable_config.reset(token)
 
 
-def _with_first(callbacks: Any, watch: StreamWatch) -> Any:
+def _with_first(callbacks: Any, listener: BaseCallbackHandler) -> Any:
     if not isinstance(callbacks, BaseCallbackManager):
-        return [watch, *(callbacks or ())]
+        return [listener, *(callbacks or ())]
     manager = callbacks.copy()
-    manager.handlers.insert(0, watch)
-    manager.inheritable_handlers.insert(0, watch)
+    manager.handlers.insert(0, listener)
+    manager.inheritable_handlers.insert(0, listener)
     return manager
 
 
