@@ -2,7 +2,7 @@
 
 | LangChain's package | says it in | of a finished answer |
 |---|---|---|
-| openai (and everything that speaks its language), mistralai, groq, deepseek, xai | `finish_reason` | `stop`, `tool_calls`, `function_call` |
+| openai (and what speaks its language), mistralai, groq, deepseek, xai | `finish_reason` | `stop`, `tool_calls`, `function_call` |
 | openai with the Responses API | `status`, `incomplete_details` | `completed` |
 | anthropic | `stop_reason` | `end_turn`, `tool_use`, `stop_sequence` |
 | google-genai, google-vertexai | `finish_reason` | `STOP` |
