@@ -149,6 +149,30 @@ def test_what_the_schema_allows_and_what_cannot_be_fitted_stays(given):
     assert state["messages"][2].text == "found"
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"items": "['a', 'b']"},
+        {"items": '["a", "b"'},
+        {"items": "a, b"},
+        {"items": "- a\n- b"},
+        {"items": "* a"},
+        {"items": ""},
+        {"items": " "},
+        {"items": ["a"], "options": '{"to": "ann", "to": "bob"}'},
+        {"items": ["a"], "options": '{"who": {"to": "ann", "to": "bob"}}'},
+    ],
+    ids=str,
+)
+def test_what_could_mean_two_things_is_not_repaired_but_answered(given):
+    model = ScriptedModel([answer(calls=[valid("order", count=1, **given)]), say("Done.")])
+    state = create_deep_agent(model, [order]).invoke(USER)
+    assert ran == []
+    result = state["messages"][2]
+    assert result.status == "error"
+    assert "Please fix the error" in result.text
+
+
 def test_what_a_tool_accepts_by_itself_is_not_called_a_repair():
     model = ScriptedModel([answer(calls=[valid("order", items=["milk"], count="2")]), say("Done.")])
     state = create_deep_agent(model, [order]).invoke(USER)
