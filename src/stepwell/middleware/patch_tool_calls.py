@@ -54,7 +54,7 @@ class PatchToolCallsMiddleware(RequestMiddleware):
         self._whole: PrefixMemory[bool] = PrefixMemory()
 
     def prepare(self, call: ModelCall) -> None:
-        call.listener = StreamedArguments()
+        call.listeners.append(StreamedArguments())
         closed, results = close_dangling(call.messages, self._first_unchecked(call.messages))
         if closed is call.messages or results:  # a result that was only moved is still misplaced in the thread
             self._whole.remember(closed, True)
@@ -71,7 +71,8 @@ class PatchToolCallsMiddleware(RequestMiddleware):
         answer = next((message for message in reversed(response.result) if isinstance(message, AIMessage)), None)
         if answer is None or is_own_answer(answer):
             return response
-        whole = call.listener.without_halves(answer) if isinstance(call.listener, StreamedArguments) else answer
+        heard = next((each for each in call.listeners if isinstance(each, StreamedArguments)), None)
+        whole = heard.without_halves(answer) if heard else answer
         _give_own_ids(whole)
         mended, results = mend_calls(whole, call.tools)
         if mended is answer:

@@ -25,7 +25,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from stepwell.control_flow import let_pass
-from stepwell.middleware.model_calls.stream_watch import listening
+from stepwell.middleware.listening import listening
 
 Response = ModelResponse[Any] | AIMessage | ExtendedModelResponse[Any]
 Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -38,7 +38,7 @@ AsyncToolHandler = Callable[[ToolCallRequest], Awaitable[ToolResult]]
 class ModelCall:
     """A model call while it is being prepared."""
 
-    __slots__ = ("answer", "listener", "messages", "request", "sections", "tools", "update")
+    __slots__ = ("answer", "listeners", "messages", "request", "sections", "tools", "update")
 
     def __init__(self, request: ModelRequest[Any], updates: Iterable[dict[str, Any] | None] = ()) -> None:
         self.request = request
@@ -50,8 +50,8 @@ class ModelCall:
         """What follows the system prompt in this call: text that may differ from thread to thread, such as a file of the user's."""
         self.answer: AIMessage | None = None
         """Our own answer. If `prepare` sets it, the model is not called, and capabilities further inside do not see the call."""
-        self.listener: BaseCallbackHandler | None = None
-        """Hears the model while it answers."""
+        self.listeners: list[BaseCallbackHandler] = []
+        """Hear the model while it answers."""
         self.update: dict[str, Any] = {}
         """State to store together with the model's answer."""
         for update in updates:
@@ -155,7 +155,7 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
             member.prepare(call)
             if call.answer is not None:
                 return self._answer_itself(call, call.answer, member)
-        with listening(call.listener):
+        with listening(*call.listeners):
             response = self._mend(call, handler(self._request(call)))
             if self._is_doubted(call, response):
                 response = self._mend(call, handler(self._request(call)))
@@ -184,7 +184,7 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
                 member.prepare(call)
             if call.answer is not None:
                 return self._answer_itself(call, call.answer, member)
-        with listening(call.listener):
+        with listening(*call.listeners):
             response = self._mend(call, await handler(self._request(call)))
             if self._is_doubted(call, response):
                 response = self._mend(call, await handler(self._request(call)))

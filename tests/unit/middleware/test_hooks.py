@@ -375,6 +375,19 @@ async def test_streams_say_what_was_shown_before_the_check(is_async, hold_back):
     assert bool(early) is not hold_back
 
 
+@COLOURS
+async def test_hold_back_holds_a_refused_answer_back_from_every_stream_mode(is_async):
+    hooks = HooksMiddleware(after_model=lambda e: Refusal("Refused."), hold_back=True)
+    agent = create_deep_agent(ScriptedModel([say("TOP SECRET")]), middleware=[hooks], checkpointer=InMemorySaver())
+    modes = ["messages", "updates", "values", "custom", "tasks", "checkpoints"]
+    if is_async:
+        parts = [part async for part in agent.astream(USER, THREAD, stream_mode=modes)]
+    else:
+        parts = await asyncio.to_thread(lambda: list(agent.stream(USER, THREAD, stream_mode=modes)))
+    assert "Refused." in str(parts)
+    assert "SECRET" not in str(parts)
+
+
 # Tools
 
 

@@ -2,7 +2,7 @@
 
 | moment | event | a replacement | `Refusal(sentence)` | `SendBack(sentence)` |
 |---|---|---|---|---|
-| `on_input` | `InputEvent` | text: the message is stored with it | the model is not called; the user reads the sentence | |
+| `on_input` | `InputEvent` | text: the message is stored with it | nothing new of the user is kept; the user reads the sentence | |
 | `before_model` | `ModelEvent` | a list of messages, for this call only | the model is not called; the sentence is the answer | |
 | `after_model` | `AnswerEvent` | text or an `AIMessage` | the sentence is the answer; no tool is called | the model answers once more |
 | `before_tool` | `ToolEvent` | a dict of arguments | the tool does not run; the model reads the sentence | |

@@ -1,8 +1,8 @@
 """`before_model` and `after_model`: around each model call.
 
 An answer is checked before it leaves the model's step, so what a check takes away is never stored. A function of `after_model` that pauses
-is the exception: its answer is stored, because LangGraph would otherwise ask the model again when the run is resumed, and a person's
-decision would apply to an answer that the person has not seen.
+is the exception: its answer is stored and streamed, because LangGraph would otherwise ask the model again when the run is resumed, and
+a person's decision would apply to an answer that the person has not seen.
 """
 
 from __future__ import annotations
