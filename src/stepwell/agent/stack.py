@@ -58,8 +58,7 @@ def default_stack(
     effects, and if one is deferred, the model searches."""
     files = _files(backend, permissions, middleware)
     middleware = [files if isinstance(entry, FilesystemMiddleware) else entry for entry in middleware]
-    asked = ask_once_loaded(interrupt_on, _all_tools(tools, middleware)) if interrupt_on else None
-    middleware, approvals = _approvals(asked, files, middleware)
+    middleware, approvals = _approvals(_asked(interrupt_on, tools, middleware), files, middleware)
     defaults: list[Middleware | None] = [
         PlanningMiddleware(),  # first, so that the plan comes before everything the agent does
         _brought(ClarifyWithHumanMiddleware, middleware),  # questions come before the work that depends on the answers
@@ -88,6 +87,17 @@ def _files(
     if not isinstance(own, FilesystemMiddleware):
         return default
     return own.with_permissions(permissions) if permissions and not own.permissions else own
+
+
+def _asked(
+    interrupt_on: Mapping[str, Any] | None, tools: Sequence[ToolLike], middleware: Sequence[Middleware]
+) -> Mapping[str, Any] | None:
+    """The caller's approvals, which ask only about calls that may run."""
+    if not interrupt_on:
+        return None
+    asked = ask_once_loaded(interrupt_on, _all_tools(tools, middleware))
+    skills = _brought(SkillsMiddleware, middleware)
+    return skills.ask_once_read(asked) if isinstance(skills, SkillsMiddleware) else asked
 
 
 def _approvals(

@@ -5,10 +5,11 @@ LangChain's interrupt does not say what an answer must look like; ours does (`an
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, get_args
 
 from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langchain.agents.middleware.human_in_the_loop import Action, InterruptOnConfig
+from langchain.agents.middleware.human_in_the_loop import Action, DecisionType, InterruptOnConfig
 from langchain.agents.middleware.types import AgentState
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langgraph.config import get_config
@@ -88,6 +89,23 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
         made = [call for call in message.tool_calls if call["id"] not in not_made and call["name"] not in unasked]
         gated = [(call, self.interrupt_on.get(call["name"])) for call in made]
         return [call for call, config in gated if config and self._should_interrupt(call, config, state, runtime)]
+
+
+def ask_only_if(
+    interrupt_on: Mapping[str, Any], tools: Collection[str], runs: Callable[[ToolCallRequest], bool]
+) -> dict[str, Any]:
+    """The same approvals, except that nobody is asked about a call of these tools that will not be run."""
+    return {
+        name: _with_condition(choice, runs) if name in tools and choice else choice for name, choice in interrupt_on.items()
+    }
+
+
+def _with_condition(choice: Any, runs: Callable[[ToolCallRequest], bool]) -> Any:
+    if choice is not True and not isinstance(choice, Mapping):
+        return choice  # invalid, and rejected where approvals are built
+    config: dict[str, Any] = {"allowed_decisions": list(get_args(DecisionType))} if choice is True else dict(choice)
+    when = config.get("when")
+    return {**config, "when": lambda request: runs(request) and (when is None or bool(when(request)))}
 
 
 def gates(approvals: HumanInTheLoopMiddleware[Any, Any, Any], request: ToolCallRequest) -> bool:

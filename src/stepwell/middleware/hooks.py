@@ -72,14 +72,15 @@ class HooksMiddleware(HookedMiddleware):
     """Calls functions of yours at the moments you choose; each moment takes one function or a list of them, sync or async.
 
     Args:
-        on_input: When a message of the user arrives, before anything is done with it.
+        on_input: When messages of the user arrive, before anything is done with them; asked about each of them.
         before_model, after_model: Around each model call.
         before_tool, after_tool: Around each tool call, also around those of `task` and of the file tools.
         before_subagent, after_subagent: Around each task that is given to a subagent.
         before_compaction, after_compaction: Around the summary of a long conversation.
         on_stop: When the agent is about to finish.
-        hold_back: Stream an answer only after `after_model` has let it pass, whole. Without it, the text has already been streamed when
-            the check sees it; clients are then told to drop it (the custom event `model_retry` with its `message_id`).
+        hold_back: Let LangGraph's stream modes have an answer only after `after_model` has let it pass, whole. Without it, the text has
+            already been streamed when the check sees it; clients are then told to drop it (the custom event `model_retry` with its
+            `message_id`). It does not hold back an answer for which `after_model` pauses, nor LangChain's `astream_events` and callbacks.
         max_returns: How often `on_stop` may send an agent back to work per message of the user. After that, it finishes.
         on_failure: `"fail"` ends the run if a function raises an error, so that nothing goes past a broken check; `"ignore"`
             logs the error and goes on, for functions that only watch.

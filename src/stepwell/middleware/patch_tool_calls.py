@@ -8,7 +8,7 @@
 | middleware around the tool has a bug | fails the run |
 | the user sends images to a model that cannot see | fails the run with that sentence; earlier images are only named (`pictures`) |
 | a call's arguments are nearly JSON, or nearly fit the schema | repairs them, and says so in the result (`arguments`) |
-| an answer was cut off in the middle of a call | does not make the call; the result says why (`arguments.mending`) |
+| an answer was cut off in the middle of a call | does not make the call; the result says why (`arguments.mending`, `.streamed`) |
 | a call carries more than `max_argument_chars` | does not run it; the result says why |
 """
 
@@ -30,6 +30,8 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from stepwell.control_flow import let_pass
 from stepwell.errors import MiddlewareError, StepwellError
 from stepwell.middleware.arguments.mending import mend_calls, repairs_of, with_repairs
+from stepwell.middleware.arguments.streamed import StreamedArguments
+from stepwell.middleware.own_words import is_own_answer
 from stepwell.middleware.pictures import without_unseen_pictures
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 from stepwell.middleware.tool_results import message_in, with_message
@@ -52,6 +54,7 @@ class PatchToolCallsMiddleware(RequestMiddleware):
         self._whole: PrefixMemory[bool] = PrefixMemory()
 
     def prepare(self, call: ModelCall) -> None:
+        call.listeners.append(StreamedArguments())
         closed, results = close_dangling(call.messages, self._first_unchecked(call.messages))
         if closed is call.messages or results:  # a result that was only moved is still misplaced in the thread
             self._whole.remember(closed, True)
@@ -65,19 +68,24 @@ class PatchToolCallsMiddleware(RequestMiddleware):
         return next((length for length in range(len(messages), 0, -1) if self._whole.at(messages, length)), 0)
 
     def mend(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:
-        answer = response.result[-1] if response.result else None
-        if not isinstance(answer, AIMessage) or response.structured_response is not None:
+        answer = next((message for message in reversed(response.result) if isinstance(message, AIMessage)), None)
+        if answer is None or is_own_answer(answer):
             return response
-        if len(answer.tool_calls) > 0:
-            _give_own_ids(answer)
-        mended, results = mend_calls(answer, call.tools)
+        heard = next((each for each in call.listeners if isinstance(each, StreamedArguments)), None)
+        whole = heard.without_halves(answer) if heard else answer
+        _give_own_ids(whole)
+        mended, results = mend_calls(whole, call.tools)
         if mended is answer:
             return response
-        return ModelResponse([*response.result[:-1], mended, *results])
+        # A structured answer may be half of one too. LangChain has already given its call a result.
+        lost = {*(result.tool_call_id for result in results), *(broken["id"] for broken in mended.invalid_tool_calls)}
+        kept = [each for each in response.result if not (isinstance(each, ToolMessage) and each.tool_call_id in lost)]
+        structured = response.structured_response if len(kept) == len(response.result) else None
+        return ModelResponse([*(mended if each is answer else each for each in kept), *results], structured)
 
     def review(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:
         for message in response.result:
-            if isinstance(message, AIMessage) and len(message.tool_calls) > 0:
+            if isinstance(message, AIMessage):
                 _give_own_ids(message)
         return response
 

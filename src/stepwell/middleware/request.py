@@ -16,6 +16,7 @@ from typing import Any, TypedDict, cast, get_type_hints
 
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain.tools import ToolRuntime
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
@@ -24,6 +25,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from stepwell.control_flow import let_pass
+from stepwell.middleware.listening import listening
 
 Response = ModelResponse[Any] | AIMessage | ExtendedModelResponse[Any]
 Handler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -36,7 +38,7 @@ AsyncToolHandler = Callable[[ToolCallRequest], Awaitable[ToolResult]]
 class ModelCall:
     """A model call while it is being prepared."""
 
-    __slots__ = ("answer", "messages", "request", "sections", "tools", "update")
+    __slots__ = ("answer", "listeners", "messages", "request", "sections", "tools", "update")
 
     def __init__(self, request: ModelRequest[Any], updates: Iterable[dict[str, Any] | None] = ()) -> None:
         self.request = request
@@ -48,6 +50,8 @@ class ModelCall:
         """What follows the system prompt in this call: text that may differ from thread to thread, such as a file of the user's."""
         self.answer: AIMessage | None = None
         """Our own answer. If `prepare` sets it, the model is not called, and capabilities further inside do not see the call."""
+        self.listeners: list[BaseCallbackHandler] = []
+        """Hear the model while it answers."""
         self.update: dict[str, Any] = {}
         """State to store together with the model's answer."""
         for update in updates:
@@ -151,9 +155,10 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
             member.prepare(call)
             if call.answer is not None:
                 return self._answer_itself(call, call.answer, member)
-        response = self._mend(call, handler(self._request(call)))
-        if self._is_doubted(call, response):
+        with listening(*call.listeners):
             response = self._mend(call, handler(self._request(call)))
+            if self._is_doubted(call, response):
+                response = self._mend(call, handler(self._request(call)))
         return self._finish(call, response, self._reviewing)
 
     def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> Coroutine[Any, Any, Response]:
@@ -179,9 +184,10 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
                 member.prepare(call)
             if call.answer is not None:
                 return self._answer_itself(call, call.answer, member)
-        response = self._mend(call, await handler(self._request(call)))
-        if self._is_doubted(call, response):
+        with listening(*call.listeners):
             response = self._mend(call, await handler(self._request(call)))
+            if self._is_doubted(call, response):
+                response = self._mend(call, await handler(self._request(call)))
         return self._finish(call, response, self._reviewing)
 
     def _mend(self, call: ModelCall, response: ModelResponse[Any]) -> ModelResponse[Any]:

@@ -143,7 +143,12 @@ def _without_broken_calls(message: AIMessage) -> AIMessage:
 
 def discard_shown(call: ModelCall, response: ModelResponse[Any], reason: str) -> None:
     """Send the same event as for a failed call, so that clients drop what they have shown of the message with this id."""
-    write = getattr(call.request.runtime, "stream_writer", None)
+    tell_to_drop(call.request.runtime, response.result[-1].id, reason, label_of(call.request.model))
+
+
+def tell_to_drop(runtime: Any, message_id: str | None, reason: str, model: str = "") -> None:
+    """The same where the model is not known any more."""
+    write = getattr(runtime, "stream_writer", None)
     if write is not None:
-        event = {"type": "model_retry", "attempt": 2, "reason": reason, "model": label_of(call.request.model), "wait_s": 0.0}
-        write({**event, "message_id": response.result[-1].id})
+        event = {"type": "model_retry", "attempt": 2, "reason": reason, "model": model, "wait_s": 0.0}
+        write({**event, "message_id": message_id})

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from typing import Annotated, Any, NotRequired, get_args
+from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware import ProviderToolSearchMiddleware
-from langchain.agents.middleware.human_in_the_loop import DecisionType
 from langchain.agents.middleware.types import AgentState, ModelRequest, ModelResponse, PrivateStateAttr
 from langchain.tools import ToolRuntime
 from langchain_core.language_models import BaseChatModel
@@ -27,6 +26,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 from pydantic import BaseModel, Field
 
+from stepwell.middleware.approvals import ask_only_if
 from stepwell.middleware.own_words import refuse
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 from stepwell.models.own_tool_search import searches_tools_itself
@@ -166,21 +166,7 @@ def _load(runtime: ToolRuntime, query: str, catalog: Catalog, found: Found) -> C
 def ask_once_loaded(interrupt_on: Mapping[str, Any], tools: Iterable[Any]) -> dict[str, Any]:
     """The same approvals, except that nobody is asked about a deferred tool that is not loaded, because such a call is not run."""
     deferred = {tool.name for tool in tools if is_deferred(tool)}
-    return {
-        name: _once_loaded(name, choice) if name in deferred and choice else choice for name, choice in interrupt_on.items()
-    }
-
-
-def _once_loaded(name: str, choice: Any) -> Any:
-    if choice is not True and not isinstance(choice, Mapping):
-        return choice  # invalid, and rejected where approvals are built
-    config: dict[str, Any] = {"allowed_decisions": list(get_args(DecisionType))} if choice is True else dict(choice)
-    when = config.get("when")
-
-    def is_asked(request: ToolCallRequest) -> bool:
-        return name in _loaded(request.state) and (when is None or bool(when(request)))
-
-    return {**config, "when": is_asked}
+    return ask_only_if(interrupt_on, deferred, lambda request: request.tool_call["name"] in _loaded(request.state))
 
 
 def _is_search(tool: object) -> bool:

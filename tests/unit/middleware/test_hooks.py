@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import threading
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain.agents.structured_output import ToolStrategy
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
+from pydantic import BaseModel
 
 from stepwell import (
     BudgetMiddleware,
@@ -159,6 +162,76 @@ async def test_changed_input_is_stored(is_async):
     assert model.last_asked.human == "My card is ****. Thanks."
 
 
+def no_cards(event):
+    return Refusal("No cards.") if "4111" in event.text else None
+
+
+BAD = HumanMessage("4111", id="b")
+FINE = HumanMessage("Hello", id="f")
+PLAIN: Any = {"type": "text-plain", "text": "4111", "mime_type": "text/plain"}
+FILE: Any = {"type": "file", "base64": base64.b64encode(b"My card: 4111").decode(), "mime_type": "text/plain"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [BAD, HumanMessage("4111 again", id="b2")],
+        [FINE, BAD],
+        [BAD, FINE],
+        [BAD, SystemMessage("x")],
+        [BAD, AIMessage("Ok.", id="a"), FINE],
+        [HumanMessage([{"type": "text", "text": "Hi"}, PLAIN], id="b")],
+        [HumanMessage([{"type": "text", "text": "Hi"}, FILE], id="b")],
+        [HumanMessage(["41", "11"], id="b")],
+    ],
+    ids=["both", "last", "first", "before a system message", "before an answer", "plain text", "text file", "split"],
+)
+@COLOURS
+async def test_every_message_of_an_input_is_checked_and_a_refusal_withholds_all_of_them(is_async, given):
+    model = ScriptedModel([say("Hello.")])
+    agent = create_deep_agent(model, middleware=[HooksMiddleware(on_input=no_cards)], checkpointer=InMemorySaver())
+    first = await run(agent, {"messages": given}, THREAD, is_async=is_async)
+    assert texts(first)[-1] == "No cards."
+    assert model.asked == []
+    human = [message for message in first["messages"] if message.type == "human"]
+    assert {message.content for message in human} == {"[This message was withheld by a check.]"}
+    await run(agent, {"messages": [HumanMessage("And now?", id="u9")]}, THREAD, is_async=is_async)
+    assert not model.last_asked.mentions("4111")
+
+
+@COLOURS
+async def test_a_message_is_checked_once_and_again_if_an_input_replaces_it(is_async):
+    seen = []
+    model = ScriptedModel([say("Hello."), say("Hello again.")])
+    watch = HooksMiddleware(on_input=lambda e: seen.append(e.text), name="watch")
+    stamp = HooksMiddleware(on_input=lambda e: f"{e.text}!", name="stamp")
+    check = HooksMiddleware(on_input=no_cards, on_stop=lambda e: None, name="check")
+    agent = create_deep_agent(model, middleware=[watch, stamp, check], checkpointer=InMemorySaver())
+    await run(agent, {"messages": [HumanMessage("One", id="u1")]}, THREAD, is_async=is_async)
+    state = await run(agent, {"messages": [HumanMessage("Two", id="u2")]}, THREAD, is_async=is_async)
+    assert seen == ["One", "Two"]
+    assert [message.text for message in state["messages"] if message.type == "human"] == ["One!", "Two!"]
+    state = await run(agent, {"messages": [HumanMessage("4111", id="u1")]}, THREAD, is_async=is_async)
+    assert texts(state)[-1] == "No cards."
+    assert not any("4111" in text for text in texts(state))
+
+
+def test_an_input_cannot_say_that_it_was_checked():
+    model = ScriptedModel([say("Hello.")])
+    hooks = HooksMiddleware(on_input=no_cards)
+    recorder = create_deep_agent(
+        ScriptedModel([say("Hello.")]),
+        middleware=[HooksMiddleware(on_input=lambda e: None, name="no_cards")],
+        checkpointer=InMemorySaver(),
+    )
+    recorder.invoke({"messages": [BAD]}, THREAD)
+    record = recorder.get_state(THREAD).values["checked_input"]
+    assert list(record) == [hooks.name]
+    state = create_deep_agent(model, middleware=[hooks]).invoke({"messages": [BAD], "checked_input": record})
+    assert texts(state)[-1] == "No cards."
+    assert "checked_input" not in state
+
+
 # Model
 
 
@@ -197,6 +270,66 @@ async def test_refused_answer_calls_no_tool_and_is_not_stored(is_async):
     assert state["messages"][-1].usage_metadata["input_tokens"] == 9, "the model was called, and that was paid for"
     history = [step async for step in agent.aget_state_history(THREAD)]
     assert not any("I will." in texts(step.values) for step in history if step.values.get("messages"))
+
+
+class Out(BaseModel):
+    secret: str
+
+
+@COLOURS
+@pytest.mark.parametrize("pauses", [False, True])
+async def test_nothing_is_left_of_a_refused_answer(is_async, pauses):
+    """Structured answers have a result that repeats them, and some providers keep reasoning beside the text."""
+
+    def check(event):
+        if "TOP" not in str(event.message):
+            return None
+        if pauses:
+            interrupt("Ok?")
+        return Refusal("Refused.")
+
+    answer = AIMessage(
+        [{"type": "reasoning", "reasoning": "TOP"}],
+        tool_calls=[tool_call("Out", secret="TOP")],
+        additional_kwargs={"reasoning_content": "TOP", "tool_calls": [{"id": "TOP"}]},
+        response_metadata={"model_name": "m", "logprobs": "TOP"},
+    )
+    model = ScriptedModel([answer, say("Hello.")])
+    hooks = HooksMiddleware(after_model=in_colour(check, is_async))
+    saver = InMemorySaver()
+    agent = create_deep_agent(model, response_format=ToolStrategy(Out), middleware=[hooks], checkpointer=saver)
+    state = await run(agent, USER, THREAD, is_async=is_async)
+    if pauses:
+        state = await run(agent, Command(resume="no"), THREAD, is_async=is_async)
+    assert texts(state)[1:] == ["Refused."]
+    assert state.get("structured_response") is None
+    assert "TOP" not in str(state["messages"])
+    assert state["messages"][-1].response_metadata["model_name"] == "m"
+    await run(agent, {"messages": [("user", "And?")]}, THREAD, is_async=is_async)
+    assert not model.last_asked.mentions("TOP")
+
+
+@COLOURS
+@pytest.mark.parametrize("hold_back", [True, False])
+async def test_the_decision_about_an_answer_that_waited_is_streamed(is_async, hold_back):
+    def check(event):
+        return {"no": Refusal("Refused."), "change": "Changed."}.get(interrupt("Ok?"))
+
+    async def stream(agent, given, config):
+        if is_async:
+            return [part async for part in agent.astream(given, config, stream_mode=["messages", "custom"])]
+        return await asyncio.to_thread(lambda: list(agent.stream(given, config, stream_mode=["messages", "custom"])))
+
+    hooks = HooksMiddleware(after_model=check, hold_back=hold_back)
+    agent = create_deep_agent(ScriptedModel([say("One."), say("Two.")]), middleware=[hooks], checkpointer=InMemorySaver())
+    for thread, (decision, text) in enumerate([("no", "Refused."), ("change", "Changed.")]):
+        config = {"configurable": {"thread_id": str(thread)}}
+        shown = {data[0].id for mode, data in await stream(agent, USER, config) if mode == "messages"}
+        parts = await stream(agent, Command(resume=decision), config)
+        assert [data[0].text for mode, data in parts if mode == "messages"] == [text]
+        assert [data["message_id"] in shown for mode, data in parts if mode == "custom"] == [True]
+        state = await agent.aget_state(config)
+        assert texts(state.values)[1:] == [text]
 
 
 @COLOURS
@@ -240,6 +373,19 @@ async def test_streams_say_what_was_shown_before_the_check(is_async, hold_back):
     assert list(shown.values()) == ["the other word"]
     early = [data[0].text for mode, data in parts if mode == "messages" and "secret" in data[0].text]
     assert bool(early) is not hold_back
+
+
+@COLOURS
+async def test_hold_back_holds_a_refused_answer_back_from_every_stream_mode(is_async):
+    hooks = HooksMiddleware(after_model=lambda e: Refusal("Refused."), hold_back=True)
+    agent = create_deep_agent(ScriptedModel([say("TOP SECRET")]), middleware=[hooks], checkpointer=InMemorySaver())
+    modes = ["messages", "updates", "values", "custom", "tasks", "checkpoints"]
+    if is_async:
+        parts = [part async for part in agent.astream(USER, THREAD, stream_mode=modes)]
+    else:
+        parts = await asyncio.to_thread(lambda: list(agent.stream(USER, THREAD, stream_mode=modes)))
+    assert "Refused." in str(parts)
+    assert "SECRET" not in str(parts)
 
 
 # Tools

@@ -7,17 +7,20 @@
 | a list or an object | its JSON as a string | the list or object |
 | a list | one item | a list with this item |
 
-Text stays text: what the schema allows to be a string is never touched.
+Text stays text: what the schema allows to be a string is never touched. A text that may be several items (`a, b`), none (an empty one) or a
+broken list (`['a', 'b']`) is not taken for one item, and an object with two values for one key is not read.
 """
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel
+
+from stepwell.middleware.arguments.nearly_json import read_json
 
 Schema = Mapping[str, Any]
 
@@ -105,16 +108,23 @@ def _changed(value: Any, choice: Schema, whole: Schema) -> Any:
         read = _read(value.strip())
         if _is_type(read, choice):
             return read
-    if wanted == "array" and not isinstance(value, list | None) and _is_kind(value, choice.get("items", {}), whole):
+    if wanted == "array" and _is_one_item(value) and _is_kind(value, choice.get("items", {}), whole):
         return [value]
     return _NOTHING
+
+
+_MAY_BE_SEVERAL = re.compile(r"[\[\]{},;\n]|^\s*(?:[-*•]\s|$)")
+
+
+def _is_one_item(value: Any) -> bool:
+    return not isinstance(value, list | None) and not (isinstance(value, str) and _MAY_BE_SEVERAL.search(value))
 
 
 def _read(text: str) -> Any:
     if text in ("True", "False"):
         return text == "True"
     try:
-        return json.loads(text)
+        return read_json(text)
     except (ValueError, RecursionError):
         return _NOTHING
 

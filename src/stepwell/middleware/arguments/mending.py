@@ -4,11 +4,11 @@
 |---|---|---|
 | whose arguments are nearly JSON | a call, if the tool accepts the repaired arguments | the model, in the result; the thread, in both |
 | whose arguments have the wrong form for the schema | the same call in the right form, if the tool accepts that | the same |
-| that was cut off at the limit for an answer's length | a call that is not made | the model, in the call's result |
+| at which the provider stopped the answer, for any reason | a call that is not made | the model, in the call's result |
 | whose arguments cannot be read, beside calls that can | the same | the same |
 
 The cut is the dangerous one. LangChain reads a streamed call as far as it came, so half of a file would be written as if it were whole.
-An answer that was cut short therefore never makes its last call, and nothing of it is repaired.
+An answer that did not end by itself (`models.endings`) therefore never makes its last call, and nothing of it is repaired.
 
 An answer whose only calls cannot be read is left as it is; `stubborn` asks the model again.
 """
@@ -23,7 +23,7 @@ from langchain_core.tools import BaseTool
 
 from stepwell.middleware.arguments.fitting import fit, is_valid
 from stepwell.middleware.arguments.nearly_json import NotNearlyJsonError, read_nearly_json
-from stepwell.models.endings import ending_of, is_finished
+from stepwell.models.endings import ending_of, is_finished, may_be_cut
 
 REPAIRED = "stepwell_repaired"
 """Where messages say what was repaired, in `additional_kwargs`: by call id in the model's message, as a text in the result."""
@@ -33,7 +33,7 @@ def mend_calls(message: AIMessage, tools: Sequence[Any]) -> tuple[AIMessage, lis
     """The message with its calls mended, and the results of calls that are not made. The same message if there is nothing to mend."""
     if not message.tool_calls and not message.invalid_tool_calls:
         return message, []
-    if ending_of(message) == "cut short":
+    if may_be_cut(message):
         return _without_cut_call(message)
     known = {tool.name: tool for tool in tools if isinstance(tool, BaseTool)}
     repairs: dict[str, str] = {}
@@ -110,16 +110,20 @@ def _without_cut_call(message: AIMessage) -> tuple[AIMessage, list[ToolMessage]]
     emptied: list[ToolCall] = [{**call, "args": {}} for call in cut]
     lost = [*emptied, *(_empty(broken) for broken in message.invalid_tool_calls)]
     named = [call for call in lost if call["id"] and call["name"]]
-    results = [
-        _not_made(
-            call,
-            "your answer reached the limit for its length in the middle of this call, so it was not made and nothing was changed. "
-            "Make it shorter, or split the work into several calls.",
-        )
-        for call in named
-    ]
+    why = _TOO_LONG if ending_of(message) == "cut short" else _STOPPED
+    results = [_not_made(call, why) for call in named]
     changes = {"tool_calls": [*kept, *named], "invalid_tool_calls": []}
     return message.model_copy(update=changes), results
+
+
+_TOO_LONG = (
+    "your answer reached the limit for its length in the middle of this call, so it was not made and nothing was changed. "
+    "Make it shorter, or split the work into several calls."
+)
+_STOPPED = (
+    "the provider stopped your answer before its end, so this call may be incomplete. It was not made and nothing was changed. "
+    "Make it again in other words, or tell the user that it cannot be done."
+)
 
 
 def _unreadable(broken: InvalidToolCall) -> ToolMessage:

@@ -21,7 +21,6 @@ import queue
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -29,9 +28,10 @@ from typing import Any
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
 
 from stepwell.errors import ConfigurationError
+from stepwell.middleware.listening import listening
 from stepwell.middleware.model_calls.faults import DeadlinePassedError, StreamCutError
 from stepwell.middleware.model_calls.side_threads import SideThreads
-from stepwell.middleware.model_calls.stream_watch import StreamWatch, came_to_its_end, watching, will_stream
+from stepwell.middleware.model_calls.stream_watch import StreamWatch, came_to_its_end, will_stream
 from stepwell.middleware.request import AsyncHandler, Handler
 
 # Integrations whose SDK takes a time-out with each request, and the module that contains its `Timeout` class.
@@ -98,7 +98,7 @@ class TimedCall:
         self._tell_waiter = lambda: None if timer.expired() else timer.reschedule(self._due())
         try:
             async with timer:
-                with watching(self.watch) if self._streams else nullcontext():
+                with listening(*([self.watch] if self._streams else [])):
                     return self._whole(await handler(self._request))
         except TimeoutError:
             if not timer.expired():
@@ -122,7 +122,7 @@ class TimedCall:
                     raise self._passed_error() from None
 
     def _call_watched(self, handler: Handler) -> ModelResponse[Any]:
-        with watching(self.watch):
+        with listening(self.watch):
             return handler(self._request)
 
     def _remaining(self) -> float | None:

@@ -1,20 +1,19 @@
 """Watches a streamed answer: whether a call streams, when its tokens arrive, whether it is complete.
 
-LangChain's loop calls the model itself, so we see tokens through a callback that we add to the call's configuration. LangChain decides
+LangChain's loop calls the model itself, so we see tokens through a callback (`listening`). LangChain decides
 whether a call streams (it does if a client follows the tokens, or if the model is set to stream); we find out by calling the same
 functions. Only this module uses those parts of LangChain, and tests/unit/middleware/test_robust_calls.py pins them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.messages import AIMessage
-from langchain_core.runnables.config import RunnableConfig, var_child_runnable_config
+from langchain_core.runnables.config import var_child_runnable_config
 
 from stepwell.models.facts import describe
 
@@ -61,27 +60,6 @@ class StreamWatch(BaseCallbackHandler):
     def _stop_if_abandoned(self) -> None:
         if self.abandoned:
             raise AbandonedError
-
-
-@contextmanager
-def watching(watch: StreamWatch) -> Iterator[None]:
-    """Watch the model that the body calls. The watch is the first callback, so that an abandoned call sends nothing to other callbacks."""
-    config = var_child_runnable_config.get() or RunnableConfig()
-    watched = cast("RunnableConfig", {**config, "callbacks": _with_first(config.get("callbacks"), watch)})
-    token = var_child_runnable_config.set(watched)
-    try:
-        yield
-    finally:
-        var_child_runnable_config.reset(token)
-
-
-def _with_first(callbacks: Any, watch: StreamWatch) -> Any:
-    if not isinstance(callbacks, BaseCallbackManager):
-        return [watch, *(callbacks or ())]
-    manager = callbacks.copy()
-    manager.handlers.insert(0, watch)
-    manager.inheritable_handlers.insert(0, watch)
-    return manager
 
 
 def will_stream(request: ModelRequest[Any], *, is_async: bool) -> bool:

@@ -2,7 +2,7 @@
 
 | moment | event | a replacement | `Refusal(sentence)` | `SendBack(sentence)` |
 |---|---|---|---|---|
-| `on_input` | `InputEvent` | text: the message is stored with it | the model is not called; the user reads the sentence | |
+| `on_input` | `InputEvent` | text: the message is stored with it | nothing new of the user is kept; the user reads the sentence | |
 | `before_model` | `ModelEvent` | a list of messages, for this call only | the model is not called; the sentence is the answer | |
 | `after_model` | `AnswerEvent` | text or an `AIMessage` | the sentence is the answer; no tool is called | the model answers once more |
 | `before_tool` | `ToolEvent` | a dict of arguments | the tool does not run; the model reads the sentence | |
@@ -18,6 +18,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -50,6 +51,24 @@ class SendBack:
 
 
 Verdict = Refusal | SendBack
+
+
+def _documents(content: str | list[Any]) -> list[str]:
+    """The texts of blocks that are text but not a part of the message's own."""
+    if isinstance(content, str):
+        return []
+    blocks = [block for block in content if isinstance(block, Mapping) and block.get("type") != "text"]
+    return [text for block in blocks for text in (block.get("text"), _decoded(block)) if isinstance(text, str)]
+
+
+def _decoded(block: Mapping[str, Any]) -> str | None:
+    data = block.get("base64") or block.get("data")
+    if not isinstance(data, str) or not str(block.get("mime_type", "")).startswith("text/"):
+        return None
+    try:
+        return b64decode(data).decode(errors="replace")
+    except ValueError:
+        return None
 
 
 def _check_sentence(sentence: object, kind: str) -> None:
@@ -88,7 +107,8 @@ class InputEvent(HookEvent):
 
     @property
     def text(self) -> str:
-        return str(self.message.text)
+        """Everything in the message that is text: its text, then documents of plain text. Pictures and other files are in `message`."""
+        return "\n".join(part for part in (str(self.message.text), *_documents(self.message.content)) if part)
 
     def changed(self, value: Any) -> Self:
         return replace(self, message=self.message.model_copy(update={"content": _text(value)}))

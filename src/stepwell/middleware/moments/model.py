@@ -1,18 +1,18 @@
 """`before_model` and `after_model`: around each model call.
 
 An answer is checked before it leaves the model's step, so what a check takes away is never stored. A function of `after_model` that pauses
-is the exception: its answer is stored, because LangGraph would otherwise ask the model again when the run is resumed, and a person's
-decision would apply to an answer that the person has not seen.
+is the exception: its answer is stored and streamed, because LangGraph would otherwise ask the model again when the run is resumed, and
+a person's decision would apply to an answer that the person has not seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, cast
 
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
 from langgraph.constants import TAG_NOSTREAM
 from langgraph.errors import GraphInterrupt
 from langgraph.runtime import Runtime
@@ -22,7 +22,7 @@ from stepwell.middleware.moments.base import HookedMiddleware, no_handler, place
 from stepwell.middleware.moments.events import AnswerEvent, ModelEvent, SendBack
 from stepwell.middleware.own_words import own_answer
 from stepwell.middleware.request import AsyncHandler, Handler, ModelCall, Response
-from stepwell.middleware.stubborn import discard_shown
+from stepwell.middleware.stubborn import discard_shown, tell_to_drop
 
 _PAUSED = "stepwell_hook_paused"
 """Marks an answer whose `after_model` pauses for a person, in `additional_kwargs`."""
@@ -83,7 +83,9 @@ class AroundModel(HookedMiddleware):
 
     def _replace_answer(self, request: ModelRequest[Any], response: ModelResponse[Any], text: str) -> ModelResponse[Any]:
         message = next(each for each in reversed(response.result) if isinstance(each, AIMessage))
-        return self._with_answer(request, ModelResponse(response.result), withheld(_without_calls(message), text))
+        # The result of a call goes with it: that of a structured answer repeats the answer.
+        rest = [each for each in response.result if not isinstance(each, ToolMessage)]
+        return self._with_answer(request, ModelResponse(rest), withheld(_without_calls(message), text))
 
     def _with_answer(self, request: ModelRequest[Any], response: ModelResponse[Any], answer: AIMessage) -> ModelResponse[Any]:
         """The response with another answer. Its id is new, because streams would skip a second message with an id they have seen."""
@@ -124,7 +126,19 @@ class AfterPause(HookedMiddleware):
         if verdict:
             answer = withheld(_without_calls(message), verdict.otherwise if isinstance(verdict, SendBack) else verdict.sentence)
         marks = {key: value for key, value in answer.additional_kwargs.items() if key != _PAUSED}
-        return {"messages": [answer.model_copy(update={"id": message.id, "additional_kwargs": marks})]}
+        answer = answer.model_copy(update={"id": message.id, "additional_kwargs": marks})
+        results = [each for each in _following(state["messages"], message) if isinstance(each, ToolMessage)]
+        if not verdict and (event.message is message or results):
+            return {"messages": [answer]}
+        # As in `_with_answer`: clients have the old message, and streams would skip a second one with its id.
+        tell_to_drop(runtime, message.id, "checked")
+        gone = [RemoveMessage(id=each.id or "") for each in (message, *results)]
+        update: dict[str, Any] = {"messages": [*gone, answer.model_copy(update={"id": f"{message.id}-checked"})]}
+        return {**update, "structured_response": None} if verdict and "structured_response" in state else update
+
+
+def _following(messages: Sequence[AnyMessage], message: AIMessage) -> Sequence[AnyMessage]:
+    return messages[messages.index(message) + 1 :]
 
 
 def _tool_name(tool: Any) -> str:
@@ -132,8 +146,7 @@ def _tool_name(tool: Any) -> str:
 
 
 def _without_calls(message: AIMessage) -> AIMessage:
-    raw = {key: value for key, value in message.additional_kwargs.items() if key != "tool_calls"}
-    return message.model_copy(update={"tool_calls": [], "invalid_tool_calls": [], "additional_kwargs": raw})
+    return message.model_copy(update={"tool_calls": [], "invalid_tool_calls": []})
 
 
 def _told_again(response: ModelResponse[Any], verdict: SendBack) -> list[AnyMessage]:

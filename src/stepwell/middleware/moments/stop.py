@@ -7,32 +7,18 @@ finish. As a message of the thread it would look like the user's.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import add
-from typing import Annotated, Any, NotRequired, TypedDict, cast
+from typing import Any, cast
 
-from langchain.agents.middleware.types import AgentState, PrivateStateAttr, hook_config
+from langchain.agents.middleware.types import hook_config
 from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from stepwell.middleware.moments.asking import Course, arun, consult, run
-from stepwell.middleware.moments.base import HookedMiddleware, no_handler, place_of
+from stepwell.middleware.moments.base import HookedMiddleware, HooksState, StopNote, no_handler, place_of
 from stepwell.middleware.moments.events import StopEvent
 from stepwell.middleware.own_words import is_own_answer
 from stepwell.middleware.request import ModelCall
 from stepwell.middleware.turns import turn_of
-
-
-class StopNote(TypedDict):
-    """What an agent was told when `on_stop` sent it back to work."""
-
-    after: str
-    """The id of the message with which it wanted to finish."""
-    turn: str
-    text: str
-
-
-class HooksState(AgentState[Any]):
-    stop_notes: NotRequired[Annotated[list[StopNote], PrivateStateAttr, add]]
 
 
 class OnStop(HookedMiddleware):

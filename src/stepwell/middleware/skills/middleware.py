@@ -26,6 +26,7 @@ from stepwell.backends.protocol import BackendFactory, BackendProtocol
 from stepwell.backends.state import StateBackend
 from stepwell.backends.steps import Steps, arun_steps, run_steps
 from stepwell.errors import ConfigurationError
+from stepwell.middleware.approvals import ask_only_if
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 from stepwell.middleware.skills import pins
@@ -84,6 +85,10 @@ class SkillsMiddleware(RequestMiddleware):
         other = copy(self)
         other.backend = CompositeBackend(self.backend, mounts)
         return other
+
+    def ask_once_read(self, interrupt_on: Mapping[str, Any]) -> dict[str, Any]:
+        """The same approvals, except that nobody is asked about a tool whose skill has not been read."""
+        return ask_only_if(interrupt_on, self._names, lambda request: self._refusal(request) is None)
 
     def before_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         source = Source(self.backend, state, runtime)

@@ -6,12 +6,16 @@ import asyncio
 import json
 from typing import Any
 
+import httpx
 import pytest
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import invalid_tool_call
 from langchain_core.tools import StructuredTool
+from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
+from pydantic import BaseModel
 
 from stepwell import create_deep_agent
 from stepwell.middleware.arguments.mending import REPAIRED
@@ -145,6 +149,30 @@ def test_what_the_schema_allows_and_what_cannot_be_fitted_stays(given):
     assert state["messages"][2].text == "found"
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"items": "['a', 'b']"},
+        {"items": '["a", "b"'},
+        {"items": "a, b"},
+        {"items": "- a\n- b"},
+        {"items": "* a"},
+        {"items": ""},
+        {"items": " "},
+        {"items": ["a"], "options": '{"to": "ann", "to": "bob"}'},
+        {"items": ["a"], "options": '{"who": {"to": "ann", "to": "bob"}}'},
+    ],
+    ids=str,
+)
+def test_what_could_mean_two_things_is_not_repaired_but_answered(given):
+    model = ScriptedModel([answer(calls=[valid("order", count=1, **given)]), say("Done.")])
+    state = create_deep_agent(model, [order]).invoke(USER)
+    assert ran == []
+    result = state["messages"][2]
+    assert result.status == "error"
+    assert "Please fix the error" in result.text
+
+
 def test_what_a_tool_accepts_by_itself_is_not_called_a_repair():
     model = ScriptedModel([answer(calls=[valid("order", items=["milk"], count="2")]), say("Done.")])
     state = create_deep_agent(model, [order]).invoke(USER)
@@ -203,7 +231,7 @@ FILE = json.dumps({"file_path": "/a.md", "content": 'A "quoted" word,\nand {more
 
 
 @pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
-@pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS", "model_context_window_exceeded"])
+@pytest.mark.parametrize("reason", ["length", "MAX_TOKENS", "model_context_window_exceeded", "content_filter", "error"])
 async def test_half_a_file_is_never_written(streamed, reason):
     cut = answer(broken("write_file", FILE[:40]), reason=reason)
     model = ScriptedModel([cut, say("I will split it.")])
@@ -239,6 +267,87 @@ def test_no_cut_of_a_whole_answer_has_an_effect(reason, effort):
             if state["files"]:
                 assert reason in ("stop", "tool_calls")
                 assert "".join(state["files"]["/a.md"]["content"]).endswith("of it.")
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("reason", [None, "tool_calls"])
+async def test_no_cut_of_a_stream_that_does_not_say_so_has_an_effect(reason, effort):
+    """LangChain closes what is open. A connection that just ends says nothing, and some servers say that all is well."""
+    step = max(1, len(FILE) // effort.cases(12, 10_000))
+    for end in range(1, len(FILE), step):
+        model = ScriptedModel([answer(broken("write_file", FILE[:end]), reason=reason), say("Ok."), say("Ok.")])
+        state = await run(create_deep_agent(model), streamed=True)
+        if state["files"]:
+            assert reason == "tool_calls"
+            assert FILE[:end].endswith("true")  # only the bracket was missing
+    model = ScriptedModel([answer(broken("write_file", FILE), reason=reason), say("Ok.")])
+    assert (await run(create_deep_agent(model), streamed=True))["files"]
+
+
+class Report(BaseModel):
+    text: str
+
+
+@pytest.mark.parametrize("reason", ["length", None])
+async def test_half_a_structured_answer_is_none(reason):
+    cut = answer(broken("Report", '{"text": "First ha'), reason=reason)
+    whole = answer(calls=[valid("Report", "v2", text="First half.")])
+    state = await run(create_deep_agent(ScriptedModel([cut, whole]), response_format=ToolStrategy(Report)), streamed=True)
+    assert state["structured_response"] == Report(text="First half.")
+    assert "First ha'" not in str(state["messages"])
+
+
+RESPONSE = {
+    "id": "r1",
+    "object": "response",
+    "created_at": 1,
+    "model": "gpt-5",
+    "output": [],
+    "parallel_tool_calls": True,
+    "tool_choice": "auto",
+    "tools": [],
+    "status": "in_progress",
+    "incomplete_details": None,
+}
+
+
+def responses_api(*bodies: list[dict[str, Any]]) -> httpx.Client:
+    """A server that speaks the Responses API and answers with these streams."""
+    left = iter(bodies)
+
+    def serve(request: httpx.Request) -> httpx.Response:
+        events = [{"sequence_number": number, **event} for number, event in enumerate(next(left))]
+        text = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, text=text)
+
+    return httpx.Client(transport=httpx.MockTransport(serve))
+
+
+@pytest.mark.parametrize("reason", ["max_output_tokens", "content_filter", None], ids=str)
+def test_half_a_call_of_the_responses_api_is_not_made(reason):
+    item = {"type": "function_call", "id": "fc1", "call_id": "c1", "name": "write_file", "arguments": ""}
+    half = {**item, "arguments": FILE[:60], "status": "incomplete"}
+    ended = {**RESPONSE, "status": "incomplete", "incomplete_details": {"reason": reason}, "output": [half]}
+    cut: list[dict[str, Any]] = [
+        {"type": "response.created", "response": RESPONSE},
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        {"type": "response.function_call_arguments.delta", "output_index": 0, "item_id": "fc1", "delta": FILE[:60]},
+    ]
+    if reason:
+        cut.append({"type": "response.incomplete", "response": ended})
+    text = {"type": "response.output_text.delta", "output_index": 0, "item_id": "m1", "content_index": 0, "logprobs": []}
+    done: list[dict[str, Any]] = [
+        {"type": "response.created", "response": {**RESPONSE, "id": "r2"}},
+        {**text, "delta": "Sorry."},
+        {"type": "response.completed", "response": {**RESPONSE, "id": "r2", "status": "completed"}},
+    ]
+    with responses_api(cut, done) as client:
+        model = ChatOpenAI(
+            model="gpt-5", api_key="k", use_responses_api=True, streaming=True, http_client=client, max_retries=0
+        )
+        state = create_deep_agent(model).invoke(USER)
+    assert not state["files"]
+    assert state["messages"][-1].text == "Sorry."
 
 
 async def test_calls_before_the_cut_are_made():

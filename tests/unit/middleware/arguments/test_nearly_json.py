@@ -136,3 +136,9 @@ def test_reading_takes_time_in_proportion_to_the_text():
 
     assert_linear(read, lambda size: "{'a': '" + "x\n" * size + "',}", 5_000)
     assert_linear(read, lambda size: "['a'" + ", [1,]" * size + ",]", 2_000)
+
+
+@pytest.mark.parametrize("text", ['{"to": "ann", "to": "bob"}', '[{"a": {"to": 1, "to": 2}}]'])
+def test_two_values_for_one_key_are_rejected_in_json_too(text: str):
+    with pytest.raises(NotNearlyJsonError, match="twice"):
+        read_nearly_json(text, is_finished=True)

@@ -11,6 +11,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command
 from pydantic import TypeAdapter
 from tests.support.skill_files import CountingBackend, skill_text, write_skill
 
@@ -412,6 +413,24 @@ def test_a_skill_brings_its_tools_once_it_is_in_use(tmp_path: Path, way: str):
             "Error: file_request belongs to a skill that has not been read. Read /skills/crm/SKILL.md first.",
             "filed b",
         ]
+
+
+@pytest.mark.parametrize("choice", [True, {"allowed_decisions": ["approve", "reject"], "when": lambda request: True}])
+def test_nobody_is_asked_about_a_tool_whose_skill_has_not_been_read(tmp_path: Path, choice):
+    write_skill(tmp_path, "crm", "", "metadata:", "  include_tools: file_request")
+    locked, read = call("file_request", title="a"), call("read_file", file_path="/skills/crm/SKILL.md")
+    model = ScriptedModel([locked, read, call("file_request", title="b"), say("done")])
+    backend = FilesystemBackend(tmp_path)
+    brought = SkillsMiddleware(backend=backend, sources=["/skills"], tools=[file_request])
+    asked = {"interrupt_on": {"file_request": choice}, "checkpointer": InMemorySaver()}
+    agent = create_deep_agent(model, backend=backend, middleware=[brought], **asked)
+    paused = agent.invoke(GO, THREAD)
+    (question,) = paused["__interrupt__"]
+    assert [action["args"] for action in question.value["action_requests"]] == [{"title": "b"}]
+    result = agent.invoke(Command(resume={"decisions": [{"type": "approve"}]}), THREAD)
+    said = [message.text for message in result["messages"] if message.name == "file_request"]
+    assert said[0].startswith("Error: file_request belongs to a skill that has not been read.")
+    assert said[1] == "filed b"
 
 
 # Arguments.
