@@ -74,6 +74,8 @@ def scan(
         versions.update(unsaid)
         found.update(_known(unsaid, skills, files or {}))
         changed = [file for file in texts if file.path not in found]
+        if not changed:
+            continue
         read, left = yield Work(read_skills, (changed, left))
         found.update(read)
         later += sum(file.text is not None and file.path not in read for file in changed)
