@@ -9,21 +9,21 @@ import yaml
 MAX_DEPTH = 20
 
 
-def _parts() -> tuple[type, ...]:
-    """PyYAML's safe loader, which knows no Python objects. With libyaml, which most of its packages have, it is five times as fast."""
-    fast = getattr(yaml, "CSafeLoader", None)
-    # libyaml's own composer cannot be stopped at an alias, so its events go through PyYAML's.
-    return (yaml.SafeLoader,) if fast is None else (yaml.composer.Composer, fast)
+# PyYAML's safe loader knows no Python objects. With libyaml, which most of its packages have, it is five times as fast; libyaml's own
+# composer cannot be stopped at an alias, so its events go through PyYAML's.
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_COMPOSER: Any = yaml.composer.Composer
+_BASES: tuple[Any, ...] = (_LOADER,) if issubclass(_LOADER, _COMPOSER) else (_COMPOSER, _LOADER)
 
 
-class PlainLoader(*_parts()):  # type: ignore[misc]  # PyYAML ships without types
+class PlainLoader(*_BASES):  # type: ignore[misc]  # PyYAML ships without types
     """A safe loader that also refuses aliases and what is nested too deep."""
 
     depth = 0
 
     def __init__(self, stream: str) -> None:
-        for part in _parts():
-            part.__init__(self, *([] if part is yaml.composer.Composer else [stream]))
+        _LOADER.__init__(self, stream)
+        _COMPOSER.__init__(self)
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
