@@ -2,19 +2,23 @@
 a file.
 
 The file is named by the text's hash, so it is written once, however often a step is repeated, and what the model sees of the message is
-the same in every later step. If the file cannot be written, the model gets the message as it is: nothing that a user said is dropped.
+the same in every later step. Lines that read_file would cut are broken in it. If the file cannot be written, the model gets the message
+as it is: nothing that a user said is dropped.
+
+Nothing is remembered here: one process serves many threads, whose messages may have the same ids and texts in different backends, and a
+file may be deleted. So each step looks whether the file is there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
 from stepwell.backends.protocol import BackendProtocol, ErrorText, WriteResult
-from stepwell.backends.text import version_of
+from stepwell.backends.text import MAX_LINE_CHARS, version_of
 from stepwell.middleware.large_results import SHOWN_CHARS, turn_room
 from stepwell.middleware.request import ModelCall
 from stepwell.tools.files.tools import acall
@@ -22,7 +26,6 @@ from stepwell.tools.files.tools import acall
 OpenBackend = Callable[[ModelCall], BackendProtocol | None]
 
 LARGE_MESSAGES = "/large_messages"
-MAX_REMEMBERED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +36,18 @@ class LargeMessage:
     text: str
     path: str
 
+    @property
+    def file_text(self) -> str:
+        """The text with its long lines broken."""
+        return "\n".join(part for line in self.text.split("\n") for part in _parts(line))
+
     def pointer(self) -> AnyMessage:
         """What the model sees. Images and other blocks stay as they are."""
-        lines = self.text.count("\n") + 1
+        stored = self.file_text
+        lines = stored.count("\n") + 1
         where = f"The whole message is in {self.path}: page through it with read_file, or search it with grep."
+        if len(stored) != len(self.text):
+            where += f" Its long lines are broken there into lines of at most {MAX_LINE_CHARS:,} characters."
         said = (
             f"{self.text[:SHOWN_CHARS]}\n\n(… {len(self.text):,} characters in {lines:,} lines. {where} Its end:)\n\n"
             f"{self.text[-SHOWN_CHARS:]}"
@@ -46,91 +57,69 @@ class LargeMessage:
         return self.message.model_copy(update={"content": [{"type": "text", "text": said}, *others] if others else said})
 
 
-class _Known(NamedTuple):
-    """What is known about the beginning of a thread: its length, the id of its last message, and the ids of the large ones in it."""
-
-    length: int
-    last: str | None
-    ids: tuple[str, ...]
-
-
 class LargeMessages:
-    """Finds messages with more than `max_chars` characters, without looking at the whole conversation in every step, and shortens them."""
+    """Finds messages with more than `max_chars` characters, and shortens them."""
 
     def __init__(self, max_chars: int) -> None:
         self._max_chars = max_chars
-        self._known: dict[tuple[str | None, int], _Known] = {}
-        self._saved: dict[tuple[str, str], None] = {}
-        """Messages whose files are known to be stored outside of the thread."""
 
     def shorten(self, call: ModelCall, open_backend: OpenBackend) -> None:
         """Show the model pointers in place of the large messages of a call. `open_backend` gives None if files are remote."""
         for large in self._find(call):
-            if not self._is_saved(call, large):
+            if not _is_in_update(call, large):
                 backend = open_backend(call)
                 if backend is None:
                     continue
                 if _is_missing(backend.read(large.path, 0, 1)):
-                    written = backend.write(large.path, large.text)
-                    if not self._note(call, large, written):
+                    written = backend.write(large.path, large.file_text)
+                    if not _note(call, written):
                         continue
             _show(call, large)
 
     async def ashorten(self, call: ModelCall, open_backend: OpenBackend) -> None:
         """The same from async code."""
         for large in self._find(call):
-            if not self._is_saved(call, large):
+            if not _is_in_update(call, large):
                 backend = open_backend(call)
                 if backend is None:
                     continue
                 if _is_missing(await acall(backend, "read", large.path, 0, 1)):
-                    written = await acall(backend, "write", large.path, large.text)
-                    if not self._note(call, large, written):
+                    written = await acall(backend, "write", large.path, large.file_text)
+                    if not _note(call, written):
                         continue
             _show(call, large)
-
-    def _is_saved(self, call: ModelCall, large: LargeMessage) -> bool:
-        return (large.message.id or "", large.path) in self._saved or large.path in call.update.get("files", {})
-
-    def _note(self, call: ModelCall, large: LargeMessage, written: WriteResult) -> bool:
-        """Note that a file was written; False if it was not."""
-        if written.error:
-            return False
-        if written.files_update:  # it is in the thread only when this step is stored, so it is looked for again
-            call.update["files"] = {**call.update.get("files", {}), **written.files_update}
-        else:
-            if len(self._saved) >= MAX_REMEMBERED:
-                self._saved.clear()
-            self._saved[large.message.id or "", large.path] = None
-        return True
 
     def _find(self, call: ModelCall) -> list[LargeMessage]:
         # A message may also be too large for a small model.
         limit = min(self._max_chars, turn_room(call.request.model))
-        ids = self._large_ids(call.messages, limit)
-        if not ids:
-            return []
-        bodies = [(message, text_of(message)) for message in call.messages if message.id in ids and message.type == "human"]
-        # The text may have been edited since.
+        said = (message for message in call.messages if message.type == "human" and not _is_ours(message))
+        bodies = ((message, text_of(message)) for message in said)
         return [LargeMessage(each, body, f"{LARGE_MESSAGES}/{version_of(body)}") for each, body in bodies if len(body) > limit]
 
-    def _large_ids(self, messages: Sequence[AnyMessage], limit: int) -> tuple[str, ...]:
-        """The ids of the large ones: those known from an earlier step, and those in what came since."""
-        if not messages:
-            return ()
-        key = (messages[0].id, limit)
-        known = self._known.get(key)
-        if known is None or known.length > len(messages) or messages[known.length - 1].id != known.last:
-            known = _Known(0, None, ())
-        if known.length == len(messages):
-            return known.ids
-        new = (message for message in messages[known.length :] if message.type == "human" and not _is_ours(message))
-        ids = known.ids + tuple(message.id for message in new if message.id and len(text_of(message)) > limit)
-        if messages[-1].type != "human":  # callers may number their messages, so that such an id is that of many threads
-            if len(self._known) >= MAX_REMEMBERED:
-                self._known.clear()
-            self._known[key] = _Known(len(messages), messages[-1].id, ids)
-        return ids
+
+def _is_in_update(call: ModelCall, large: LargeMessage) -> bool:
+    """Whether an earlier attempt of this step wrote the file to the thread, which has it only when the step is stored."""
+    return large.path in call.update.get("files", {})
+
+
+def _note(call: ModelCall, written: WriteResult) -> bool:
+    """Put a written file into the thread, if files live there; False if it was not written."""
+    if written.error:
+        return False
+    if written.files_update:
+        call.update["files"] = {**call.update.get("files", {}), **written.files_update}
+    return True
+
+
+def _parts(line: str) -> Iterator[str]:
+    """A line in parts that `read_file` shows whole, broken after a blank where there is one. Nothing is left out."""
+    start = 0
+    while len(line) - start > MAX_LINE_CHARS:
+        blank = line.rfind(" ", start + MAX_LINE_CHARS // 2, start + MAX_LINE_CHARS)
+        end = blank + 1 if blank >= 0 else start + MAX_LINE_CHARS
+        yield line[start:end]
+        start = end
+    yield line[start:]
 
 
 def _is_missing(read: object) -> bool:

@@ -30,7 +30,7 @@ from stepwell.errors import ConfigurationError
 from stepwell.middleware.framing import escape_tags, framed, framed_line, without_comments
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import ModelCall, RequestMiddleware
-from stepwell.middleware.source_files import Source, SourceFile, Verb
+from stepwell.middleware.source_files import Source, SourceFile, Step
 from stepwell.state.channels import incremental, latest
 
 _log = logging.getLogger(__name__)
@@ -100,7 +100,7 @@ class MemoryMiddleware(RequestMiddleware):
         source = Source(self.backend, state, runtime)
         return await arun_steps(self._load(source, state), source.aperform)
 
-    def _load(self, source: Source, state: Mapping[str, Any]) -> Steps[Verb, dict[str, Any] | None]:
+    def _load(self, source: Source, state: Mapping[str, Any]) -> Steps[Step, dict[str, Any] | None]:
         """What has changed since the thread's last run."""
         if state.get("memory_contents") and not state.get("memory_files"):
             return None  # the caller's own contents

@@ -6,8 +6,9 @@ that. A backend with nothing but the six verbs is read line by line.
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from langgraph.runtime import Runtime
@@ -30,6 +31,16 @@ class Verb(NamedTuple):
     arguments: tuple[Any, ...]
 
 
+class Work(NamedTuple):
+    """A function that takes a while: an event loop does other things meanwhile."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+Step = Verb | Work
+
+
 class SourceFile(NamedTuple):
     """A file's text, or why there is none. A file that does not exist has neither."""
 
@@ -46,13 +57,17 @@ class Source:
     ) -> None:
         self._backend = _open(backend, state, runtime)
 
-    def perform(self, verb: Verb) -> Any:
-        return getattr(self._backend, verb.name)(*verb.arguments)
+    def perform(self, step: Step) -> Any:
+        if isinstance(step, Work):
+            return step.function(*step.arguments)
+        return getattr(self._backend, step.name)(*step.arguments)
 
-    async def aperform(self, verb: Verb) -> Any:
-        return await acall(self._backend, verb.name, *verb.arguments)
+    async def aperform(self, step: Step) -> Any:
+        if isinstance(step, Work):
+            return await asyncio.to_thread(step.function, *step.arguments)
+        return await acall(self._backend, step.name, *step.arguments)
 
-    def read(self, wanted: Sequence[str]) -> Steps[Verb, list[SourceFile]]:
+    def read(self, wanted: Sequence[str]) -> Steps[Step, list[SourceFile]]:
         """These files, in this order."""
         found: dict[str, SourceFile] = {}
         if wanted and has_whole_files(self._backend):

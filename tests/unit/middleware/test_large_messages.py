@@ -80,8 +80,8 @@ async def test_it_is_written_once_and_looks_the_same_in_every_step(form: str, pl
     assert len(writes) == 1
 
 
-async def _as_async(invoke: Any, given: Any) -> Any:
-    return invoke(given, THREAD)
+async def _as_async(invoke: Any, given: Any, config: Any = THREAD) -> Any:
+    return invoke(given, config)
 
 
 def test_a_step_that_failed_is_prepared_again_with_its_file() -> None:
@@ -156,3 +156,54 @@ def test_threads_whose_messages_have_the_same_ids_do_not_mix() -> None:
     for said, moved in (("hello", False), (TEXT, True), ("hello", False)):
         agent.invoke(ask(said))
         assert ("/large_messages/" in seen(model).text) is moved
+
+
+@pytest.mark.parametrize("form", ["sync", "async"])
+async def test_the_same_message_of_two_tenants_is_in_the_files_of_both(form: str) -> None:
+    store = InMemoryStore()
+
+    def files_of_user(runtime: Any) -> StoreBackend:
+        return StoreBackend(runtime, namespace=(runtime.config["configurable"]["user"],))
+
+    model = ScriptedModel([say("ok"), say("ok")])
+    agent = create_deep_agent(model, backend=files_of_user, store=store)
+    for user in ("ada", "bob"):
+        config: Any = {"configurable": {"user": user}}
+        await (agent.ainvoke(ask(), config) if form == "async" else _as_async(agent.invoke, ask(), config))
+        assert "/large_messages/" in seen(model).text
+        (stored,) = StoreBackend(store, namespace=(user,)).glob_info("/large_messages/*")
+        assert stored["path"] in seen(model).text
+
+
+def test_a_file_that_was_deleted_is_written_again(tmp_path: Path) -> None:
+    model = ScriptedModel([say("ok"), say("ok")])
+    agent = create_deep_agent(model, backend=FilesystemBackend(tmp_path), checkpointer=InMemorySaver())
+    agent.invoke(ask(), THREAD)
+    (file,) = (tmp_path / "large_messages").iterdir()
+    file.unlink()
+    agent.invoke({"messages": [("user", "And now?")]}, THREAD)
+    assert file.read_text() == TEXT
+
+
+def test_a_message_that_became_large_later_is_moved_too() -> None:
+    model = ScriptedModel([say("ok"), say("ok")])
+    agent = create_deep_agent(model, checkpointer=InMemorySaver())
+    agent.invoke(ask("small"), THREAD)
+    agent.update_state(THREAD, ask())
+    agent.invoke({"messages": [("user", "And now?")]}, THREAD)
+    assert "/large_messages/" in seen(model).text
+
+
+@pytest.mark.parametrize("piece", ["word ", "x"])
+def test_read_file_reaches_all_of_a_long_line(piece: str) -> None:
+    said = piece * (300_000 // len(piece)) + "The end."
+    model = ScriptedModel([say("ok")])
+    final = create_deep_agent(model).invoke(ask(said))
+    ((path, file),) = final["files"].items()
+    assert "".join(file["content"]) == said
+    assert f"in {len(file['content'])} lines." in seen(model).text
+    assert "Its long lines are broken there into lines of at most 2,000 characters." in seen(model).text
+    reader = ScriptedModel([call("read_file", file_path=path, offset=len(file["content"]) - 1), say("ok")])
+    shown = create_deep_agent(reader).invoke({"messages": [("user", "Read it.")], "files": final["files"]})["messages"][2].text
+    assert shown.endswith("The end.")
+    assert "(cut" not in shown

@@ -64,7 +64,7 @@ def test_without_any_file_the_frame_says_so(tmp_path: Path):
 def test_comments_are_left_out(tmp_path: Path):
     kit = Kit(tmp_path).write("One.<!-- a\nb --> Two.<!----> Three. <!-- no end")
     kit.run()
-    assert kit.memory == "/AGENTS.md\n\nOne. Two. Three. <!-- no end"
+    assert kit.memory.startswith("/AGENTS.md\n\nOne. Two. Three. &lt;!-- no end\n")
     kit.write("<!-- all of it -->")
     kit.run()
     assert kit.memory == "(No memory loaded)"

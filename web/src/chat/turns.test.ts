@@ -30,6 +30,12 @@ describe("TurnMaker", () => {
     ]);
   });
 
+  it("leaves out the skills that a run was told to use", () => {
+    const skill = { type: "human", id: "s", content: "<skill>", additional_kwargs: { lc_source: "pinned_skill" } };
+    const messages = [MESSAGES[0]!, skill, { type: "ai", id: "a", content: "done" }];
+    expect(shape(load(messages))).toEqual([["q1", ["done"]]]);
+  });
+
   it("keeps earlier turns as the same objects while the last one grows", () => {
     const maker = new TurnMaker();
     const view = load(MESSAGES);

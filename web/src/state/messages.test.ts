@@ -32,3 +32,8 @@ test("a message has its images beside its text", () => {
   });
   expect(readMessage({ type: "human", id: "1", content: "Hi" }, "", null)).not.toHaveProperty("pictures");
 });
+
+test("a skill that a run uses is no message of the user", () => {
+  const wire = { id: "1", type: "human", content: "<skill>", additional_kwargs: { lc_source: "pinned_skill" } };
+  expect(readMessage(wire, "", null)!.role).toBe("system");
+});

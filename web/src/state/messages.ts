@@ -20,7 +20,8 @@ export function isChunk(message: WireMessage): boolean {
 
 /** A whole message. Null for what is no message of a conversation ("remove"), or has no id. */
 export function readMessage(wire: WireMessage, namespace: Namespace, runId: string | null): Message | null {
-  const role = ROLES[wire.type ?? ""];
+  // Written by the agent in the user's place, such as the text of a skill that the run uses: not shown.
+  const role = wire.additional_kwargs?.lc_source ? "system" : ROLES[wire.type ?? ""];
   if (!role || !wire.id) return null;
   const pictures = readPictures(wire.content);
   return {

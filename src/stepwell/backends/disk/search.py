@@ -25,7 +25,14 @@ _LONGEST_LINE = 64 << 20
 
 def file_row(path: str, status: os.stat_result) -> FileInfo:
     """A file's row in a listing."""
-    return {"path": path, "is_dir": False, "size": status.st_size, "modified_at": _moment(status.st_mtime_ns)}
+    return {
+        "path": path,
+        "is_dir": False,
+        "size": status.st_size,
+        "modified_at": _moment(status.st_mtime_ns),
+        # The time of the last change of anything about the file, which no program can set, and another number for another file.
+        "version": f"{status.st_ctime_ns:x}-{status.st_mtime_ns:x}-{status.st_ino:x}-{status.st_size:x}",
+    }
 
 
 # Cached, because formatting a time costs as much as reading it from the disk, and most files keep their time between two searches.

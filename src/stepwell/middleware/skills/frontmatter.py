@@ -25,7 +25,8 @@ from typing_extensions import TypedDict  # pydantic cannot build a JSON schema f
 _log = logging.getLogger(__name__)
 
 MAX_FILE_BYTES = 1_000_000
-MAX_FRONTMATTER_CHARS = 16_000
+MAX_FRONTMATTER_CHARS = 4_000
+"""Several times what the fields may have altogether. YAML takes up to 5 milliseconds for 1,000 characters."""
 MAX_NAME_CHARS = 64
 MAX_DESCRIPTION_CHARS = 1024
 MAX_COMPATIBILITY_CHARS = 500
@@ -58,6 +59,13 @@ def parse_skill(text: str, path: str) -> SkillMetadata:
     given = _load(split(text)[0])
     if not isinstance(given, dict):
         raise SkillError("its frontmatter is not a list of keys and values. Write 'name: ...' and 'description: ...'")
+    try:
+        return _fields(given, path)
+    except ValueError:  # a short hexadecimal number may have more digits than Python writes
+        raise SkillError("a number in its frontmatter has too many digits. Put quotes around it") from None
+
+
+def _fields(given: dict[Any, Any], path: str) -> SkillMetadata:
     name, description = _word(given, "name"), _word(given, "description")
     if not name or not description:
         raise SkillError("its frontmatter lacks name or description. Add both")
@@ -89,6 +97,14 @@ def split(text: str) -> tuple[str, str]:
     return head, text[len("\n".join(lines[: end + 1])) :].lstrip("\r\n")
 
 
+def frontmatter_length(text: str) -> int:
+    """How many characters of YAML a file has; none if it cannot be read."""
+    try:
+        return len(split(text)[0])
+    except SkillError:
+        return 0
+
+
 def name_problem(name: str, folder: str) -> str | None:
     """Which rule a name breaks; None if it breaks none."""
     if not name:
@@ -112,7 +128,7 @@ def plain_metadata(given: Any, path: str) -> dict[str, str]:
     return {str(key): " ".join(map(str, value)) if isinstance(value, list) else str(value) for key, value in given.items()}
 
 
-# The same text always gives the same values, so that it does not matter whose skill it is; YAML in Python takes half a millisecond.
+# The same text always gives the same values, so that it does not matter whose skill it is.
 @lru_cache(maxsize=2048)
 def _load(text: str) -> Any:
     import yaml  # here, because most agents have no skills

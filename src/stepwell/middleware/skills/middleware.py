@@ -33,7 +33,7 @@ from stepwell.middleware.skills import pins
 from stepwell.middleware.skills.frontmatter import SkillMetadata
 from stepwell.middleware.skills.listing import SLOTS, SkillSource, place_of, write_section
 from stepwell.middleware.skills.scan import SkillFile, scan
-from stepwell.middleware.source_files import Source, Verb
+from stepwell.middleware.source_files import Source, Step
 from stepwell.state.channels import incremental, latest
 
 
@@ -98,7 +98,7 @@ class SkillsMiddleware(RequestMiddleware):
         source = Source(self.backend, state, runtime)
         return await arun_steps(self._load(source, state), source.aperform)
 
-    def _load(self, source: Source, state: Mapping[str, Any]) -> Steps[Verb, dict[str, Any] | None]:
+    def _load(self, source: Source, state: Mapping[str, Any]) -> Steps[Step, dict[str, Any] | None]:
         """What has changed since the thread's last run: the list, and messages with the pinned skills."""
         update = yield from self._scan(source, state)
         if wanted := state.get("pinned_skills"):
@@ -107,7 +107,7 @@ class SkillsMiddleware(RequestMiddleware):
             update["pinned_skills"] = []
         return update or None
 
-    def _scan(self, source: Source, state: Mapping[str, Any]) -> Steps[Verb, dict[str, Any]]:
+    def _scan(self, source: Source, state: Mapping[str, Any]) -> Steps[Step, dict[str, Any]]:
         skills, files = state.get("skills_metadata"), state.get("skills_files")
         if skills is not None and (files is None or (skills and not files)):
             return {}  # the caller's own list
@@ -148,7 +148,7 @@ class SkillsMiddleware(RequestMiddleware):
         return ToolMessage(text, name=name, tool_call_id=request.tool_call["id"] or "", status="error")
 
 
-def _pin(source: Source, wanted: Sequence[SkillMetadata]) -> Steps[Verb, list[AnyMessage]]:
+def _pin(source: Source, wanted: Sequence[SkillMetadata]) -> Steps[Step, list[AnyMessage]]:
     files = yield from source.read([skill["path"] for skill in wanted])
     texts = [(skill, file.text) for skill, file in zip(wanted, files, strict=True) if file.text is not None]
     pinned = [pins.pinned_message(skill, text) for skill, text in texts]

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from stepwell.backends import paths
 from stepwell.middleware.framing import framed
 from stepwell.middleware.skills.frontmatter import SkillError, SkillMetadata, split
 
@@ -57,7 +58,7 @@ def paths_in_use(messages: Iterable[BaseMessage]) -> set[str]:
         if isinstance(message, AIMessage):
             for call in message.tool_calls:
                 if call["name"] == "read_file":
-                    asked[call["id"] or ""] = str(call["args"].get("file_path", ""))
+                    asked[call["id"] or ""] = str(paths.resolve(call["args"].get("file_path")))
         elif isinstance(message, ToolMessage):
             if message.tool_call_id in asked and message.status != "error":
                 used.add(asked[message.tool_call_id])

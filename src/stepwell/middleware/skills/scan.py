@@ -2,7 +2,7 @@
 
 ```
 glob_info("*/SKILL.md", source) ─▶ rows with size and time = versions ─▶ same as before? what was read then
-                                                                     └─▶ otherwise download_files, in batches
+                                                                     └─▶ otherwise download_files and parse, in batches
 ```
 What was read is part of the thread's own state (`SkillFile`), never of the middleware: one process serves many threads and tenants.
 """
@@ -17,14 +17,18 @@ from typing_extensions import TypedDict  # pydantic cannot build a JSON schema f
 
 from stepwell.backends import messages, paths
 from stepwell.backends.steps import Steps
-from stepwell.middleware.skills.frontmatter import MAX_FILE_BYTES, SkillError, SkillMetadata, parse_skill
-from stepwell.middleware.source_files import Source, SourceFile, Verb
+from stepwell.backends.text import version_of
+from stepwell.middleware.skills.frontmatter import MAX_FILE_BYTES, SkillError, SkillMetadata, frontmatter_length, parse_skill
+from stepwell.middleware.source_files import Source, SourceFile, Step, Verb, Work
 
 _log = logging.getLogger(__name__)
 
 PATTERN = "*/SKILL.md"
 MAX_SKILLS = 2_000
 """How many skills a source may have."""
+MAX_PARSED_CHARS = 200_000
+"""How much frontmatter one run reads: that of a thousand skills, or of fifty with as much of it as possible, which takes a second. Files
+beyond it are reported, and read in the next runs."""
 _BATCH_FILES = 200
 _BATCH_BYTES = 10_000_000
 
@@ -46,7 +50,7 @@ class Scan(NamedTuple):
 
 def scan(
     source: Source, folders: Sequence[str], skills: Sequence[SkillMetadata] = (), files: Mapping[str, SkillFile] | None = None
-) -> Steps[Verb, Scan]:
+) -> Steps[Step, Scan]:
     """The skills in these folders. `skills` and `files` are what the last scan found."""
     problems: list[str] = []
     versions: dict[str, str] = {}
@@ -57,14 +61,39 @@ def scan(
             versions[row["path"]] = _version(row)
             sizes[row["path"]] = row.get("size") or 0
     found = _known(versions, skills, files or {})
+    left, later = MAX_PARSED_CHARS, 0
     for batch in _batches([path for path in versions if path not in found], sizes):
         small = [path for path in batch if sizes[path] <= MAX_FILE_BYTES]
         for path in set(batch) - set(small):
             found[path] = f"it has {sizes[path]:,} bytes; at most {MAX_FILE_BYTES:,} are read. Move parts to other files"
-        for file in (yield from source.read(small)):
-            if (skill := read_skill(file)) is not None:
-                found[file.path] = skill
+        if left <= 0:
+            later += len(small)
+            continue
+        texts = yield from source.read(small)
+        unsaid = {file.path: version_of(file.text) for file in texts if file.text is not None and not versions[file.path]}
+        versions.update(unsaid)
+        found.update(_known(unsaid, skills, files or {}))
+        changed = [file for file in texts if file.path not in found]
+        if not changed:
+            continue
+        read, left = yield Work(read_skills, (changed, left))
+        found.update(read)
+        later += sum(file.text is not None and file.path not in read for file in changed)
+    if later:
+        problems.append(_beyond(later))
     return _merge(versions, found, problems)
+
+
+def read_skills(files: Sequence[SourceFile], left: int) -> tuple[dict[str, SkillMetadata | str], int]:
+    """The skills in these files, or why they cannot be used, as far as `left` characters of frontmatter go; and how many are left then."""
+    found: dict[str, SkillMetadata | str] = {}
+    for file in files:
+        if left <= 0:
+            break
+        left -= frontmatter_length(file.text or "")
+        if (skill := read_skill(file)) is not None:
+            found[file.path] = skill
+    return found, left
 
 
 def read_skill(file: SourceFile) -> SkillMetadata | str | None:
@@ -75,6 +104,15 @@ def read_skill(file: SourceFile) -> SkillMetadata | str | None:
         return parse_skill(file.text, file.path)
     except SkillError as error:
         return str(error)
+
+
+def _beyond(count: int) -> str:
+    problem = (
+        f"{count:,} skills are not read yet: a run reads at most {MAX_PARSED_CHARS:,} characters of frontmatter. The next one goes on. "
+        "Use fewer sources, or shorten the frontmatter"
+    )
+    _log.warning("%s.", problem)
+    return f"{problem}."
 
 
 def source_problem(folder: str, said: str) -> str:
@@ -96,7 +134,7 @@ def _usable(rows: Any, folder: str, problems: list[str]) -> list[Any]:
 
 
 def _version(row: Any) -> str:
-    """What changes with every write. Empty if the backend does not say, and then the file is read again."""
+    """What changes with every write. Empty if the backend does not say: then the file is read again, and its text decides."""
     if version := row.get("version"):
         return str(version)
     return f"{row.get('size')}|{row['modified_at']}|{row.get('file_id', '')}" if row.get("modified_at") else ""

@@ -157,6 +157,19 @@ def image_type(content: bytes) -> str | None:
     return found if found in ("image/png", "image/jpeg", "image/gif") else None
 
 
+def other_image(content: bytes) -> str | None:
+    """What kind of image this is, if it is one that models do not take."""
+    if content.startswith(b"BM") and content[6:10] == b"\x00\x00\x00\x00":
+        return "BMP"
+    if content.startswith((b"II*\x00", b"MM\x00*")):
+        return "TIFF"
+    if content.startswith(b"\x00\x00\x01\x00"):
+        return "ICO"
+    return {b"heic": "HEIC", b"heix": "HEIC", b"mif1": "HEIC", b"avif": "AVIF"}.get(
+        content[8:12] if content[4:8] == b"ftyp" else b""
+    )
+
+
 def decode_text(content: bytes, content_type: str | None, *, html: bool) -> str:
     """The decoded text. A byte order mark decides, or else the first valid one of the server's charset, the page's own, and UTF-8."""
     for mark, name in _MARKS:

@@ -16,6 +16,8 @@ _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _BLANKS = re.compile(r"\n{3,}")
 _SHOWN = "\n\t\u200c\u200d"  # the last two are joiners: they shape words in several scripts, and emoji
 _TAGS = range(0xE0000, 0xE1000)  # tags and variation selectors that no font shows
+_BLANK_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0"
+"""Letters and marks that show nothing, by Unicode's property Default_Ignorable_Code_Point."""
 _MAX_MARKS = 30
 """The maximum number of accents on one letter, as in Unicode's stream-safe format (UAX #15): sorting the marks of one letter takes
 quadratic time, and no language comes near this number."""
@@ -48,7 +50,7 @@ def _shows(letter: str) -> bool:
     if letter in _SHOWN:
         return True
     # Cc control, Cf format (including marks that change the direction of text), Cs surrogates, Co private use, Cn unassigned.
-    return not unicodedata.category(letter).startswith("C") and ord(letter) not in _TAGS
+    return not unicodedata.category(letter).startswith("C") and ord(letter) not in _TAGS and letter not in _BLANK_LETTERS
 
 
 def _replace(text: str, changes: dict[str, str]) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from stepwell.backends.paths import PathError, Place
 from stepwell.backends.protocol import ErrorText
-from stepwell.tools.documents.content import image_type
+from stepwell.tools.documents.content import image_type, other_image
 from stepwell.tools.documents.image_size import image_size
 
 MAX_IMAGE_BYTES = 3_750_000
@@ -78,7 +78,14 @@ def pdf_block(content: bytes, name: str) -> Block:
 
 
 def show_image(content: bytes, path: str) -> FileBlocks | ErrorText | None:
-    """An image file as a block, or a sentence; `None` if it is no image that models take."""
+    """An image file as a block, or a sentence; `None` if it is no image."""
+    if kind := other_image(content):
+        return PathError(
+            "Error: ",
+            Place(path),
+            f" is an image ({kind}, {len(content):,} bytes) in a format that models do not take. Convert it to PNG, or ask for a copy as "
+            "PNG or JPEG.",
+        )
     media_type = image_type(content)
     if media_type is None:
         return None
@@ -86,7 +93,9 @@ def show_image(content: bytes, path: str) -> FileBlocks | ErrorText | None:
     described = f"{_name(media_type)} image, {f'{size[0]:,} × {size[1]:,} pixels, ' if size else ''}{len(content):,} bytes"
     if size is None:
         return PathError(
-            "Error: ", Place(path), f" is a damaged image ({described}). Go on without it, or ask for another copy."
+            "Error: ",
+            Place(path),
+            f" is a damaged or incomplete image ({described}). Go on without it, or ask for another copy.",
         )
     if not current_sight().images:
         return PathError(

@@ -19,6 +19,7 @@ from stepwell.backends import messages, paths, text
 from stepwell.backends.composite import is_remote
 from stepwell.backends.protocol import DEFAULT_READ_LIMIT, ErrorText
 from stepwell.errors import MissingExtraError, StepwellError, WebError
+from stepwell.tools.documents.content import other_image
 from stepwell.tools.documents.kinds import EXTENSIONS, OLD_EXTENSIONS, kind_of_type
 from stepwell.tools.files.blocks import MAX_BLOCK_BYTES, FileBlocks, current_sight, image_block, pdf_block, show_image
 from stepwell.tools.files.notebooks import is_notebook, show_notebook
@@ -131,12 +132,16 @@ class Documents:
 
 
 def _may_be_document(backend: Any, result: Any, path: str) -> bool:
-    """Whether the backend says that the file is not text. Some PDFs are made of plain characters, so they count as well."""
+    """Whether the backend says that the file is not text. Some PDFs and bitmaps are made of plain characters, so they count as well."""
     if is_notebook(path):  # of which the backend counts other lines; a remote one is not fetched again only to show it better
         not_text = not is_remote(backend, path)
     else:
-        not_text = messages.says_not_text(result) if isinstance(result, ErrorText) else path.lower().endswith(".pdf")
+        not_text = messages.says_not_text(result) if isinstance(result, ErrorText) else _may_be_plain(result, path)
     return not_text and hasattr(backend, "read_whole")
+
+
+def _may_be_plain(result: Any, path: str) -> bool:
+    return path.lower().endswith(".pdf") or (isinstance(result, str) and "\x00" in result)
 
 
 def _content(backend: Any, result: Any, args: dict[str, Any]) -> bytes | None:
@@ -148,7 +153,7 @@ def _content(backend: Any, result: Any, args: dict[str, Any]) -> bytes | None:
     except StepwellError:  # a backend without whole files
         return None
     if not isinstance(found, bytes) or not (
-        isinstance(result, ErrorText) or found.startswith(b"%PDF-") or is_notebook(args["file_path"])
+        isinstance(result, ErrorText) or found.startswith(b"%PDF-") or other_image(found) or is_notebook(args["file_path"])
     ):
         return None
     return found

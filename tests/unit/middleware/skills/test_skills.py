@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -98,6 +101,20 @@ def test_a_change_that_keeps_the_size_is_seen(tmp_path: Path):
     write_skill(tmp_path, "one", "Version 2.")
     kit.run()
     assert "Version 2." in kit.system
+
+
+@pytest.mark.parametrize("way", ["written", "replaced"])
+def test_a_change_that_keeps_size_and_time_is_seen(tmp_path: Path, way: str):
+    path = write_skill(tmp_path, "one", "Before")
+    kit = Kit(tmp_path)
+    kit.run()
+    before = path.stat()
+    changed = path if way == "written" else tmp_path / "new"
+    changed.write_text(skill_text("one", "Behind"), encoding="utf-8")
+    os.utime(changed, ns=(before.st_atime_ns, before.st_mtime_ns))
+    changed.replace(path)
+    kit.run()
+    assert "- **one**: Behind" in kit.system
 
 
 def test_ten_turns_have_one_prompt_and_read_each_skill_once(tmp_path: Path):
@@ -279,6 +296,46 @@ def test_a_large_file_is_not_read(tmp_path: Path):
     assert kit.backend.read_together == []
 
 
+def costly_skills(count: int) -> dict[str, str]:
+    """Skills with as much YAML as is possible, of the kind that takes longest."""
+    listed = "".join(f"{number % 10}," for number in range(1_900))
+    return {f"/skills/s{n:03}/SKILL.md": skill_text(f"s{n:03}", "", f"allowed-tools: [{listed}{n}]") for n in range(count)}
+
+
+async def test_an_event_loop_does_not_wait_for_yaml():
+    agent = create_deep_agent(ScriptedModel([say("done")]), skills=["/skills"])
+    late = []
+
+    async def watch() -> None:
+        while True:
+            asked = time.perf_counter()
+            await asyncio.sleep(0.01)
+            late.append(time.perf_counter() - asked)
+
+    watching = asyncio.create_task(watch())
+    begin = time.perf_counter()
+    await agent.ainvoke({**GO, "files": costly_skills(40)})
+    taken = time.perf_counter() - begin
+    watching.cancel()
+    assert max(late) < taken / 2  # on the loop, YAML is nearly all of it
+
+
+def test_a_run_reads_a_limited_amount_of_yaml_and_the_next_one_goes_on():
+    files = costly_skills(70)
+    model = ScriptedModel([say("done")] * 3)
+    agent = create_deep_agent(model, skills=["/skills"], checkpointer=InMemorySaver())
+    agent.invoke({**GO, "files": files}, THREAD)
+    first = model.last_asked.system
+    assert "- **s000**" in first
+    assert "- **s069**" not in first
+    assert "skills are not read yet: a run reads at most 200,000 characters of frontmatter. The next one goes on." in first
+    agent.invoke(GO, THREAD)
+    assert "- **s069**" in model.last_asked.system
+    assert "not read yet" not in model.last_asked.system
+    agent.invoke(GO, THREAD)
+    assert model.asked[1].system == model.asked[2].system
+
+
 class SixVerbs(SyncBackend):
     """A backend with nothing but the verbs."""
 
@@ -390,12 +447,12 @@ def file_request(title: str) -> str:
     return f"filed {title}"
 
 
-@pytest.mark.parametrize("way", ["read", "pinned"])
+@pytest.mark.parametrize("way", ["read", "read without a slash", "pinned"])
 def test_a_skill_brings_its_tools_once_it_is_in_use(tmp_path: Path, way: str):
     write_skill(tmp_path, "crm", "", "metadata:", "  include_tools: file_request")
     script = [call("file_request", title="a")] if way == "pinned" else [
         call("file_request", title="a"),
-        call("read_file", file_path="/skills/crm/SKILL.md"),
+        call("read_file", file_path="skills/crm/SKILL.md" if "slash" in way else "/skills/crm/SKILL.md"),
         call("file_request", title="b"),
     ]  # fmt: skip
     model = ScriptedModel([*script, say("done")])

@@ -107,6 +107,41 @@ async def test_images_that_are_too_large_get_a_sentence(read: Any, monkeypatch: 
     assert "base64" not in str(large.content)
 
 
+WHOLE = {
+    **{form: picture(form, 60, 40) for form in FORMS},
+    "webp lossless": picture("webp", 60, 40, lossless=True),
+    "jpeg with a preview": picture("jpeg", 60, 40, exif=b"Exif\0\0" + picture("jpeg")),
+    "gif that moves": picture("gif", 60, 40, save_all=True, append_images=[Image.new("RGB", (60, 40), "blue")]),
+}
+
+
+@pytest.mark.parametrize("content", WHOLE.values(), ids=list(WHOLE))
+def test_an_image_that_was_cut_off_is_damaged(content: bytes) -> None:
+    assert image_size(content) == image_size(content + b"\n") == (60, 40)
+    assert [length for length in range(len(content)) if image_size(content[:length])] == []
+
+
+async def test_a_damaged_image_gets_a_sentence(read: Any) -> None:
+    content = WHOLE["png"]
+    for damaged in (content[:60], content.replace(b"IDAT", b"IDAX"), content[:50] + b"\xff\xff" + content[52:]):
+        answer = await read("a.png", damaged)
+        assert answer.status == "error"
+        assert "'/d/a.png' is a damaged or incomplete image (PNG image" in answer.content
+    assert "base64" not in str((await read("a.ipynb", notebook(code("plot()", plot(content[:60]))))).content)
+
+
+@pytest.mark.parametrize("form", ["bmp", "tiff", "ico"])
+async def test_an_image_that_models_do_not_take_is_named(read: Any, form: str) -> None:
+    answer = await read(f"a.{form}", picture(form, 16, 16))
+    assert f"is an image ({form.upper()}, " in answer.content
+    assert "Convert it to PNG" in answer.content
+
+
+async def test_a_bitmap_of_plain_characters_is_no_text(read: Any) -> None:
+    assert "is an image (BMP, 102 bytes)" in (await read("a.bmp", b"BM" + bytes(100))).content
+    assert "\x00" in (await read("a.txt", b"a\x00b")).content
+
+
 async def test_the_name_does_not_make_an_image(read: Any) -> None:
     assert "is not a text file" in (await read("a.png", b"\x80\x81\x00binary\x00")).content
     assert (await read("b.png", b"just text")).content == "     1\tjust text"

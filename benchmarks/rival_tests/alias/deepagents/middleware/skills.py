@@ -34,7 +34,7 @@ from stepwell.middleware.skills.listing import (
 from stepwell.middleware.skills.listing import (
     notes_of as _format_skill_annotations,
 )
-from stepwell.middleware.source_files import Source, _downloaded
+from stepwell.middleware.source_files import Source, Work, _downloaded
 
 __all__ = [
     "MAX_SKILLS_LOAD_WARNINGS",
@@ -110,7 +110,8 @@ def _parse_skill_metadata(content, skill_path, directory_name):
 
 def _skill_metadata_from_response(response, skill_dir_path, skill_md_path):
     steps = scan.scan(_Answered(response), [skill_dir_path])
-    found = run_steps(steps, lambda verb: [{"path": skill_md_path, "is_dir": False}])
+    rows = [{"path": skill_md_path, "is_dir": False}]
+    found = run_steps(steps, lambda step: step.function(*step.arguments) if isinstance(step, Work) else rows)
     return found.skills[0] if found.skills else None
 
 
