@@ -21,6 +21,7 @@ MAX_MEMORY_BYTES = 8 << 20
 _META = re.compile(r"[\\^$.|?*+()\[\]{}]")
 _WHOLE_TEXT = re.compile(r"\\[AzZQ]|\(\?[A-Za-z]*-")
 _ENDING = re.compile(r"(?P<deep>(?:\*\*/)?)\*(?P<head>[^*?\[\]{}/]*)(?:\{(?P<choices>[^*?\[\]{}/]*)\})?")
+_CLASS = re.compile(r"\[(.[^\]]*)\]", re.DOTALL)
 _CHOICE = re.compile(r"\{[^*\[\]{}/]*\}")
 
 
@@ -191,6 +192,14 @@ def translate_glob(pattern: str) -> str:
             out.append({"*": "[^/]*", "?": "[^/]"}.get(char, re.escape(char)))
         position += 1
     return "".join(out)
+
+
+def crosses_folders(segment: str) -> bool:
+    """Whether the part of a glob between two slashes may match a slash itself, or belongs to something that does. When in doubt, yes."""
+    if "**" in segment or "{" in segment:  # a choice may contain slashes
+        return True
+    rest = _CLASS.sub(lambda found: "/" if _re2(_bracket(found[1])).fullmatch("/") else "", segment)
+    return "/" in rest or "[" in rest  # a class that does not end here contains a slash
 
 
 def _bracket(inside: str) -> str:
