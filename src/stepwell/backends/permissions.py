@@ -59,10 +59,7 @@ class FilesystemPermission:
         _check_words("operations", self.operations, get_args(FilesystemOperation))
         if self.mode not in get_args(PermissionMode):
             raise ConfigurationError(f"A permission has mode={self.mode!r}. Use one of: {', '.join(get_args(PermissionMode))}.")
-        if isinstance(self.paths, str) or not isinstance(self.paths, Sequence) or not self.paths:
-            raise ConfigurationError("A permission needs a list of paths, such as paths=['/secrets/**'].")
-        for pattern in self.paths:
-            _check_pattern(pattern)
+        _check_paths(self.paths)
 
 
 def check_permissions(given: object) -> tuple[FilesystemPermission, ...]:
@@ -135,9 +132,13 @@ class PathRules:
         nobody knows what a folder contains until it is gone."""
         return self._by_operation[operation].overlapping("deny", path)
 
+    def asking_below(self, operation: FilesystemOperation, path: str) -> list[str]:
+        """The asking patterns that may match the path, something below it, or a folder above it."""
+        return self._by_operation[operation].overlapping("interrupt", path)
+
     def may_ask_below(self, operation: FilesystemOperation, path: str) -> bool:
         """Whether something at or below the path may need approval."""
-        return bool(self._by_operation[operation].overlapping("interrupt", path))
+        return bool(self.asking_below(operation, path))
 
     def may_ask_in(self, operation: FilesystemOperation, folder: str) -> bool:
         """Whether a direct child of the folder, or all of it, may need approval. Folders further down do not count."""
@@ -272,6 +273,13 @@ def _relative(pattern: str) -> str:
 def _check_words(field: str, given: object, known: Sequence[str]) -> None:
     if isinstance(given, str) or not isinstance(given, Sequence) or not given or any(word not in known for word in given):
         raise ConfigurationError(f"A permission has {field}={given!r}. Give a list with one or more of: {', '.join(known)}.")
+
+
+def _check_paths(given: object) -> None:
+    if isinstance(given, str) or not isinstance(given, Sequence) or not given:
+        raise ConfigurationError("A permission needs a list of paths, such as paths=['/secrets/**'].")
+    for pattern in given:
+        _check_pattern(pattern)
 
 
 def _check_pattern(pattern: object) -> None:

@@ -31,6 +31,7 @@ from stepwell.backends.protocol import (
 )
 from stepwell.backends.turn import after
 from stepwell.errors import ConfigurationError
+from stepwell.tools.effects import changes_files, with_effect
 from stepwell.tools.files import results
 from stepwell.tools.files.documents import Documents
 from stepwell.tools.files.execute import DEFAULT_MOST_SECONDS, EXECUTE, build_execute_tool
@@ -263,7 +264,7 @@ def _reading_tool(spec: FileTool, backend: BackendProtocol | BackendFactory, des
         result = await acall(chosen, spec.verb, *positional, **keywords)
         return _answer(spec, runtime, await documents.aread(chosen, result, args) if documents else result, args)
 
-    return _tool(spec, description, run, arun)
+    return _tool(spec, description, with_effect("read")(run), arun)
 
 
 def _changing_tool(spec: FileTool, backend: BackendProtocol | BackendFactory, description: str, gate: ChangeGate) -> BaseTool:
@@ -284,7 +285,7 @@ def _changing_tool(spec: FileTool, backend: BackendProtocol | BackendFactory, de
                 result = await acall(backend_for(backend, runtime), spec.verb, *positional, **keywords)
         return _answer(spec, runtime, result, args)
 
-    return _tool(spec, description, run, arun)
+    return _tool(spec, description, changes_files(run), arun)
 
 
 def _tool(spec: FileTool, description: str, run: Callable[..., Any], arun: Callable[..., Any]) -> BaseTool:
