@@ -21,7 +21,6 @@ MAX_MEMORY_BYTES = 8 << 20
 _META = re.compile(r"[\\^$.|?*+()\[\]{}]")
 _WHOLE_TEXT = re.compile(r"\\[AzZQ]|\(\?[A-Za-z]*-")
 _ENDING = re.compile(r"(?P<deep>(?:\*\*/)?)\*(?P<head>[^*?\[\]{}/]*)(?:\{(?P<choices>[^*?\[\]{}/]*)\})?")
-_CLASS = re.compile(r"\[(.[^\]]*)\]", re.DOTALL)
 _CHOICE = re.compile(r"\{[^*\[\]{}/]*\}")
 
 
@@ -198,8 +197,13 @@ def crosses_folders(segment: str) -> bool:
     """Whether the part of a glob between two slashes may match a slash itself, or belongs to something that does. When in doubt, yes."""
     if "**" in segment or "{" in segment:  # a choice may contain slashes
         return True
-    rest = _CLASS.sub(lambda found: "/" if _re2(_bracket(found[1])).fullmatch("/") else "", segment)
-    return "/" in rest or "[" in rest  # a class that does not end here contains a slash
+    opening = segment.find("[")
+    while opening >= 0:
+        closing = segment.find("]", opening + 2)
+        if closing < 0 or _re2(_bracket(segment[opening + 1 : closing])).fullmatch("/"):
+            return True  # a class that does not end here contains a slash
+        opening = segment.find("[", closing)
+    return False
 
 
 def _bracket(inside: str) -> str:
