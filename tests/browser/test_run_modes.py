@@ -25,8 +25,23 @@ def test_a_plan_changes_nothing_and_the_conversation_remembers_its_mode(page: Pa
     assert not state(server, page).get("files")
     page.reload()
     expect(page.get_by_label("Permissions for this conversation")).to_have_value("plan")
+    page.evaluate("localStorage.clear()")  # as in another browser: the thread knows
+    page.reload()
+    expect(page.get_by_label("Permissions for this conversation")).to_have_value("plan")
+    choose(page, "Ask first")
+    page.reload()
+    expect(page.get_by_label("Permissions for this conversation")).to_have_value("ask")
     page.goto("/new/editor")
     expect(page.get_by_label("Permissions for this conversation")).to_have_value("")
+
+
+def test_the_switch_is_as_small_as_its_words_and_says_what_it_means(page: Page):
+    page.goto("/new/editor")
+    choose(page, "Accept edits")
+    expect(page.get_by_text("Changes files without asking. Deletions, rules and other approvals still ask.")).to_be_visible()
+    box = page.get_by_label("Permissions for this conversation").bounding_box()
+    assert box is not None
+    assert box["width"] < 200
 
 
 def test_ask_first_asks_before_each_change(page: Page, server: Server):
@@ -35,6 +50,7 @@ def test_ask_first_asks_before_each_change(page: Page, server: Server):
     say(page, "Mend the report")
     expect(page).to_have_url(THREAD)
     expect(dock(page)).to_contain_text("/report.md")
+    expect(dock(page)).to_contain_text("Ask mode: this changes something.")
     assert not state(server, page).get("files")
     dock(page).get_by_role("button", name="Approve").click()
     expect(dock(page)).to_contain_text("mended")

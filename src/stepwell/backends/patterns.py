@@ -193,6 +193,19 @@ def translate_glob(pattern: str) -> str:
     return "".join(out)
 
 
+def crosses_folders(segment: str) -> bool:
+    """Whether the part of a glob between two slashes may match a slash itself, or belongs to something that does. When in doubt, yes."""
+    if "**" in segment or "{" in segment:  # a choice may contain slashes
+        return True
+    opening = segment.find("[")
+    while opening >= 0:
+        closing = segment.find("]", opening + 2)
+        if closing < 0 or _re2(_bracket(segment[opening + 1 : closing])).fullmatch("/"):
+            return True  # a class that does not end here contains a slash
+        opening = segment.find("[", closing)
+    return False
+
+
 def _bracket(inside: str) -> str:
     negated = inside[:1] in ("!", "^")
     body = inside[1:] if negated else inside

@@ -33,7 +33,7 @@ from typing import Literal, get_args
 
 from stepwell.backends import paths
 from stepwell.backends.paths import PathError, Place
-from stepwell.backends.patterns import GlobSet, compile_glob
+from stepwell.backends.patterns import GlobSet, compile_glob, crosses_folders
 from stepwell.backends.protocol import ErrorText
 from stepwell.errors import ConfigurationError
 
@@ -59,10 +59,7 @@ class FilesystemPermission:
         _check_words("operations", self.operations, get_args(FilesystemOperation))
         if self.mode not in get_args(PermissionMode):
             raise ConfigurationError(f"A permission has mode={self.mode!r}. Use one of: {', '.join(get_args(PermissionMode))}.")
-        if isinstance(self.paths, str) or not self.paths:
-            raise ConfigurationError("A permission needs a list of paths, such as paths=['/secrets/**'].")
-        for pattern in self.paths:
-            _check_pattern(pattern)
+        _check_paths(self.paths)
 
 
 def check_permissions(given: object) -> tuple[FilesystemPermission, ...]:
@@ -120,6 +117,10 @@ class PathRules:
         """What the rules say about a folder, or about a path that may be a file or a folder: whether it can be listed and searched."""
         return self._by_operation[operation].decide_folder(path)
 
+    def only_leads_on(self, path: str) -> bool:
+        """Whether a path can be listed only because something open may lie below it. Nobody may learn whether it exists."""
+        return self._by_operation["read"].only_leads_on(path)
+
     def shows(self, row_path: str) -> bool:
         """Whether a row may be seen. The path of a folder ends with a slash."""
         if row_path.endswith("/"):
@@ -131,9 +132,13 @@ class PathRules:
         nobody knows what a folder contains until it is gone."""
         return self._by_operation[operation].overlapping("deny", path)
 
+    def asking_below(self, operation: FilesystemOperation, path: str) -> list[str]:
+        """The asking patterns that may match the path, something below it, or a folder above it."""
+        return self._by_operation[operation].overlapping("interrupt", path)
+
     def may_ask_below(self, operation: FilesystemOperation, path: str) -> bool:
         """Whether something at or below the path may need approval."""
-        return bool(self._by_operation[operation].overlapping("interrupt", path))
+        return bool(self.asking_below(operation, path))
 
     def may_ask_in(self, operation: FilesystemOperation, folder: str) -> bool:
         """Whether a direct child of the folder, or all of it, may need approval. Folders further down do not count."""
@@ -166,11 +171,21 @@ class _OneOperation:
         inside = self._all.first(name + "/" if name else "")
         if inside is None or self._modes[inside] != "deny":
             return "allow" if inside is None else self._modes[inside]
-        way = self._ways.first(name)
-        if way is not None and self._way_owner[way] < inside:
+        if self._leads_on(name, inside):
             return "allow"
         itself = self._all.first(name)  # a rule may open this very path, which may be a file
         return "deny" if itself is None else self._modes[itself]
+
+    def only_leads_on(self, path: str) -> bool:
+        name = _plain(path)
+        inside, itself = self._all.first(name + "/" if name else ""), self._all.first(name)
+        if inside is None or self._modes[inside] != "deny" or (itself is not None and self._modes[itself] != "deny"):
+            return False
+        return self._leads_on(name, inside)
+
+    def _leads_on(self, name: str, denied_by: int) -> bool:
+        way = self._ways.first(name)
+        return way is not None and self._way_owner[way] < denied_by
 
     def overlapping(self, mode: PermissionMode, path: str) -> list[str]:
         found = [
@@ -182,11 +197,8 @@ class _OneOperation:
 
     def asks_for_children(self, folder: str) -> bool:
         name = _plain(folder)
-        for glob, mode in zip(self._globs, self._modes, strict=True):
-            above, _, last = glob.rpartition("/")
-            if mode == "interrupt" and last != "**" and _matches(above, name):
-                return True
-        return False
+        globs = (glob for glob, mode in zip(self._globs, self._modes, strict=True) if mode == "interrupt")
+        return any(_matches(above, name) for glob in globs for above in _folders_of(glob))
 
 
 def overlap(one: str, other: str) -> bool:
@@ -222,14 +234,30 @@ def _compile(glob: str, below: bool) -> GlobSet:
 
 
 def _ways_to(glob: str) -> list[str]:
-    """Globs for the folders that lead to what a glob matches, from the root down. After `**`, every folder may."""
+    """Globs for the folders that lead to what a glob matches, from the root down. Once a part crosses folders, every folder may."""
     ways: list[str] = []
     segments = glob.split("/")
     for depth, segment in enumerate(segments):
-        if segment == "**" or "{" in segment:  # a choice may contain slashes
-            return [*ways, "/".join([*segments[:depth], "**"]), "/".join(segments[:depth])]
+        if crosses_folders(segment):
+            return [*ways, *_all_below(segments[:depth])]
         ways.append("/".join(segments[:depth]))
     return ways
+
+
+def _folders_of(glob: str) -> list[str]:
+    """Globs for the folders whose direct children a glob may match. Of `/a/**`, none: it matches the folder itself."""
+    *above, last = glob.split("/")
+    crossing = next((depth for depth, segment in enumerate(above) if crosses_folders(segment)), None)
+    if crossing is not None:
+        return _all_below(above[:crossing])
+    if not crosses_folders(last):
+        return ["/".join(above)]
+    return [] if last == "**" else _all_below(above)
+
+
+def _all_below(segments: Sequence[str]) -> list[str]:
+    """Globs for a folder and every folder in it."""
+    return ["/".join([*segments, "**"]), "/".join(segments)]
 
 
 def _plain(path: str) -> str:
@@ -245,6 +273,13 @@ def _relative(pattern: str) -> str:
 def _check_words(field: str, given: object, known: Sequence[str]) -> None:
     if isinstance(given, str) or not isinstance(given, Sequence) or not given or any(word not in known for word in given):
         raise ConfigurationError(f"A permission has {field}={given!r}. Give a list with one or more of: {', '.join(known)}.")
+
+
+def _check_paths(given: object) -> None:
+    if isinstance(given, str) or not isinstance(given, Sequence) or not given:
+        raise ConfigurationError("A permission needs a list of paths, such as paths=['/secrets/**'].")
+    for pattern in given:
+        _check_pattern(pattern)
 
 
 def _check_pattern(pattern: object) -> None:

@@ -6,10 +6,10 @@ LangChain's interrupt does not say what an answer must look like; ours does (`an
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langchain.agents.middleware.human_in_the_loop import Action, DecisionType, InterruptOnConfig
+from langchain.agents.middleware.human_in_the_loop import Action, ActionRequest, DecisionType, InterruptOnConfig, ReviewConfig
 from langchain.agents.middleware.types import AgentState
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langgraph.config import get_config
@@ -24,16 +24,21 @@ from stepwell.tools.files.order import EDITED_BY_A_PERSON
 
 PERMISSION_MODE = "permission_mode"
 """The key of a run's mode in its `configurable` (`run_modes`)."""
-FILE_CHANGES = frozenset({"write_file", "edit_file", "delete", "move", "patch_file"})
-CHANGES = FILE_CHANGES | {"execute"}
+ACCEPTED = frozenset({"write_file", "edit_file", "move", "patch_file"})
+"""The file changes about which `interrupt_on` does not ask in a run with `accept_edits`. What is deleted is gone: `delete` asks."""
+RULE = "stepwell_rule"
+"""The key in a tool's approvals for the permissions that ask: what they say about a call's arguments. They ask in every mode."""
+Reason = Callable[[Mapping[str, Any]], str | None]
 
-_USUAL: InterruptOnConfig = {"allowed_decisions": ["approve", "edit", "reject"]}
 _CHECKPOINTER = "__pregel_checkpointer"
 """LangGraph's key for the checkpointer in a node's config."""
 
 
 class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
     """A `HumanInTheLoopMiddleware` that raises `AnswerShapeError` for an answer of the wrong shape, and keeps waiting for a valid one."""
+
+    has_modes = False
+    """Whether the agent's runs may have a mode (`run_modes`), which asks about what is left out here."""
 
     @property
     def name(self) -> str:
@@ -55,40 +60,64 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
         said = [self._process_decision(one, call, self.interrupt_on[call["name"]])[1] for call, one in answered]
         return {"messages": [message, *(decided_by_person(each) for each in said if each)], EDITED_BY_A_PERSON: edited}
 
-    def ask_about(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
+    def ask_about(self, request: ToolCallRequest, handler: ToolHandler, config: InterruptOnConfig) -> ToolResult:
         """Ask about one call where it begins, and run it if the person approves."""
-        asked, edited = self._decide(request)
+        asked, edited = self._decide(request, config)
         if isinstance(asked, ToolMessage):
             return asked
         return self._annotate_edited_result(handler(asked), asked, edited)
 
-    async def aask_about(self, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
-        asked, edited = self._decide(request)
+    async def aask_about(self, request: ToolCallRequest, handler: AsyncToolHandler, config: InterruptOnConfig) -> ToolResult:
+        asked, edited = self._decide(request, config)
         if isinstance(asked, ToolMessage):
             return asked
         return self._annotate_edited_result(await handler(asked), asked, edited)
 
-    def _decide(self, request: ToolCallRequest) -> tuple[ToolCallRequest | ToolMessage, Action | None]:
+    def _decide(
+        self, request: ToolCallRequest, config: InterruptOnConfig
+    ) -> tuple[ToolCallRequest | ToolMessage, Action | None]:
         """The call as the person wants it, or the message in place of its result."""
         call = request.tool_call
         _require_checkpointer(call["name"])
-        action, review = self._create_action_and_config(call, _USUAL, request.state, request.runtime)  # type: ignore[arg-type]
+        action, review = self._create_action_and_config(call, config, request.state, request.runtime)  # type: ignore[arg-type]
         question: Any = {"action_requests": [action], "review_configs": [review]}
         (decision,) = ask(question, approvals_fault, approvals_schema(question))["decisions"]
         if decision["type"] == "edit":
             return self._apply_edit(request, decision["edited_action"]), decision["edited_action"]
-        said = self._process_decision(decision, call, _USUAL)[1]
+        said = self._process_decision(decision, call, config)[1]
         return (request if said is None else decided_by_person(said)), None
 
     def _calls_to_ask(self, message: AIMessage | None, state: AgentState[Any], runtime: Runtime[Any]) -> list[ToolCall]:
         if message is None or self.interrupt_mode == "per_call":  # with "per_call", each call asks when it begins
             return []
-        mode = get_config().get("configurable", {}).get(PERMISSION_MODE)
-        unasked = FILE_CHANGES if mode == "accept_edits" else CHANGES if mode == "plan" else ()
+        mode = get_config().get("configurable", {}).get(PERMISSION_MODE) if self.has_modes else None
+        if mode == "plan":  # each call is judged when it begins, because nobody is asked about a call that is refused
+            return []
         not_made = _results_after(message, state)
-        made = [call for call in message.tool_calls if call["id"] not in not_made and call["name"] not in unasked]
+        made = [call for call in message.tool_calls if call["id"] not in not_made]
         gated = [(call, self.interrupt_on.get(call["name"])) for call in made]
-        return [call for call, config in gated if config and self._should_interrupt(call, config, state, runtime)]
+        return [
+            call
+            for call, config in gated
+            if config
+            and self._should_interrupt(call, config, state, runtime)
+            and (mode != "accept_edits" or call["name"] not in ACCEPTED or rule_about(call, config))
+        ]
+
+    def _create_action_and_config(
+        self, tool_call: ToolCall, config: InterruptOnConfig, state: AgentState[Any], runtime: Runtime[Any]
+    ) -> tuple[ActionRequest, ReviewConfig]:
+        action, review = super()._create_action_and_config(tool_call, config, state, runtime)
+        if reason := rule_about(tool_call, config):
+            own = config.get("description") and action.get("description")
+            action = {**action, "description": f"{reason}\n\n{own}" if own else reason}
+        return action, review
+
+
+def rule_about(call: ToolCall, config: InterruptOnConfig) -> str | None:
+    """Why the permissions ask about a call; None if they do not."""
+    reason = cast("Mapping[str, Any]", config).get(RULE)
+    return reason(call["args"]) if reason else None
 
 
 def ask_only_if(

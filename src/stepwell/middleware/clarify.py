@@ -17,6 +17,7 @@ from stepwell.answers.clarification import ASK_CHOICES, ASK_USER, Choice, ask_ch
 from stepwell.middleware.own_words import refuse
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import RequestMiddleware
+from stepwell.tools.effects import with_effect
 
 MAX_OPTIONS = 20
 USER_WORDS = "user_words"
@@ -65,6 +66,7 @@ class ClarifyWithHumanMiddleware(RequestMiddleware):
         ]
 
 
+@with_effect("read")
 def _ask_user(runtime: ToolRuntime, question: str) -> ToolMessage:
     if problem := _question_problem(runtime, question):
         return _refuse(runtime, ASK_USER, problem)
@@ -76,6 +78,7 @@ async def _aask_user(runtime: ToolRuntime, question: str) -> ToolMessage:
     return _ask_user(runtime, question)
 
 
+@with_effect("read")
 def _ask_choices(
     runtime: ToolRuntime, question: str, options: list[Any], allow_multiple: bool = False, allow_freeform: bool = True
 ) -> ToolMessage:

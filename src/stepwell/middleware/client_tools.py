@@ -27,8 +27,10 @@ from stepwell.backends.protocol import BackendProtocol, ErrorText
 from stepwell.errors import ConfigurationError
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import RequestMiddleware
+from stepwell.tools.effects import changes_files, with_effect
 from stepwell.tools.files.device import DEVICE_TOOLS, DeviceTool
 
+_CHANGING = frozenset({"write_file", "patch_file"})
 _APPROVAL = " The user sees each change and allows it or not; if not, do what they say."
 
 
@@ -115,4 +117,7 @@ def _make_tool(tool: DeviceTool, device: Device) -> BaseTool:
         return run(runtime, **args)
 
     run.__annotations__ = arun.__annotations__ = {"runtime": ToolRuntime}
-    return StructuredTool(name=tool.name, description=tool.description, func=run, coroutine=arun, args_schema=tool.schema)
+    declare = changes_files if tool.name in _CHANGING else with_effect("read")
+    return StructuredTool(
+        name=tool.name, description=tool.description, func=declare(run), coroutine=arun, args_schema=tool.schema
+    )

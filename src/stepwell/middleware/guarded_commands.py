@@ -3,6 +3,7 @@
 | commands | with rules that deny or ask |
 |---|---|
 | in a workspace apart from the agent's files | run as they are: they cannot reach these files |
+| in a folder, with files from a backend that is not one of ours | refused: it may keep them in that folder |
 | in the sandbox, in the folder of a `FilesystemBackend` | denied folders are hidden by mounts, or the agent is refused |
 | without a sandbox | refused: they can reach everything |
 """
@@ -18,8 +19,12 @@ from langchain.agents.middleware.shell_tool import ShellToolMiddleware
 from langchain.agents.middleware.types import AgentMiddleware
 
 from stepwell.backends import paths
+from stepwell.backends.browser import BrowserBackend
 from stepwell.backends.composite import CompositeBackend
 from stepwell.backends.filesystem import FilesystemBackend
+from stepwell.backends.permissions import anchor, overlap
+from stepwell.backends.state import StateBackend
+from stepwell.backends.store import StoreBackend
 from stepwell.errors import ConfigurationError
 from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.shell import ShellMiddleware
@@ -49,12 +54,16 @@ def _guard(shell: ShellToolMiddleware[Any, Any], files: FilesystemMiddleware) ->
     if shell.workspace_root is None:
         return shell  # a temporary folder, which has none of the agent's files
     protected: list[ProtectedPath] = []
+    strict = [anchor(pattern) for rule in files.permissions if rule.mode != "allow" for pattern in rule.paths]
     for folder, root in _places_on_disk(files.backend):
         if root is None:
-            raise ConfigurationError(
-                "Nobody can say whether commands reach the files that the permissions protect, because the backend is made for each call. "
-                "Pass the backend itself, or ShellMiddleware() without workspace_root."
-            )
+            if any(overlap(each, folder) for each in strict):
+                raise ConfigurationError(
+                    f"Nobody can say whether commands reach the files below {paths.show(folder)} that the permissions protect, because "
+                    "their backend is made for each call, or is not one of Stepwell's. Use ShellMiddleware() without workspace_root, or a "
+                    "FilesystemBackend."
+                )
+            continue
         if root == shell.workspace_root:
             protected += below(protected_paths(files.permissions), folder)
         elif root.is_relative_to(shell.workspace_root) or shell.workspace_root.is_relative_to(root):
@@ -66,12 +75,21 @@ def _guard(shell: ShellToolMiddleware[Any, Any], files: FilesystemMiddleware) ->
 
 
 def _places_on_disk(backend: object, folder: str = paths.ROOT) -> Iterator[tuple[str, Path | None]]:
-    """The folders on disk that the agent's files come from, and where they are mounted; None for a backend that is not made yet."""
+    """The folders on disk that the agent's files come from, and where they are mounted; None if nobody knows where a backend has its
+    files: it is not made yet, or it is a class that we do not know, such as a wrapper around another."""
     if isinstance(backend, CompositeBackend):
         for path, child in backend.children():
             yield from _places_on_disk(child, path or folder)
     elif isinstance(backend, FilesystemBackend):
         shown = backend.canonical_path(paths.ROOT)  # with virtual_mode=False, the host's own path
         yield (folder if shown == paths.ROOT else folder.rstrip("/") + shown), backend.root
-    elif isinstance(backend, type) or not hasattr(backend, "ls_info"):
+    elif not _is_off_disk(backend):
         yield folder, None
+
+
+def _is_off_disk(backend: object) -> bool:
+    """Whether a backend is one of ours that has no files on this computer's disk. What a backend says about itself does not count, because
+    a wrapper says what the backend inside says."""
+    from stepwell.backends.objects import ObjectBackend  # only here: agents without object storage do not load it
+
+    return isinstance(backend, StateBackend | StoreBackend | BrowserBackend | ObjectBackend)

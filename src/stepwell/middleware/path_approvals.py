@@ -6,23 +6,26 @@
 | ls | the rules say so about the folder, or may say so about one of its files |
 | glob, grep, search, delete, move | something at or below the path may need approval |
 
-A path that no tool accepts does not ask, because the tool will refuse it.
+A path that no tool accepts does not ask, because the tool will refuse it. These approvals ask in every mode of a run, and say which rule
+wants it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast, get_args
 
-from langchain.agents.middleware.human_in_the_loop import InterruptOnConfig
+from langchain.agents.middleware.human_in_the_loop import DecisionType, InterruptOnConfig
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from stepwell.backends import paths
 from stepwell.backends.permissions import FilesystemOperation, PathRules, anchor
 from stepwell.backends.protocol import ErrorText
+from stepwell.middleware.approvals import RULE, Reason
 
 Asks = Callable[[PathRules, FilesystemOperation, Mapping[str, Any], str], bool]
 InterruptOn = Mapping[str, bool | InterruptOnConfig]
+_DONE: dict[FilesystemOperation, str] = {"read": "read", "write": "changed"}
 
 
 def asks_about_file(rules: PathRules, operation: FilesystemOperation, args: Mapping[str, Any], key: str) -> bool:
@@ -66,11 +69,12 @@ _QUESTIONS: dict[str, tuple[tuple[FilesystemOperation, str, Asks], ...]] = {
 
 def approvals_for(rules: PathRules) -> dict[str, InterruptOnConfig]:
     """The approvals that the rules want; empty if none of them asks."""
-    wanted = rules.asking
     return {
-        tool: {"allowed_decisions": ["approve", "edit", "reject"], "when": _when(rules, tool)}
-        for tool, questions in _QUESTIONS.items()
-        if any(operation in wanted for operation, _, _ in questions)
+        tool: cast(
+            "InterruptOnConfig", {"allowed_decisions": ["approve", "edit", "reject"], "when": _when(reason), RULE: reason}
+        )
+        for tool in _QUESTIONS
+        if (reason := _reason(rules, tool))
     }
 
 
@@ -83,19 +87,37 @@ def merge_approvals(
         own = merged.get(tool)
         if not own:
             merged[tool] = config
-        elif isinstance(own, Mapping) and (own_when := own.get("when")) is not None:
-            merged[tool] = {**own, "when": _either(own_when, config["when"])}
+            continue
+        always: Mapping[str, Any] = {"allowed_decisions": list(get_args(DecisionType))} if own is True else cast("Any", own)
+        both: dict[str, Any] = {**always, RULE: cast("Any", config)[RULE]}
+        if (own_when := both.get("when")) is not None:
+            both["when"] = _either(own_when, config["when"])
+        merged[tool] = cast("InterruptOnConfig", both)
     return merged
 
 
-def _when(rules: PathRules, tool: str) -> Callable[[ToolCallRequest], bool]:
+def _reason(rules: PathRules, tool: str) -> Reason | None:
+    """Says why a call asks; None if the rules never ask about this tool."""
     questions = [question for question in _QUESTIONS[tool] if question[0] in rules.asking]
 
-    def when(request: ToolCallRequest) -> bool:
-        args = request.tool_call["args"]
-        return any(asks(rules, operation, args, key) for operation, key, asks in questions)
+    def reason(args: Mapping[str, Any]) -> str | None:
+        for operation, key, asks in questions:
+            if asks(rules, operation, args, key):
+                return f"A rule asks before {_pattern(rules, operation, args, key)} is {_DONE[operation]}."
+        return None
 
-    return when
+    return reason if questions else None
+
+
+def _pattern(rules: PathRules, operation: FilesystemOperation, args: Mapping[str, Any], key: str) -> str:
+    """The rule's pattern: the one about this path, or the first, if the call may reach other places."""
+    path = paths.resolve(args.get(key) or paths.ROOT)
+    about = [] if isinstance(path, ErrorText) else rules.asking_below(operation, path)
+    return (about or rules.asking_below(operation, paths.ROOT))[0]
+
+
+def _when(reason: Reason) -> Callable[[ToolCallRequest], bool]:
+    return lambda request: reason(request.tool_call["args"]) is not None
 
 
 def _either(

@@ -3,13 +3,14 @@
 | mode | file changes | execute, and tools that declare an effect | tools that declare none | what `interrupt_on` names |
 |---|---|---|---|---|
 | none | as the agent was built | as built | run | asks |
-| `plan` | answered with a sentence | answered with a sentence | ask | not asked, if it would not run |
+| `plan` | answered with a sentence | answered with a sentence | ask | asks, unless it is refused |
 | `ask` | ask | ask | ask | asks |
-| `accept_edits` | run without asking | as built | run | asks, except for file changes |
+| `accept_edits` | run | as built | run | asks, except for file changes other than `delete` |
 
-Permissions with `mode="deny"` hold in every mode. A tool declares its effect with `with_effect`; one that declares `read` runs in every
-mode, as do our own tools that change nothing. Nobody knows what a tool does that declares nothing, so a person is asked. The mode reaches
-subagents with the run's configuration.
+Permissions hold in every mode: what they deny is denied, and what they ask about asks. A tool declares its effect with `with_effect`; one
+that declares `read` runs in every mode, as do our own tools that change nothing, which declare it too. Nobody knows what a tool does that
+declares nothing, so a person is asked. The mode reaches subagents with the run's configuration; a compiled subagent of somebody else's
+knows nothing of it (`UNHELD`), so `task` counts as a tool that declares nothing there.
 
 Every agent has this middleware, because a served agent is not built again for a run. So it adds no node: it looks at calls where tools
 are called anyway, and asks there. Parallel calls then ask one question each; those on one file after each other (`file_order`).
@@ -21,26 +22,29 @@ from collections.abc import Awaitable, Mapping
 from typing import Any, Literal, cast, get_args
 
 from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain.agents.middleware.human_in_the_loop import InterruptOnConfig
 from langchain_core.messages import ToolMessage
 from langgraph.config import get_config
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from stepwell.errors import InvalidRequestError
-from stepwell.middleware.approvals import CHANGES, PERMISSION_MODE, ApprovalMiddleware, gates
+from stepwell.middleware.approvals import ACCEPTED, PERMISSION_MODE, ApprovalMiddleware, gates, rule_about
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
-from stepwell.tools.effects import declared_effect
+from stepwell.tools.effects import declared_effect, is_file_change
 
 RunMode = Literal["plan", "ask", "accept_edits"]
-Treatment = Literal["run", "ask", "refuse"]
+Treatment = Literal["run", "refuse"] | InterruptOnConfig
+"""What happens with a call; a configuration if a person is asked."""
 RUN_MODES: tuple[str, ...] = get_args(RunMode)
 
-_HARMLESS = frozenset(
-    {"ls", "read_file", "glob", "grep", "search", "list_files", "search_files", "grep_files", "glob_files"}
-    | {"task", "write_todos", "tool_search", "ask_user", "ask_choices"}
-)
-"""Our own tools that change nothing; `task` because the mode holds inside a subagent too."""
+UNHELD = "stepwell_unheld"
+"""The key in the metadata of `task` for the names of subagents that know nothing of modes."""
 
+_CHANGES = frozenset({*ACCEPTED, "delete", "execute"})
+"""Tools with these names change something, unless they declare that they do not."""
+
+_DECISIONS: InterruptOnConfig = {"allowed_decisions": ["approve", "edit", "reject"]}
 _MARK = "stepwell_run_modes"
 
 _PLANNING = """This run is in plan mode: read, think and write a plan, and change nothing. Tools that change something are refused. \
@@ -68,24 +72,30 @@ def has_run_modes(graph: object) -> bool:
 
 
 class RunModesMiddleware(RequestMiddleware):
-    """Holds a run to its mode. `approvals` are the agent's own, which ask before this middleware sees the call."""
+    """Holds a run to its mode. `approvals` are the agent's own, which ask before this middleware sees the call, except in a plan."""
 
     def __init__(self, approvals: object = None) -> None:
         super().__init__()
         self._approvals = approvals if isinstance(approvals, HumanInTheLoopMiddleware) else None
         self._asking = ApprovalMiddleware(interrupt_on={})
+        if isinstance(approvals, ApprovalMiddleware):
+            approvals.has_modes = True
 
     def prepare(self, call: ModelCall) -> None:
         if PERMISSION_MODE in (configurable := get_config().get("configurable", {})) and mode_of(configurable) == "plan":
             call.sections.append(_PLANNING)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
-        match self._treatment(request):
-            case "refuse":
-                return _refusal(request)
-            case "ask":
-                return self._asking.ask_about(request, handler)
-        return handler(request)
+        treatment = self._treatment(request)
+        if treatment == "run":
+            return handler(request)
+        if treatment == "refuse":
+            return _refusal(request)
+
+        def go_on(approved: ToolCallRequest) -> ToolResult:
+            return _refusal(approved) if self._treatment(approved) == "refuse" else handler(approved)
+
+        return self._asking.ask_about(request, go_on, treatment)
 
     def awrap_tool_call(  # type: ignore[override]  # returns the coroutine: an `async def` costs a thread hop in LangChain's tracing
         self, request: ToolCallRequest, handler: AsyncToolHandler
@@ -94,29 +104,87 @@ class RunModesMiddleware(RequestMiddleware):
         return handler(request) if treatment == "run" else self._ahold(treatment, request, handler)
 
     async def _ahold(self, treatment: Treatment, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
-        return _refusal(request) if treatment == "refuse" else await self._asking.aask_about(request, handler)
+        if isinstance(treatment, str):
+            return _refusal(request)
+
+        async def go_on(approved: ToolCallRequest) -> ToolResult:
+            return _refusal(approved) if self._treatment(approved) == "refuse" else await handler(approved)
+
+        return await self._asking.aask_about(request, go_on, treatment)
 
     def _treatment(self, request: ToolCallRequest) -> Treatment:
         configurable = request.runtime.config.get("configurable") or {}
         if PERMISSION_MODE not in configurable:
             return "run"
-        mode, changes = mode_of(configurable), _changes(request)
-        if mode not in ("plan", "ask") or changes is False:
-            return "run"
-        if mode == "plan" and changes:
+        match mode_of(configurable):
+            case "plan":
+                return self._planned(self._as_edited(request))
+            case "ask":
+                changes = _changes(request)
+                return "run" if changes is False or self._gates(request) else _question("Ask mode", request, changes)
+            case "accept_edits":
+                return self._accepted(request)
+        return "run"
+
+    def _planned(self, request: ToolCallRequest) -> Treatment:
+        changes = _changes(request)
+        if changes:
             return "refuse"
-        is_asked_already = self._approvals is not None and gates(self._approvals, request)
-        return "run" if is_asked_already else "ask"
+        question = _question("Plan mode", request, changes) if changes is None else None
+        if not self._gates(request):
+            return question or "run"
+        if not self._leaves_to_modes():
+            return "run"
+        gate = self._approvals.interrupt_on[request.tool_call["name"]]  # type: ignore[union-attr]  # they gate the call
+        return {**question, **gate} if question else gate
+
+    def _accepted(self, request: ToolCallRequest) -> Treatment:
+        """The approvals left out file changes by their names; here we see whether the tool is one of ours."""
+        call = request.tool_call
+        if (
+            call["name"] not in ACCEPTED
+            or is_file_change(request.tool)
+            or not (self._leaves_to_modes() and self._gates(request))
+        ):
+            return "run"
+        gate = self._approvals.interrupt_on[call["name"]]  # type: ignore[union-attr]  # they gate the call
+        return "run" if rule_about(call, gate) else gate
+
+    def _gates(self, request: ToolCallRequest) -> bool:
+        return self._approvals is not None and gates(self._approvals, request)
+
+    def _leaves_to_modes(self) -> bool:
+        """Whether the approvals are ours, and ask before calls begin. Others know no modes, and have asked already or will."""
+        return isinstance(self._approvals, ApprovalMiddleware) and self._approvals.interrupt_mode != "per_call"
+
+    def _as_edited(self, request: ToolCallRequest) -> ToolCallRequest:
+        """The call that will run, if a person has edited it before it began."""
+        edited = self._approvals._reviewer_edit(request) if self._approvals else None
+        return self._approvals._apply_edit(request, edited) if self._approvals and edited else request
 
 
 def _changes(request: ToolCallRequest) -> bool | None:
     """Whether a call changes something; None if nobody knows."""
-    name, effect = request.tool_call["name"], declared_effect(request.tool)
-    if name in CHANGES:
-        return True
-    if name in _HARMLESS:
-        return False
-    return None if effect is None else effect != "read"
+    if _is_unheld(request):
+        return None
+    if (effect := declared_effect(request.tool)) is not None:
+        return effect != "read"
+    return True if request.tool_call["name"] in _CHANGES else None
+
+
+def _is_unheld(request: ToolCallRequest) -> bool:
+    unheld = (getattr(request.tool, "metadata", None) or {}).get(UNHELD, ())
+    return request.tool_call["args"].get("subagent_type") in unheld
+
+
+def _question(mode: str, request: ToolCallRequest, changes: bool | None) -> InterruptOnConfig:
+    if changes:
+        why = "this changes something"
+    elif _is_unheld(request):
+        why = f"the subagent {request.tool_call['args']['subagent_type']} is not held to modes, so it may change something"
+    else:
+        why = "this tool does not say whether it changes something"
+    return {**_DECISIONS, "description": f"{mode}: {why}."}
 
 
 def _refusal(request: ToolCallRequest) -> ToolMessage:

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import RequestMiddleware
+from stepwell.tools.effects import with_effect
 
 TOOL_NAME = "write_todos"
 
@@ -47,6 +48,7 @@ class PlanningMiddleware(RequestMiddleware, TodoListMiddleware):
         ]
 
 
+@with_effect("read")  # a plan changes nothing outside of the conversation
 def _write_todos(runtime: ToolRuntime, todos: list[Any]) -> Command[Any] | ToolMessage:
     if _calls_this_turn(runtime) > 1:
         return ToolMessage(

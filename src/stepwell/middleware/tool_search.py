@@ -31,6 +31,7 @@ from stepwell.middleware.own_words import refuse
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 from stepwell.models.own_tool_search import searches_tools_itself
 from stepwell.tools.catalog import MAX_LOADED, MAX_SELECTED, SELECT, Catalog, CatalogMemory, Found, is_deferred
+from stepwell.tools.effects import with_effect
 
 TOOL_NAME = "tool_search"
 LOADED = "loaded_tools"
@@ -133,6 +134,7 @@ class ToolSearchMiddleware(RequestMiddleware):
             name=TOOL_NAME, description=description, func=self._search, coroutine=self._asearch, args_schema=ToolSearchArgs
         )
 
+    @with_effect("read")
     def _search(self, runtime: ToolRuntime, query: str) -> Command[Any] | ToolMessage:
         catalog = self._catalogs.of(runtime.tools)
         return _load(runtime, query, catalog, catalog.find(query))

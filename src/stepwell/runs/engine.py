@@ -225,19 +225,20 @@ class Engine:
         return await self._check_answers(await self._check_mode(arrival.owner, admission))
 
     async def _check_mode(self, owner: str, admission: Admission) -> Admission:
-        """Refuse an unknown mode of an agent's run. A run that answers a question keeps the mode of the run that asked, unless it names
-        another."""
+        """Refuse an unknown mode of an agent's run. A run that answers a question keeps the mode of the run that asked, and one that goes
+        on without a message keeps the mode of the run before it, unless it names another."""
         request = admission.run.request
         configurable = request.config.get("configurable") or {}
         if PERMISSION_MODE in configurable:
             if (await self._registry.run_modes(owner)).get(request.graph_id):
                 mode_of(configurable)
             return admission
-        if admission.answers is None:
+        is_answer = admission.answers is not None
+        if not is_answer and not request.command and request.input is not None:
             return admission
         runs = await self._persistence.records.list_runs(None, admission.run.thread_id, None, Page(limit=_RUNS_LOOKED_AT))
-        asking = next((run for run in runs if run.status not in ("pending", "running")), None)
-        mode = (asking.request.config.get("configurable") or {}).get(PERMISSION_MODE) if asking else None
+        before = next((run for run in runs if not is_answer or run.status not in ("pending", "running")), None)
+        mode = (before.request.config.get("configurable") or {}).get(PERMISSION_MODE) if before else None
         if mode is None:
             return admission
         config = {**request.config, "configurable": {**configurable, PERMISSION_MODE: mode}}

@@ -23,6 +23,9 @@ Effect = Literal["read", "idempotent", "once"]
 EFFECT = "stepwell_effect"
 """The key in a tool's metadata, and the attribute name on a plain function."""
 
+CHANGES_FILES = "stepwell_changes_files"
+"""The attribute name on the function of a file tool that changes files."""
+
 T = TypeVar("T")
 
 
@@ -38,6 +41,17 @@ def with_effect(effect: Effect) -> Callable[[T], T]:
         return tool
 
     return declare
+
+
+def changes_files(function: T) -> T:
+    """Mark the function of one of our file tools that change files. Runs with `accept_edits` know them by it, not by a name."""
+    setattr(function, CHANGES_FILES, True)
+    return function
+
+
+def is_file_change(tool: Any) -> bool:
+    """Whether a tool is one of our file tools that change files."""
+    return getattr(getattr(tool, "func", None), CHANGES_FILES, False) is True
 
 
 def effect_of(tool: Any) -> Effect:

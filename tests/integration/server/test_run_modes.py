@@ -78,6 +78,25 @@ async def test_the_mode_is_kept_while_its_questions_are_answered(server: Server)
     assert (len(now["values"]["files"]), now["interrupts"]) == (2, [])
 
 
+@pytest.mark.parametrize("going_on", [{"input": None}, {"command": {"goto": "tools"}}, {"command": {"update": {"todos": []}}}])
+async def test_a_question_stays_if_a_run_goes_on_without_an_answer(server: Server, going_on: dict[str, Any]):
+    thread_id = str(uuid.uuid4())
+    await start(server, thread_id, mode="ask", input=INPUT)
+    for _ in range(2):
+        await start(server, thread_id, **going_on)
+        now = await state(server, thread_id)
+        assert not now["values"].get("files")
+    if "update" not in str(going_on):
+        assert {each["value"]["action_requests"][0]["name"] for each in now["interrupts"]} == {"write_file"}
+
+
+async def test_a_mode_that_is_named_holds_from_then_on(server: Server):
+    thread_id = str(uuid.uuid4())
+    await start(server, thread_id, mode="ask", input=INPUT)
+    await start(server, thread_id, mode="accept_edits", input=None)
+    assert len((await state(server, thread_id))["values"]["files"]) == 2
+
+
 async def test_graphs_say_which_modes_they_have(server: Server):
     told = {each["graph_id"]: each["run_modes"] for each in (await server.http.get("/api/graphs")).json()}
     assert told == {"agent": ["plan", "ask", "accept_edits"], "echo": []}

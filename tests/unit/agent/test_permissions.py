@@ -9,6 +9,7 @@ from langgraph.types import Command
 
 from stepwell import (
     ClientToolsMiddleware,
+    CompositeBackend,
     ConfigurationError,
     FilesystemBackend,
     FilesystemMiddleware,
@@ -202,6 +203,27 @@ def test_files_on_the_device_are_behind_the_rules():
     final = run(agent)
     assert "__interrupt__" not in final
     assert "permission denied" in tool_texts(final)[0]
+
+
+class Delegating:
+    """A backend around another, as callers write them."""
+
+    def __init__(self, inner):
+        self._inner = inner
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+
+def test_commands_are_refused_where_nobody_knows_whether_they_reach_the_files(tmp_path):
+    options = {"middleware": [ShellMiddleware(tmp_path)], "permissions": [rule("deny", "/secrets/**")]}
+    unknown = Delegating(FilesystemBackend(tmp_path))
+    for backend in (unknown, CompositeBackend(StateBackend(), {"/secrets/": unknown}), lambda runtime: unknown):
+        with pytest.raises(ConfigurationError, match="Nobody can say"):
+            agent_for(backend=backend, **options)
+    for backend in (StateBackend(), CompositeBackend(StateBackend(), {"/elsewhere/": unknown})):
+        agent_for(backend=backend, **options)
+    agent_for(backend=unknown, middleware=[ShellMiddleware()], permissions=options["permissions"])
 
 
 def test_commands_without_a_sandbox_are_refused(tmp_path):

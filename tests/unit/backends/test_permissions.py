@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
 from tests.support.growth import assert_linear, cpu_s
 
 from stepwell import ConfigurationError
@@ -89,6 +91,59 @@ def test_a_listing_asks_only_if_it_would_show_what_the_rule_is_about():
     assert not made.may_ask_below("read", "/elsewhere")
 
 
+PIECES = [
+    "a",
+    "b",
+    "a.k",
+    ".k",
+    "/",
+    "/",
+    "*",
+    "**",
+    "**/",
+    "?",
+    "{a,b}",
+    "{a/b,c}",
+    "{,b/}",
+    "[ab]",
+    "[!b]",
+    "[.-0]",
+    "[a/]",
+    "[",
+    "]",
+    "{",
+    "}",
+]
+NAMES = st.sampled_from(["a", "b", "c", "a.k", "b.k", "ab", "[a", "]", "{"])
+
+
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=7).map("".join), st.lists(NAMES, min_size=1, max_size=5))
+@example("a/**.k", ["a", "b", "c", "a.k"])
+@example("**.k", ["a", "b", "a.k"])
+@example("a/**b/c", ["a", "c", "b", "c"])
+@example("a[.-0]b", ["a", "b"])
+@example("a[b/]c", ["a", "c"])
+@example("a/**/*.k", ["a", "b.k"])
+def test_whatever_a_rule_says_about_a_file_is_known_for_every_folder_above_it(pattern, segments):
+    try:
+        deny = FilesystemPermission(["write"], ["/" + pattern], "deny")
+    except ConfigurationError:
+        assume(False)
+    made = PathRules([deny, FilesystemPermission(["read"], ["/" + pattern], "interrupt")])
+    path = "/" + "/".join(segments)
+    assume(made.decide("write", path) == "deny")
+    above = ["/" + "/".join(segments[:depth]) for depth in range(len(segments) + 1)]
+    assert [folder for folder in above if not made.protecting("write", folder)] == []
+    assert [folder for folder in above if not made.may_ask_below("read", folder)] == []
+    assert made.may_ask_in("read", above[-2])
+
+
+def test_a_rule_says_nothing_about_the_folders_beside_it():
+    for pattern in ("/a/b/*.key", "/a/[b]/x", "/a/b?/x", "/a/b/**", "/a/b/**.key"):
+        assert rules(("deny", pattern)).protecting("write", "/a/c") == []
+        assert not rules(("interrupt", pattern)).may_ask_below("read", "/a/c")
+
+
 @pytest.mark.parametrize(
     "bad",
     [
@@ -97,6 +152,9 @@ def test_a_listing_asks_only_if_it_would_show_what_the_rule_is_about():
         {"operations": ["delete"], "paths": ["/a"]},
         {"operations": ["read"], "paths": []},
         {"operations": ["read"], "paths": "/a"},
+        {"operations": ["read"], "paths": 5},
+        {"operations": 5, "paths": ["/a"]},
+        {"operations": [["read"]], "paths": ["/a"]},
         {"operations": ["read"], "paths": ["a/**"]},
         {"operations": ["read"], "paths": ["/a/../b"]},
         {"operations": ["read"], "paths": ["/a\\..\\b"]},

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from langchain.agents import create_agent
+from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from stepwell import ConfigurationError, FilesystemPermission, create_deep_agent
+from stepwell import ConfigurationError, FilesystemMiddleware, FilesystemPermission, create_deep_agent
 from stepwell.errors import InvalidRequestError
 from stepwell.testing import ScriptedModel, call, calls, say
 from stepwell.tools.effects import with_effect
@@ -156,20 +158,121 @@ def test_ask_needs_a_checkpointer():
         agent.invoke(ASK, config("ask"))
 
 
+def asked_about(agent, mode):
+    return [
+        (action["name"], action["description"]) for each in waiting(agent, mode) for action in each.value["action_requests"]
+    ]
+
+
 def test_accept_edits_changes_files_without_asking_and_keeps_other_approvals():
     agent = agent_for(
-        calls(WRITE, call("send_mail"), call("write_file", file_path="/vault/b", content="x")),
+        calls(
+            WRITE,
+            call("send_mail"),
+            call("write_file", file_path="/vault/b", content="x"),
+            call("move", source="/old.md", destination="/new.md"),
+            call("delete", file_path="/gone.md"),
+        ),
         tools=[send_mail],
-        interrupt_on={"write_file": True, "send_mail": True},
-        permissions=[
-            FilesystemPermission(["write"], ["/vault/**"], "deny"),
-            FilesystemPermission(["write"], ["/**"], "interrupt"),
-        ],
+        interrupt_on={"write_file": True, "move": True, "delete": True, "send_mail": True},
+        permissions=[FilesystemPermission(["write"], ["/vault/**"], "deny")],
     )
-    paused = agent.invoke(ASK, config("accept_edits"))
-    assert [action["name"] for each in paused["__interrupt__"] for action in each.value["action_requests"]] == ["send_mail"]
-    final = answer(agent, "accept_edits", {"type": "approve"})
-    assert list(final["files"]) == ["/a.md"]
+    agent.invoke({**ASK, "files": {"/old.md": "x", "/gone.md": "x"}}, config("accept_edits"))
+    assert [name for name, _ in asked_about(agent, "accept_edits")] == ["send_mail", "delete"]
+    (question,) = waiting(agent, "accept_edits")
+    given = {question.id: {"decisions": [{"type": "approve"}] * 2}}
+    final = agent.invoke(Command(resume=given), config("accept_edits"))
+    assert sorted(final["files"]) == ["/a.md", "/new.md"]
+
+
+@pytest.mark.parametrize("mode", [None, "ask", "accept_edits"])
+def test_a_rule_that_asks_does_so_in_every_mode_and_says_why(mode):
+    rules = [FilesystemPermission(["write"], ["/a.md"], "interrupt"), FilesystemPermission(["read"], ["/s/**"], "interrupt")]
+    steps = calls(WRITE, call("move", source="/s/key", destination="/p"), call("read_file", file_path="/s/key"))
+    agent = agent_for(steps, permissions=rules, interrupt_on={"write_file": True})
+    agent.invoke({**ASK, "files": {"/s/key": "42"}}, config(mode))
+    assert asked_about(agent, mode) == [
+        ("write_file", "A rule asks before /a.md is changed."),
+        ("move", "A rule asks before /s/** is read."),
+        ("read_file", "A rule asks before /s/** is read."),
+    ]
+
+
+def test_a_plan_asks_about_reading_by_a_rule_and_refuses_changes_without_asking():
+    rules = [FilesystemPermission(["read", "write"], ["/s/**"], "interrupt")]
+    steps = calls(
+        call("read_file", file_path="/s/key"),
+        call("write_file", file_path="/s/b", content="x"),
+        call("send_mail"),
+        call("look_up"),
+    )
+    agent = agent_for(steps, permissions=rules, tools=[send_mail, look_up], interrupt_on={"send_mail": True, "look_up": True})
+    agent.invoke({**ASK, "files": {"/s/key": "42"}}, config("plan"))
+    asked = asked_about(agent, "plan")
+    assert sorted(name for name, _ in asked) == ["look_up", "read_file"]
+    assert ("read_file", "A rule asks before /s/** is read.") in asked
+    read, write, mail, looked = tool_texts(answer(agent, "plan", {"type": "approve"}))
+    assert ("42" in read, looked) == (True, "found")
+    assert "plan mode" in write
+    assert "plan mode" in mail
+
+
+@pytest.mark.parametrize("gated", [True, False])
+def test_what_a_person_edits_in_a_plan_changes_nothing_either(gated):
+    agent = agent_for(call("plain"), tools=[plain], interrupt_on={"plain": True} if gated else None)
+    agent.invoke(ASK, config("plan"))
+    edited = {"name": "write_file", "args": {"file_path": "/a.md", "content": "x"}}
+    final = answer(agent, "plan", {"type": "edit", "edited_action": edited})
+    assert "plan mode" in tool_texts(final)[0]
+    assert not final.get("files")
+
+
+def test_a_question_says_why_it_is_asked():
+    for mode, why in (("plan", "Plan mode: "), ("ask", "Ask mode: ")):
+        agent = agent_for(call("plain"), tools=[plain])
+        agent.invoke(ASK, config(mode))
+        assert asked_about(agent, mode) == [("plain", f"{why}this tool does not say whether it changes something.")]
+    agent = agent_for(WRITE)
+    agent.invoke(ASK, config("ask"))
+    assert asked_about(agent, "ask") == [("write_file", "Ask mode: this changes something.")]
+
+
+@pytest.mark.parametrize("name", ["search", "list_files", "glob_files"])
+def test_a_tool_is_known_by_what_it_declares_and_not_by_its_name(name):
+    tool = StructuredTool.from_function(lambda: "sent", name=name, description="Send.")
+    refused = agent_for(call(name), tools=[with_effect("once")(tool)]).invoke(ASK, config("plan"))
+    assert "plan mode" in tool_texts(refused)[0]
+    agent = agent_for(call(name), tools=[tool])
+    agent.invoke(ASK, config("plan"))
+    assert [asked for asked, _ in asked_about(agent, "plan")] == [name]
+
+
+def test_edits_are_accepted_for_our_file_tools_only():
+    """A tool of the caller's may have the name of a file tool that the agent does not have."""
+    arm = StructuredTool.from_function(lambda: "moved", name="move", description="Move the arm.")
+    files = FilesystemMiddleware(tools=["read_file"])
+    agent = agent_for(call("move"), tools=[arm], middleware=[files], interrupt_on={"move": True})
+    agent.invoke(ASK, config("accept_edits"))
+    assert [name for name, _ in asked_about(agent, "accept_edits")] == ["move"]
+    assert tool_texts(answer(agent, "accept_edits", {"type": "approve"})) == ["moved"]
+
+
+@pytest.mark.parametrize("mode", ["plan", "ask"])
+def test_a_compiled_subagent_that_knows_no_modes_asks_first(mode):
+    ours = create_deep_agent(ScriptedModel([WRITE, say("nothing written")]))
+    theirs = create_agent(ScriptedModel([call("plain"), say("ran")]), [plain])
+    compiled = [
+        {"name": "ours", "description": "d", "runnable": ours},
+        {"name": "theirs", "description": "d", "runnable": theirs},
+    ]
+    agent = agent_for(call("task", description="go", subagent_type="theirs"), subagents=compiled)
+    agent.invoke(ASK, config(mode))
+    ((name, why),) = asked_about(agent, mode)
+    assert (name, "subagent theirs is not held to modes" in why) == ("task", True)
+    if mode == "plan":
+        final = agent_for(call("task", description="go", subagent_type="ours"), subagents=compiled).invoke(ASK, config(mode))
+        assert tool_texts(final) == ["nothing written"]
+        assert not final.get("files")
 
 
 def test_one_agent_runs_in_every_mode():

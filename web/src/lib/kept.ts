@@ -5,6 +5,9 @@ const PREFIX = "stepwell.";
 /** Where the account of the last visit stands. Other tabs hear when it changes. */
 export const DEVICE_OF = `${PREFIX}device-of`;
 
+/** The run mode of the next conversation. */
+export const NEXT_MODE = "mode.new";
+
 /** A message that somebody began: each account has its own. */
 export function draftName(key: string, owner: string | null): string {
   return owner ? `draft.${key}@${owner}` : `draft.${key}`;

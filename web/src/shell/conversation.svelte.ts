@@ -2,9 +2,8 @@
 
 import { tick, untrack } from "svelte";
 import { api } from "../api";
-import { draftName, keep, kept } from "../lib/kept";
+import { draftName, keep, kept, NEXT_MODE } from "../lib/kept";
 import { pathOf, router } from "../lib/router.svelte";
-import { moveRunMode } from "../lib/run-mode";
 import { titleFrom } from "../lib/words";
 import { connected } from "../models/connected.svelte";
 import { tabsOf } from "../panels/tabs";
@@ -89,12 +88,17 @@ class Conversation {
     const from = location.pathname;
     try {
       const models = connected.next;
-      const id = await createThread(text, to, models ? { stepwell_models: models } : {});
+      const mode = server.runModes[to.graphId]?.length ? kept(NEXT_MODE) : null;
+      const id = await createThread(text, to, {
+        ...(models && { stepwell_models: models }),
+        ...(mode && { stepwell_mode: mode }),
+      });
       connected.forgetNext();
-      if (server.runModes[to.graphId]?.length) moveRunMode(id);
+      if (mode) keep(NEXT_MODE, null);
       this.session?.close();
       const next = new ThreadSession(id);
       next.models = models;
+      next.mode = mode;
       next.openNew(to, titleFrom(text));
       this.session = next;
       router.go(pathOf.thread(id));

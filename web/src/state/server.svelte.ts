@@ -16,7 +16,7 @@ class Server {
   assistants = $state.raw<Assistant[]>([]);
   /** Graph -> what it lacks to be run here, in a sentence. Those that are ready are not in it. */
   lacks = $state.raw<Readonly<Record<string, string>>>({});
-  /** Graph -> what its runs may be held to (`lib/run-mode`). */
+  /** Graph -> what its runs may be held to (`chat/RunMode`). */
   runModes = $state.raw<Readonly<Record<string, readonly string[]>>>({});
   ready = $state(false);
   problem = $state.raw<unknown>(null);

@@ -28,6 +28,8 @@ export class ThreadSession implements Thread {
   problem = $state.raw<unknown>(null);
   /** The thread's own choice of models: its metadata `stepwell_models`. */
   models = $state.raw<unknown>(null);
+  /** How much its runs may change: its metadata `stepwell_mode`. Null: as the agent was built. */
+  mode = $state.raw<unknown>(null);
 
   readonly history = new History(this);
   private readonly sending = new Sending(this, this.history);
@@ -63,6 +65,7 @@ export class ThreadSession implements Thread {
         return;
       }
       this.models = found.metadata["stepwell_models"] ?? null;
+      this.mode = found.metadata["stepwell_mode"];
       this.history.pageCheckpoint = found.pageCheckpoint;
       this.dispatch({ type: "snapshot", snapshot: found.snapshot });
       this.sending.queued = readQueue(found.runs);

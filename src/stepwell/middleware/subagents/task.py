@@ -28,10 +28,12 @@ from stepwell.control_flow import let_pass
 from stepwell.errors import MiddlewareError, SubAgentSpecError, ToolUseError
 from stepwell.middleware.prompts import load_prompt
 from stepwell.middleware.request import RequestMiddleware
+from stepwell.middleware.run_modes import UNHELD, has_run_modes
 from stepwell.middleware.subagents.call import SubAgentCall, final_text, is_stuck
 from stepwell.middleware.subagents.specs import GENERAL_PURPOSE, SubAgent, SubAgentSpec, check_specs, is_compiled, prompt_of
 from stepwell.middleware.turns import STUCK
 from stepwell.secrets.errors import words_of
+from stepwell.tools.effects import with_effect
 
 TOOL_NAME = "task"
 
@@ -93,7 +95,7 @@ class SubAgentMiddleware(RequestMiddleware):
         self._built: dict[str, Runnable[Any, Any]] = {}
         self._building = threading.Lock()
         self.prompt = load_prompt("subagents") if system_prompt is None else system_prompt
-        self.tools = [self._task_tool()]
+        self.tools = [self._task_tool(plain=build is None)]
 
     def agent(self, name: str) -> Runnable[Any, Any]:
         """A subagent by its name, compiled on first use."""
@@ -108,7 +110,7 @@ class SubAgentMiddleware(RequestMiddleware):
                 self._built[name] = self._build(spec)
             return self._built[name]
 
-    def _task_tool(self) -> StructuredTool:
+    def _task_tool(self, *, plain: bool) -> StructuredTool:
         rows = "\n".join(f"- {name}: {spec['description'].strip()}" for name, spec in self._specs.items())
         return StructuredTool(
             name=TOOL_NAME,
@@ -116,8 +118,16 @@ class SubAgentMiddleware(RequestMiddleware):
             func=self._task,
             coroutine=self._atask,
             args_schema=TaskArgs,
+            metadata={UNHELD: unheld} if (unheld := self._unheld(plain)) else None,
         )
 
+    def _unheld(self, plain: bool) -> frozenset[str]:
+        """The subagents that know nothing of a run's mode: graphs of somebody else's, and those built without a deep agent around them."""
+        return frozenset(
+            name for name, spec in self._specs.items() if (not has_run_modes(spec["runnable"]) if is_compiled(spec) else plain)
+        )
+
+    @with_effect("read")  # the subagent's own tools are held to the run's mode
     def _task(self, runtime: ToolRuntime, description: str, subagent_type: str) -> Command[Any] | ToolMessage:
         try:
             call = self._call(runtime, description, subagent_type)

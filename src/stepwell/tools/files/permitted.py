@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from stepwell.backends import messages, paths, permissions
 from stepwell.backends.commands import command_backend
 from stepwell.backends.composite import can_search, is_remote, offers
-from stepwell.backends.patterns import compile_glob
+from stepwell.backends.patterns import compile_glob, compile_text
 from stepwell.backends.permissions import FilesystemOperation, PathRules
 from stepwell.backends.protocol import (
     DEFAULT_READ_LIMIT,
@@ -156,7 +156,7 @@ class PermittedBackend:
         if isinstance(folder, ErrorText):
             return Listing(error=folder)
         answer = yield VerbCall("ls_info", (folder,))
-        error = self._clean_error(getattr(answer, "error", None), "read", folder)
+        error = self._told(answer, folder)
         return Listing(self._visible(answer, folder), error=error, note=self._clean_note(answer))
 
     def _read(self, file_path: str, offset: int, limit: int) -> Steps[VerbCall, str]:
@@ -189,7 +189,7 @@ class PermittedBackend:
 
             rows = yield from self._search_parts(folder, below, wanted, MAX_FOUND)
             note = found_note() if len(rows) > MAX_FOUND else None
-        error = self._clean_error(getattr(answer, "error", None), "read", folder)
+        error = self._told(answer, folder)
         return Listing(rows[:MAX_FOUND], error=error, note=note)
 
     def _grep(self, pattern: str, path: str | None, glob: str | None) -> Steps[VerbCall, list[GrepMatch] | str]:
@@ -199,7 +199,9 @@ class PermittedBackend:
             return folder
         answer = yield VerbCall("grep_raw", (pattern, folder, glob))
         if isinstance(answer, str):
-            return self._clean_error(answer, "read", folder) or answer
+            return self._told(answer, folder) or (
+                invalid if isinstance(invalid := compile_text(pattern), ErrorText) else Matches()
+            )
         rows, note = self._visible(answer, folder), self._clean_note(answer)
         if note and len(rows) < len(answer) and not isinstance(passes, ErrorText):
             # A glob with a slash is relative to `folder`, which the search of a part does not know.
@@ -243,7 +245,7 @@ class PermittedBackend:
             return folder
         answer = yield VerbCall("search", (query, folder, *more), options)
         if isinstance(answer, str):
-            return self._clean_error(answer, "read", folder) or answer
+            return self._told(answer, folder) or Passages()
         return Passages(self._visible(answer, folder), note=self._clean_note(answer))
 
     def _write(self, file_path: str, content: str, **options: Any) -> Steps[VerbCall, WriteResult]:
@@ -364,6 +366,11 @@ class PermittedBackend:
         note: str | None = getattr(answer, "note", None)
         named = _QUOTED_PATH.findall(note) if note else ()
         return note if all(self._rules.shows(path) and self._rules.shows(path.rstrip("/") + "/") for path in named) else None
+
+    def _told(self, answer: object, folder: str) -> ErrorText | None:
+        """The error of a listing or a search that may be told."""
+        error = answer if isinstance(answer, str) else getattr(answer, "error", None)
+        return None if self._rules.only_leads_on(folder) else self._clean_error(error, "read", folder)
 
     def _clean_error(self, error: str | None, operation: FilesystemOperation, path: str) -> ErrorText | None:
         """An error, unless it tells about another path that must not be seen."""

@@ -30,6 +30,7 @@ from stepwell.backends.protocol import (
     WriteResult,
 )
 from stepwell.errors import ConfigurationError
+from stepwell.tools.effects import changes_files, with_effect
 from stepwell.tools.files import results
 from stepwell.tools.files.documents import Documents
 from stepwell.tools.files.execute import DEFAULT_MOST_SECONDS, EXECUTE, build_execute_tool
@@ -185,6 +186,7 @@ ALL_TOOL_NAMES = FILE_TOOL_NAMES | {SEARCH_TOOL.name, EXECUTE}
 """The file tools, and those that only some backends have."""
 
 _OPTIONAL = frozenset({"delete", "move"})
+_CHANGING = frozenset({"write", "edit"}) | _OPTIONAL
 
 
 def build_file_tools(
@@ -257,7 +259,8 @@ def _verb_tool(spec: FileTool, backend: BackendProtocol | BackendFactory, descri
         result = await acall(chosen, spec.verb, *positional, **keywords)
         return _answer(spec, runtime, await documents.aread(chosen, result, args) if documents else result, args)
 
-    return _tool(spec, description, run, arun)
+    declare = changes_files if spec.verb in _CHANGING else with_effect("read")
+    return _tool(spec, description, declare(run), arun)
 
 
 def _tool(spec: FileTool, description: str, run: Callable[..., Any], arun: Callable[..., Any]) -> BaseTool:

@@ -228,6 +228,13 @@ def test_a_move_needs_both_ends(backend):
     assert paths_of(guarded.glob_info("**/*")) == ["/open/a.md", "/open/t.md"]
 
 
+@pytest.mark.parametrize("pattern", ["/secrets/**.md", "/**y.md", "/secrets/{deep/b,key}.md", "/secrets[.-0]key.md"])
+def test_a_folder_stays_if_a_pattern_crosses_it_in_any_form(backend, pattern):
+    made = PermittedBackend(backend, deny(pattern))
+    assert "permission denied" in (made.delete("/secrets").error or "")
+    assert "permission denied" in (made.move("/secrets", "/moved").error or "")
+
+
 def test_reading_cannot_be_had_by_moving(backend):
     guarded = PermittedBackend(backend, deny("/secrets/**", operations=["read"]))
     assert "permission denied for read" in guarded.move("/secrets/key.md", "/k.md").error

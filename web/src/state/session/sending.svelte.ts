@@ -16,7 +16,6 @@
 // waits is in `queued`, never in both.
 
 import { api, isUncertain, type RunResponse, type WireMessage } from "../../api";
-import { runMode } from "../../lib/run-mode";
 import { messagesBefore } from "../branches";
 import { gatherContext } from "../message-context";
 import { contentOf } from "../messages";
@@ -141,10 +140,9 @@ export class Sending {
 
   /** A run with this message, and with the context that other parts of the page provide. */
   private async orderFor(message: Human, text: string, assistantId: string, input: Record<string, unknown>) {
-    const { threadId, view } = this.thread;
+    const { threadId, view, mode } = this.thread;
     const context = await gatherContext({ graphId: view.graphId ?? assistantId, threadId, text });
-    const mode = runMode(threadId);
-    const configurable = { ...context.configurable, ...(mode && { permission_mode: mode }) };
+    const configurable = { ...context.configurable, ...(mode ? { permission_mode: mode } : {}) };
     const config = Object.keys(configurable).length ? { config: { configurable } } : {};
     return { assistant_id: assistantId, input: { ...context.input, ...input, messages: [message] }, ...config };
   }

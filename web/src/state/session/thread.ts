@@ -7,6 +7,8 @@ export interface Thread {
   readonly threadId: string;
   /** As it is now. */
   readonly view: ThreadView;
+  /** How much its runs may change, if somebody chose that. */
+  readonly mode: unknown;
   dispatch(action: Action): void;
   /** Aborted when the person leaves the thread. */
   readonly closed: AbortSignal;
