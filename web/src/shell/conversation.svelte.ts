@@ -89,7 +89,7 @@ class Conversation {
     const from = location.pathname;
     try {
       const models = connected.next;
-      const id = await createThread(text, to, models ? { stepwell_models: models } : {});
+      const id = await createThread(to, models ? { stepwell_models: models } : {});
       connected.forgetNext();
       if (server.runModes[to.graphId]?.length) moveRunMode(id);
       this.session?.close();
