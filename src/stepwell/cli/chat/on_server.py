@@ -105,7 +105,7 @@ class RemoteConversations:
             found = await threads.search(limit=NEWEST, sort_by="updated_at", sort_order="desc")
         return [ThreadLine(thread["thread_id"], _about(cast("Mapping[str, Any]", thread))) for thread in found]
 
-    def _session(self, thread_id: str, *) -> RemoteSession:
+    def _session(self, thread_id: str) -> RemoteSession:
         return RemoteSession(self._line, thread_id, carry_on=_carry_on(self._line.url, thread_id))
 
 

@@ -1,7 +1,7 @@
 """A thread's title, made of the first message of its user, so that lists of threads show what each one is about.
 
-Clients that give a thread a title of their own (`metadata.title`) keep it. A title made of a message whose text a check changes or withholds
-changes with it.
+Clients that give a thread a title of their own (`metadata.title`) keep it. A title made of a message whose text a check changes or
+withholds changes with it.
 """
 
 from __future__ import annotations
