@@ -218,7 +218,9 @@ describe("a question of an MCP server", () => {
   it("leaves a receipt", () => {
     const waiting = { id: "1", payload: form } as unknown as Waiting;
     expect(receiptFor(waiting, { action: "accept" }, new Date(0)).words).toBe("You answered the question.");
-    expect(receiptFor(waiting, { action: "decline" }, new Date(0)).words).toBe("You declined to answer the question.");
+    const declined = receiptFor(waiting, { action: "decline" }, new Date(0));
+    expect([declined.words, declined.failed]).toEqual(["You declined to answer the question.", true]);
+    expect(receiptFor(waiting, { action: "accept" }, new Date(0)).failed).toBe(false);
   });
 });
 
