@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from langchain_core.messages import AIMessage, HumanMessage
 
 from stepwell.runs.threads.titles import changed_titles, title_of
