@@ -318,7 +318,7 @@ def test_a_run_that_fails_says_so_once_and_can_be_retried(page: Page):
 def test_a_question_of_an_mcp_server_is_a_form(page: Page):
     """Defaults are filled in, what is missing is said, and the answer has the types that were asked for."""
     properties = {
-        "seats": {"type": "integer", "description": "how many people travel"},
+        "seats": {"type": "integer", "description": "how many people travel", "minimum": 1, "maximum": 9},
         "seat": {"type": "string", "enum": ["w", "a"], "enumNames": ["Window", "Aisle"], "default": "w"},
         "vegan": {"type": "boolean"},
     }
@@ -328,6 +328,11 @@ def test_a_question_of_an_mcp_server_is_a_form(page: Page):
     expect(dock(page)).to_contain_text("travel asks: How do you fly?")
     dock(page).get_by_role("button", name="Answer").click()
     expect(dock(page).get_by_role("alert")).to_contain_text("Fill in “Seats” first.")
+    expect(dock(page)).to_contain_text("how many people travel (between 1 and 9)")
+    dock(page).get_by_label("Seats").fill("12")
+    expect(dock(page).get_by_label("Seats")).to_have_attribute("aria-invalid", "true")
+    dock(page).get_by_role("button", name="Answer").click()
+    expect(dock(page).get_by_role("alert")).to_have_text("Seats must be between 1 and 9.")
     dock(page).get_by_label("Seats").fill("2")
     dock(page).get_by_label("Seat", exact=True).select_option(label="Aisle")
     page.reload()
@@ -335,6 +340,8 @@ def test_a_question_of_an_mcp_server_is_a_form(page: Page):
     dock(page).get_by_role("button", name="Answer").click()
     expect(last_answer(page)).to_contain_text('"content": {"seats": 2, "seat": "a", "vegan": false}')
     expect(last_answer(page)).to_contain_text('"question_id": "q1"')
+    expect(receipts(page)).to_contain_text("You answered the question.")
+    page.reload()
     expect(receipts(page)).to_contain_text("You answered the question.")
 
     say(page, json.dumps({**question, "mode": "url", "message": "Sign in.", "url": "https://bank.example/login"}))

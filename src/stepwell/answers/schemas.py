@@ -29,6 +29,30 @@ def schema_fault(schema: Json, answer: Any) -> str | None:
         return None
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first.absolute_path).lstrip(".")
     return (
-        f"The answer{f' at {place!r}' if place else ''} does not fit the question's schema: '{first.validator}' fails. "
+        f"The answer{f' at {place!r}' if place else ''} does not fit the question's schema: {_rule(first)}. "
         "Send what 'response_schema' of the question says."
     )
+
+
+_RULES = {
+    "minimum": "it must be at least {}",
+    "maximum": "it must be at most {}",
+    "exclusiveMinimum": "it must be above {}",
+    "exclusiveMaximum": "it must be below {}",
+    "minLength": "it must have at least {} characters",
+    "maxLength": "it must have at most {} characters",
+    "minItems": "it must have at least {} items",
+    "maxItems": "it must have at most {} items",
+}
+
+
+def _rule(error: Any) -> str:
+    """The rule that an answer breaks, in words. The answer is not repeated, because it may be a secret."""
+    rule, value = error.validator, error.validator_value
+    if rule in _RULES and isinstance(value, int | float):
+        return _RULES[rule].format(value)
+    if rule == "type":
+        return f"it must be of the type {' or '.join(map(str, value)) if isinstance(value, list) else value}"
+    if rule == "enum" and isinstance(value, list):
+        return f"it must be one of {', '.join(repr(each) for each in value[:20])}"
+    return f"'{rule}' fails"

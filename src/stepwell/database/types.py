@@ -282,6 +282,8 @@ class RunOutcome:
     usage: Sequence[ModelUsage] = ()
     steps: Sequence[Step] = ()
     """Steps that ran and are not stored yet."""
+    titles: Mapping[str, str | None] = field(default_factory=dict)
+    """Title of the thread -> the one that takes its place; None takes it away. For titles made of a message that was changed."""
     nothing_ran: bool = False
     """The run failed before any of its steps began, for example on input the graph can't accept. Its writes are undone, and the thread
     stays as it was, with its open interrupts."""

@@ -30,6 +30,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from stepwell.errors import InvalidRequestError
 from stepwell.middleware.approvals import ACCEPTED, PERMISSION_MODE, ApprovalMiddleware, gates, rule_about
+from stepwell.middleware.own_words import refuse
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
 from stepwell.tools.effects import declared_effect, is_file_change
 
@@ -189,10 +190,8 @@ def _question(mode: str, request: ToolCallRequest, changes: bool | None) -> Inte
 
 def _refusal(request: ToolCallRequest) -> ToolMessage:
     name = request.tool_call["name"]
-    return ToolMessage(
+    return refuse(
+        request.tool_call,
         f"Error: {name} was not run, because this run is in plan mode and may change nothing. Go on with reading, and put the change into "
         "your plan; the user starts the work in another mode.",
-        name=name,
-        tool_call_id=request.tool_call["id"] or "",
-        status="error",
     )

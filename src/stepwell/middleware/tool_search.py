@@ -151,14 +151,15 @@ ToolSearchMiddleware._asearch.__annotations__ = {"runtime": ToolRuntime, "query"
 
 
 def _load(runtime: ToolRuntime, query: str, catalog: Catalog, found: Found) -> Command[Any] | ToolMessage:
-    names = [tool.name for tool in found.tools][:MAX_SELECTED]
+    wanted = [tool.name for tool in found.tools]
+    names, left = wanted[:MAX_SELECTED], wanted[MAX_SELECTED:]
     if not names:
         return refuse(
             {"name": TOOL_NAME, "args": {}, "id": runtime.tool_call_id, "type": "tool_call"}, _nothing(catalog, query)
         )
     before = _loaded(runtime.state)
     message = ToolMessage(
-        _say([name for name in names if name not in before], [name for name in names if name in before], found.unknown),
+        _say([name for name in names if name not in before], [name for name in names if name in before], left, found.unknown),
         name=TOOL_NAME,
         tool_call_id=runtime.tool_call_id or "",
     )
@@ -196,9 +197,12 @@ async def _ready(result: ToolMessage) -> ToolResult:
     return result
 
 
-def _say(new: Sequence[str], before: Sequence[str], unknown: Sequence[str]) -> str:
+def _say(new: Sequence[str], before: Sequence[str], left: Sequence[str], unknown: Sequence[str]) -> str:
     parts = [f"Loaded: {', '.join(new)}."] if new else []
     parts += [f"Already loaded: {', '.join(before)}."] if before else []
+    if left:
+        shown = ", ".join(left[:MAX_SELECTED]) + (f" and {len(left) - MAX_SELECTED} more" if len(left) > MAX_SELECTED else "")
+        parts += [f"Not loaded, because one search loads at most {MAX_SELECTED}: {shown}. Search for them again."]
     parts += ["There is no tool " + ", ".join(f"'{name[:80]}'" for name in unknown) + "."] if unknown else []
     return " ".join([*parts, "Call them like your other tools."])
 

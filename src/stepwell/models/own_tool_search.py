@@ -16,7 +16,6 @@ _VERSIONS = {
     "ChatOpenAI": (re.compile(r"gpt-(\d+)(?:\.(\d{1,2}))?(?![\d])"), (5, 4)),
 }
 _HOSTS = {"ChatAnthropic": "api.anthropic.com", "ChatOpenAI": "api.openai.com"}
-_ADDRESS_FIELDS = ("anthropic_api_url", "openai_api_base")
 
 
 def searches_tools_itself(model: BaseChatModel) -> bool:
@@ -28,5 +27,13 @@ def searches_tools_itself(model: BaseChatModel) -> bool:
     found = pattern.match(str(getattr(model, "model", None) or getattr(model, "model_name", "")))
     if found is None or (int(found[1]), int(found[2] or 0)) < first:
         return False
-    addresses = [address for field in _ADDRESS_FIELDS if (address := getattr(model, field, None))]
-    return all(urlsplit(str(address)).hostname == _HOSTS[kind] for address in addresses)
+    return all(urlsplit(str(address)).hostname == _HOSTS[kind] for address in _addresses(model, kind))
+
+
+def _addresses(model: BaseChatModel, kind: str) -> list[object]:
+    """Where the model's calls go; None for a client that was given to it, whose address is not known."""
+    if kind == "ChatAnthropic":
+        return [getattr(model, "anthropic_api_url", None)]
+    # Only the clients know an address from the environment.
+    clients = [getattr(model, name, None) for name in ("root_client", "root_async_client")]
+    return [getattr(client, "base_url", None) for client in clients]

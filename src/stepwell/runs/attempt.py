@@ -57,6 +57,7 @@ from stepwell.runs.steps import StepJournal, StepRecorder
 from stepwell.runs.stopping import PartialText, close_open_calls, ended_by, stop_streaming
 from stepwell.runs.streaming.graph import Progress, stream_graph
 from stepwell.runs.streaming.journal import Journal
+from stepwell.runs.threads.titles import changed_titles
 from stepwell.runs.usage import RunMeter, model_usage
 from stepwell.secrets.values import SECRETS_KEY
 from stepwell.state import wire
@@ -81,6 +82,8 @@ class _Seen:
     """What the stream has produced so far."""
 
     values: Any = None
+    first: Any = None
+    """The values from which the run began, with its input."""
     interrupts: dict[str, PendingInterrupt] = field(default_factory=dict)
     text: PartialText = field(default_factory=PartialText)
 
@@ -144,7 +147,8 @@ class Attempt:
 
     async def run(self) -> RunOutcome:
         try:
-            return replace(await self._drive(), steps=self._steps.take())
+            outcome = await self._drive()
+            return replace(outcome, steps=self._steps.take(), titles=changed_titles(self._seen.first, self._seen.values))
         except asyncio.CancelledError:
             raise
         except BaseException as error:
@@ -303,6 +307,7 @@ class Attempt:
             await self._persistence.queue.ask(self._lease, new)
         if progress.values is not None:
             self._seen.values = progress.values
+            self._seen.first = self._seen.first or progress.values
         if progress.partial is not None:
             self._seen.text.note(progress.partial)
         if progress.events:

@@ -74,7 +74,7 @@ class Catalog:
         asked = _NAME.findall(query)
         named = _distinct(self._exact[name.casefold()] for name in asked if name.casefold() in self._exact)
         if named and len(named) == len(asked):
-            return Found(named[:MAX_SELECTED], [])
+            return Found(named, [])
         return Found(_distinct([*named, *self._best(query)])[:MAX_LOADED], [])
 
     def summary(self) -> str:

@@ -74,6 +74,41 @@ async def test_messages_come_newest_first_in_pages_that_fit_together(server: Ser
     assert (first["total"], second["total"], second["next"]) == (6, 6, None)
 
 
+def _turn(number: int, results: int) -> list[dict[str, Any]]:
+    """A question with so many calls, the result of each, and an answer."""
+    calls = [
+        [
+            {
+                "type": "ai",
+                "id": f"c{number}.{n}",
+                "content": "",
+                "tool_calls": [{"id": f"t{number}.{n}", "name": "ls", "args": {}}],
+            },
+            {"type": "tool", "id": f"r{number}.{n}", "content": "", "tool_call_id": f"t{number}.{n}"},
+        ]
+        for n in range(results)
+    ]
+    asked = {"type": "human", "id": f"q{number}", "content": "?"}
+    return [asked, *(message for pair in calls for message in pair), {"type": "ai", "id": f"a{number}", "content": "!"}]
+
+
+async def test_a_page_of_whole_turns_begins_with_a_question(server: Server):
+    steps = [{"updates": [{"values": {"messages": [*_turn(0, 2), *_turn(1, 12)]}, "as_node": "model"}]}]
+    thread = await new_thread(server, graph_id="agent", supersteps=steps)
+    first = await get(server, f"/threads/{thread}/messages", limit=20, whole_turns=True)
+    assert (len(first["messages"]), first["messages"][-1]["id"]) == (26, "q1")
+    before = await get(server, f"/threads/{thread}/messages", limit=2, before=first["next"], whole_turns=True)
+    assert (len(before["messages"]), before["messages"][-1]["id"], before["next"]) == (6, "q0", None)
+    assert len((await get(server, f"/threads/{thread}/messages", limit=20))["messages"]) == 20
+
+
+async def test_a_page_of_a_turn_without_end_keeps_results_with_their_calls(server: Server):
+    steps = [{"updates": [{"values": {"messages": _turn(0, 300)}, "as_node": "model"}]}]
+    thread = await new_thread(server, graph_id="agent", supersteps=steps)
+    page = await get(server, f"/threads/{thread}/messages", limit=20, whole_turns=True)
+    assert (len(page["messages"]), page["messages"][-1]["id"]) == (21, "c0.290")
+
+
 async def test_a_thread_without_messages_has_an_empty_page(server: Server):
     thread = await new_thread(server)
     assert await get(server, f"/threads/{thread}/messages") == {

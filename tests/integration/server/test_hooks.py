@@ -36,7 +36,9 @@ def _agent(script: list[Any], **hooks: Any) -> Any:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Server]:
     graphs = {
-        "input": _agent([say("Hello.")], on_input=no_cards),
+        "input": _agent([say("Hello.")] * 2, on_input=no_cards),
+        "masked": _agent([say("Hello.")], on_input=lambda event: event.text.replace("4111", "####")),
+        "asked": _agent([say("Hello.")], on_input=reviewed),
         "review": _agent([say("Draft."), say("Another draft.")], after_model=reviewed),
         "stop": _agent([say("First."), say("Second.")], on_stop=twice),
         "held": _agent(
@@ -65,6 +67,38 @@ def texts(values: Any) -> list[str]:
 async def test_refused_input_is_answered_without_the_model(server: Server):
     values = await wait(server, "input", str(uuid.uuid4()), input=asking("My card is 4111."))
     assert texts(values) == ["[This message was withheld by a check.]", "Please do not send card numbers."]
+
+
+async def title(server: Server, thread_id: str) -> str | None:
+    return (await server.client.threads.get(thread_id))["metadata"].get("title")  # type: ignore[return-value]
+
+
+async def test_a_withheld_message_is_no_title_and_the_next_message_gives_one(server: Server):
+    thread_id = str(uuid.uuid4())
+    await wait(server, "input", thread_id, input=asking("My card is 4111."))
+    assert await title(server, thread_id) is None
+    await wait(server, "input", thread_id, input=asking("Hello again"))
+    assert await title(server, thread_id) == "Hello again"
+
+
+async def test_a_client_s_own_title_stays_when_a_message_is_withheld(server: Server):
+    thread = await server.client.threads.create(metadata={"title": "Cards"})
+    await wait(server, "input", thread["thread_id"], input=asking("My card is 4111."))
+    assert await title(server, thread["thread_id"]) == "Cards"
+
+
+async def test_a_message_that_a_check_changes_changes_the_title_made_of_it(server: Server):
+    thread_id = str(uuid.uuid4())
+    await wait(server, "masked", thread_id, input=asking("My card is 4111."))
+    assert await title(server, thread_id) == "My card is ####."
+
+
+async def test_a_message_that_is_withheld_after_a_question_is_no_title(server: Server):
+    thread_id = str(uuid.uuid4())
+    await wait(server, "asked", thread_id, input=asking("My card is 4111."))
+    state = (await server.http.get(f"/threads/{thread_id}/state")).json()
+    await wait(server, "asked", thread_id, command={"resume": {state["interrupts"][0]["id"]: "no"}})
+    assert await title(server, thread_id) is None
 
 
 async def test_a_client_answers_a_hook_s_question_about_the_answer_it_saw(server: Server):

@@ -116,6 +116,17 @@ def test_tools_are_loaded_by_name():
     assert results(final)[0].text.startswith("Loaded: water_plants, book_flight. There is no tool 'nothing'.")
 
 
+@pytest.mark.parametrize("form", ["select:{}", "{}"])
+def test_a_search_for_too_many_names_says_which_are_not_loaded(form):
+    tools = many_tools(23)
+    names = [tool.name for tool in tools]
+    model = ScriptedModel([search(form.format(",".join(names))), say("done")])
+    final = create_deep_agent(model, tools).invoke(ASK)
+    said = results(final)[0].text
+    assert said.startswith(f"Loaded: {', '.join(names[:20])}. ")
+    assert f"Not loaded, because one search loads at most 20: {', '.join(names[20:])}. Search for them again." in said
+
+
 def test_a_search_without_a_match_says_what_there_is():
     model = ScriptedModel([search("zeppelin"), search("select:zeppelin"), say("done")])
     final = create_deep_agent(model, [book_flight, water_plants]).invoke(ASK)

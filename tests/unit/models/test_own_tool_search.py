@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from langchain_anthropic import ChatAnthropic
 from langchain_openai import ChatOpenAI
+from openai import OpenAI
 
 from stepwell.models.own_tool_search import searches_tools_itself
 from stepwell.testing import ScriptedModel
@@ -41,3 +42,21 @@ def test_a_server_that_only_speaks_the_protocol_is_not_known_to_search():
     assert not searches_tools_itself(ChatAnthropic(model_name="claude-opus-4-6", api_key="x", base_url="http://127.0.0.1:1"))
     assert searches_tools_itself(ChatOpenAI(model="gpt-5.4", api_key="x", base_url="https://api.openai.com/v1"))
     assert not searches_tools_itself(ScriptedModel([]))
+
+
+@pytest.mark.parametrize("variable", ["OPENAI_BASE_URL", "OPENAI_API_BASE"])
+def test_an_address_in_the_environment_counts_for_openai(monkeypatch: pytest.MonkeyPatch, variable):
+    monkeypatch.setenv(variable, "http://gateway.example/v1")
+    assert not searches_tools_itself(ChatOpenAI(model="gpt-5.4", api_key="x"))
+
+
+@pytest.mark.parametrize("variable", ["ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL"])
+def test_an_address_in_the_environment_counts_for_anthropic(monkeypatch: pytest.MonkeyPatch, variable):
+    monkeypatch.setenv(variable, "http://gateway.example")
+    assert not searches_tools_itself(ChatAnthropic(model_name="claude-opus-4-6", api_key="x"))
+
+
+def test_a_client_that_was_given_is_not_known_to_reach_the_provider():
+    gateway = OpenAI(api_key="x", base_url="http://gateway.example/v1")
+    given = gateway.chat.completions
+    assert not searches_tools_itself(ChatOpenAI(model="gpt-5.4", api_key="x", client=given))

@@ -80,8 +80,9 @@ export const api = {
     request<void>(at(threadId), { method: "PATCH", json: { metadata }, headers: { Prefer: "return=minimal" } }),
   deleteThread: (threadId: string) => request<void>(at(threadId), { method: "DELETE" }),
 
+  /** A page begins with what the user said: its steps do not stand alone. */
   messages: (threadId: string, page: { limit?: number; before?: string | null; checkpoint_id?: string | null } = {}) =>
-    request<MessagePage>(`${at(threadId)}/messages?${query(page)}`),
+    request<MessagePage>(`${at(threadId)}/messages?whole_turns=1&${query(page)}`),
   turns: (threadId: string) => request<TurnPage>(`${at(threadId)}/turns?limit=200`),
   steps: (threadId: string, after: number) =>
     request<Schemas["StepsResponse"]>(`${at(threadId)}/steps?after=${after}&limit=200`),

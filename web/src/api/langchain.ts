@@ -18,7 +18,7 @@ export interface WireMessage {
   tool_call_id?: string | null;
   status?: string;
   usage_metadata?: { input_tokens?: number; output_tokens?: number } | null;
-  additional_kwargs?: { reasoning_content?: unknown; lc_source?: unknown } | null;
+  additional_kwargs?: { reasoning_content?: unknown; [mark: string]: unknown } | null;
   /** `finish_reason: "cancelled"`: the server kept what was said until the run was stopped. */
   response_metadata?: { finish_reason?: unknown; stepwell_model?: unknown } | null;
 }

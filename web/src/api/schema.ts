@@ -6103,6 +6103,8 @@ export interface operations {
                 limit?: number;
                 before?: string | null;
                 checkpoint_id?: string | null;
+                /** @description Go beyond `limit`, by at most 100 messages, so that the page begins with the message of the user that led to it */
+                whole_turns?: boolean;
             };
             header?: never;
             path: {

@@ -36,6 +36,28 @@ describe("TurnMaker", () => {
     expect(shape(load(messages))).toEqual([["q1", ["done"]]]);
   });
 
+  it("knows what was refused, and what pictures came back", () => {
+    const image = { type: "image", base64: "AAAA", mime_type: "image/png" };
+    const { steps } = load([
+      MESSAGES[0]!,
+      MESSAGES[1]!,
+      {
+        type: "tool",
+        id: "t1",
+        content: "no",
+        tool_call_id: "c1",
+        status: "error",
+        additional_kwargs: { stepwell_refused: true },
+      },
+      MESSAGES[3]!,
+      { type: "tool", id: "t2", content: [{ type: "text", text: "(a picture)" }, image], tool_call_id: "c2" },
+    ]);
+    expect(steps.map((step) => [step.refused ?? false, step.pictures?.length ?? 0])).toEqual([
+      [true, 0],
+      [false, 1],
+    ]);
+  });
+
   it("keeps earlier turns as the same objects while the last one grows", () => {
     const maker = new TurnMaker();
     const view = load(MESSAGES);

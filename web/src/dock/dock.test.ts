@@ -3,7 +3,7 @@ import { buildAnswer, emptyDraft, keepable, readActions, restore } from "./appro
 import { choose, clarificationAnswer, EMPTY, readClarification } from "./clarification";
 import { openDrafts } from "./drafts";
 import * as elicitation from "./elicitation";
-import { fieldsOf, readForm, toForm } from "./fields";
+import { aboutField, fieldsOf, readForm, toForm } from "./fields";
 import { receiptFor } from "../state/receipts";
 import { kindOf, titleOf, type Json, type JsonObject, type Waiting } from "../state/waiting";
 
@@ -153,9 +153,9 @@ describe("a question of an MCP server", () => {
   const schema = {
     type: "object",
     properties: {
-      seats: { type: "integer", description: "how many" },
+      seats: { type: "integer", description: "how many", minimum: 1, maximum: 9 },
       seat: { type: "string", enum: ["w", "a"], enumNames: ["Window", "Aisle"], default: "w" },
-      note: { type: "string" },
+      note: { type: "string", maxLength: 4 },
       vegan: { type: "boolean" },
       pin_token: { type: "string" },
     },
@@ -194,8 +194,15 @@ describe("a question of an MCP server", () => {
     const draft = elicitation.restore(form, undefined);
     expect(elicitation.accept(asked, draft)).toEqual({ fault: "Fill in “Seats” first." });
     expect(elicitation.accept(asked, { form: { ...draft.form, seats: "2.5" } })).toEqual({
-      fault: "Seats: This must be a whole number.",
+      fault: "Seats must be a whole number.",
     });
+    expect(elicitation.accept(asked, { form: { ...draft.form, seats: "12" } })).toEqual({
+      fault: "Seats must be between 1 and 9.",
+    });
+    expect(elicitation.accept(asked, { form: { ...draft.form, seats: "2", note: "12345" } })).toEqual({
+      fault: "Note must have at most 4 characters.",
+    });
+    expect(aboutField(asked.fields[0]!)).toBe("how many (between 1 and 9)");
     expect(elicitation.accept(asked, { form: { ...draft.form, seats: "2", note: "" } })).toEqual({
       answer: { action: "accept", question_id: "q1", content: { seats: 2, seat: "w", vegan: false } },
     });
@@ -211,7 +218,9 @@ describe("a question of an MCP server", () => {
   it("leaves a receipt", () => {
     const waiting = { id: "1", payload: form } as unknown as Waiting;
     expect(receiptFor(waiting, { action: "accept" }, new Date(0)).words).toBe("You answered the question.");
-    expect(receiptFor(waiting, { action: "decline" }, new Date(0)).words).toBe("You declined to answer the question.");
+    const declined = receiptFor(waiting, { action: "decline" }, new Date(0));
+    expect([declined.words, declined.failed]).toEqual(["You declined to answer the question.", true]);
+    expect(receiptFor(waiting, { action: "accept" }, new Date(0)).failed).toBe(false);
   });
 });
 

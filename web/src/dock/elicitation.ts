@@ -64,6 +64,10 @@ export function accept(asked: Elicitation, draft: ElicitationDraft): { answer: J
   if (missing) return { fault: `Fill in “${missing.label}” first.` };
   const { args, faults } = readForm(filled, draft.form);
   const [first] = Object.keys(faults);
-  if (first) return { fault: `${asked.fields.find((field) => field.name === first)!.label}: ${faults[first]}` };
+  if (first) {
+    const { label } = asked.fields.find((field) => field.name === first)!;
+    const said = faults[first]!;
+    return { fault: said.startsWith("This must ") ? said.replace("This", label) : `${label}: ${said}` };
+  }
   return { answer: { ...reply, content: args } };
 }

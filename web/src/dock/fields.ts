@@ -16,6 +16,8 @@ export interface Field {
   kind: FieldKind;
   about: string;
   choices: string[];
+  /** For a number: its least and greatest value. For a text: its least and greatest length. */
+  range: [least: number | null, most: number | null];
   /** What a person reads for each choice; the choices themselves if nothing better is said. */
   named: string[];
   /** Named like something secret: shown covered, and no draft of it is kept. */
@@ -36,10 +38,15 @@ export function fieldsOf(args: JsonObject, schema?: Json): Field[] {
   return names.map((name) => {
     const described = asObject(properties[name]);
     const choices = textsOf(described.enum);
+    const kind = kindOfField(args[name], described, choices);
+    const isNumber = kind === "number" || kind === "integer";
     return {
       name,
       label: labelOf(name),
-      kind: kindOfField(args[name], described, choices),
+      kind,
+      range: isNumber
+        ? [numberOf(described.minimum), numberOf(described.maximum)]
+        : [numberOf(described.minLength), numberOf(described.maxLength)],
       about: textOf(described.description),
       choices,
       named: textsOf(described.enumNames),
@@ -47,6 +54,8 @@ export function fieldsOf(args: JsonObject, schema?: Json): Field[] {
     };
   });
 }
+
+const numberOf = (value: Json | undefined) => (typeof value === "number" ? value : null);
 
 const LABELS: Record<string, string> = { file_path: "File", old_string: "Old text", new_string: "New text" };
 
@@ -78,9 +87,29 @@ export function readForm(fields: Field[], form: Form): { args: JsonObject; fault
 export function readField(field: Field, typed: Typed): Read {
   if (field.kind === "switch") return { value: typed === true };
   const text = String(typed);
-  if (field.kind === "number" || field.kind === "integer") return readNumber(text, field.kind === "integer");
   if (field.kind === "json") return readJson(text);
-  return { value: text };
+  const isText = field.kind !== "number" && field.kind !== "integer";
+  const read: Read = isText ? { value: text } : readNumber(text, field.kind === "integer");
+  if (read.fault !== undefined) return read;
+  const size = isText ? [...text].length : (read.value as number);
+  const [least, most] = field.range;
+  return (least !== null && size < least) || (most !== null && size > most)
+    ? { fault: isText ? `This must have ${rangeOf(field)} characters.` : `This must be ${rangeOf(field)}.` }
+    : read;
+}
+
+/** "between 1 and 9", or empty where everything is allowed. */
+export function rangeOf({ range: [least, most] }: Field): string {
+  const [low, high] = [least?.toLocaleString("en"), most?.toLocaleString("en")];
+  if (low !== undefined && high !== undefined) return low === high ? `exactly ${low}` : `between ${low} and ${high}`;
+  return low !== undefined ? `at least ${low}` : high !== undefined ? `at most ${high}` : "";
+}
+
+/** What stands below a field: what it is for, and which numbers it takes. */
+export function aboutField(field: Field): string {
+  const range = field.kind === "number" || field.kind === "integer" ? rangeOf(field) : "";
+  if (!range) return field.about;
+  return field.about ? `${field.about} (${range})` : range.slice(0, 1).toUpperCase() + range.slice(1);
 }
 
 /** Only what may be kept in the browser's storage. */

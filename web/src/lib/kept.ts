@@ -56,6 +56,23 @@ export function keep(name: string, value: string | null): void {
   }
 }
 
+/** The same for this tab alone, until it is closed. */
+export function keepForTab(name: string, value: string): void {
+  try {
+    if (!isErased) sessionStorage.setItem(PREFIX + name, value);
+  } catch (error) {
+    console.warn("The browser keeps nothing for this page:", error);
+  }
+}
+
+export function keptForTab(name: string): string | null {
+  try {
+    return sessionStorage.getItem(PREFIX + name);
+  } catch {
+    return null;
+  }
+}
+
 /** Tells what another tab keeps under this name from now on; null: nothing any more. Gives the way back. */
 export function whenKeptElsewhere(name: string, tell: (value: string | null) => void): () => void {
   const heard = ({ key, newValue }: StorageEvent) => key === PREFIX + name && tell(newValue);

@@ -57,6 +57,30 @@ describe("linesOf", () => {
     ]);
   });
 
+  it("says of a call that was refused that it did not run", () => {
+    const refused = { status: "failed", refused: true, startedAt: null } as const;
+    expect(
+      told(
+        step("read_file", { file_path: "/secrets/key.txt" }, { status: "failed", startedAt: null }),
+        step("send_mail", { to: "ada@example.org" }, refused),
+        step("execute", { command: "rm x" }, refused),
+        step("execute", { command: "make" }, { status: "failed", startedAt: null }),
+      ),
+    ).toEqual(["Not read: /secrets/key.txt", "Not run: send mail ada@example.org", "Not run: rm x", "Ran make"]);
+  });
+
+  it("says which tools were looked for, which skill was read and which picture was looked at", () => {
+    const untimed = { startedAt: null };
+    expect(
+      told(
+        step("tool_search", { query: "select:book" }, untimed),
+        step("read_file", { file_path: "/skills/letters/SKILL.md" }, untimed),
+        step("ls", { path: "/" }, untimed),
+        step("read_file", { file_path: "/photos/rome.png" }, untimed),
+      ),
+    ).toEqual(["Looked for tools: book", "Read the skill letters", "Listed a folder /", "Looked at rome.png"]);
+  });
+
   it("says what was deleted and moved", () => {
     expect(told(step("delete", { file_path: "/a.md" }))).toEqual(["Deleted /a.md · 1.2 s"]);
     expect(told(step("move", { source: "/a.md", destination: "/b.md" }))).toEqual(["Moved /a.md to /b.md · 1.2 s"]);

@@ -38,6 +38,7 @@ const TOOLS: Record<string, Words> = {
   read_file: {
     past: nth("Read", "Read # files"),
     present: nth("Reading", "Reading # files"),
+    not: "Not read:",
     about: list("file_path"),
     joins: true,
   },
@@ -71,6 +72,11 @@ const TOOLS: Record<string, Words> = {
   glob: { past: () => "Found files named", present: () => "Finding files named", about: list("pattern") },
   grep: { past: () => "Searched the files for", present: () => "Searching the files for", about: quoted("pattern") },
   execute: { past: nth("Ran", "Ran # commands"), present: () => "Running", about: list("command"), joins: true },
+  tool_search: {
+    past: () => "Looked for tools:",
+    present: () => "Looking for tools:",
+    about: ([args]) => shorten(text(args?.query).replace(/^\s*select:\s*/i, "")),
+  },
   write_todos: { past: () => "Updated the to-do list", present: () => "Updating the to-do list", joins: true },
   web_search: {
     past: nth("Searched the web for", "Searched the web # times, for"),
@@ -189,6 +195,7 @@ function joins(line: Line, step: Step): boolean {
     last.kind === "tool" &&
     last.name === step.name &&
     last.status === step.status &&
+    last.refused === step.refused &&
     TOOLS[step.name]?.joins === true
   );
 }
@@ -219,6 +226,9 @@ function nodePhrase(step: Step, ongoing: boolean, said: Saying | undefined): Phr
   return { lead: first, rest: "", more: [others, said.thought].filter(Boolean).join("\n\n") };
 }
 
+/** Files whose reading has words of its own: a skill, a picture. */
+const READ_AS = /([^/]+)\/SKILL\.md$|([^/]+\.(?:png|jpe?g|gif|webp))$/i;
+
 function phrase(steps: Step[], ongoing: boolean, said: Record<string, Saying>): Phrase {
   const step = steps[0]!;
   if (step.kind === "node") return nodePhrase(step, ongoing, said[step.id]);
@@ -236,14 +246,18 @@ function phrase(steps: Step[], ongoing: boolean, said: Record<string, Saying>): 
     };
   }
   const words = TOOLS[step.name];
+  const name = step.name.replaceAll("_", " ");
   if (!words)
     return {
-      lead: `${ongoing ? "Running" : "Ran"} ${step.name.replaceAll("_", " ")}`,
+      lead: step.refused ? `Not run: ${name}` : `${ongoing ? "Running" : "Ran"} ${name}`,
       rest: shorten(firstText(args[0]!)),
     };
+  const [, skill, picture] = READ_AS.exec(step.name === "read_file" ? text(args[0]?.file_path) : "") ?? [];
+  const of = skill ?? picture;
+  if (of && step.status === "done" && !steps[1]) return { lead: skill ? "Read the skill" : "Looked at", rest: of };
   if (step.status === "waiting")
     return { lead: `Waits for you: ${words.present(steps.length).toLowerCase()}`, rest: words.about?.(args) ?? "" };
-  const done = (step.status === "failed" && words.not) || words.past(steps.length);
+  const done = (step.status === "failed" && (words.not ?? (step.refused && "Not run:"))) || words.past(steps.length);
   return { lead: ongoing ? words.present(steps.length) : done, rest: words.about?.(args) ?? "" };
 }
 

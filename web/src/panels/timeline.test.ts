@@ -27,6 +27,8 @@ test("steps are named in words", () => {
   expect(nameOf({ kind: "node", name: "hitl_gate" })).toBe("Your decision on the plan");
   expect(nameOf({ kind: "tool", name: "write_file" })).toBe("Write file");
   expect(nameOf({ kind: "model", name: "openai:org/walk-large" })).toBe("walk-large");
+  expect(nameOf({ kind: "node", name: "no_cards+small_orders.HooksMiddleware.before_agent" })).toBe("Own checks");
+  expect(nameOf({ kind: "node", name: "PatchToolCallsMiddleware.before_agent" })).toBe("Preparation");
   expect(nameOf({ kind: "agent", name: "researcher" })).toBe("researcher");
 });
 

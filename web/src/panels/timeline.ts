@@ -49,6 +49,9 @@ const NODES: Record<string, string> = {
   synthesizer: "Wrote and checked the report",
 };
 
+/** A node of a middleware; with functions of the application's own, it checks something. */
+const HOOKED = /(?:^|\.)(Hooks)?\w*Middleware\.(?:before|after)_(?:agent|model)$/;
+
 /** A step's name in words: "Searched and read", "Write file", "walk-large". */
 export function nameOf({ kind, name }: Pick<StepRecord, "kind" | "name">): string {
   if (kind === "model")
@@ -58,6 +61,8 @@ export function nameOf({ kind, name }: Pick<StepRecord, "kind" | "name">): strin
         .split("/")
         .at(-1) || name
     );
+  const hooked = HOOKED.exec(name);
+  if (hooked) return hooked[1] ? "Own checks" : "Preparation";
   const words = name.replaceAll("_", " ");
   return NODES[name] ?? (kind === "agent" ? name : words.slice(0, 1).toUpperCase() + words.slice(1));
 }

@@ -89,7 +89,7 @@ class Conversation {
     try {
       const models = connected.next;
       const mode = server.runModes[to.graphId]?.length ? kept(NEXT_MODE) : null;
-      const id = await createThread(text, to, {
+      const id = await createThread(to, {
         ...(models && { stepwell_models: models }),
         ...(mode && { stepwell_mode: mode }),
       });

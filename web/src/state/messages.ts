@@ -11,6 +11,9 @@ const ROLES: Record<string, Role> = {
   AIMessageChunk: "agent",
 };
 
+/** Marks of a result that a rule or a person gave in place of the tool. */
+const REFUSED = ["stepwell_refused", "stepwell_decided_by_person"];
+
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -33,6 +36,7 @@ export function readMessage(wire: WireMessage, namespace: Namespace, runId: stri
     toolCallId: wire.tool_call_id ?? null,
     name: wire.name ?? null,
     failed: wire.status === "error",
+    ...(wire.additional_kwargs && REFUSED.some((mark) => wire.additional_kwargs![mark]) ? { refused: true } : {}),
     status: wire.response_metadata?.finish_reason === "cancelled" ? "stopped" : "done",
     namespace,
     runId,

@@ -1,5 +1,6 @@
 /** What was answered, in one line, for the conversation. */
 
+import { keepForTab, keptForTab } from "../lib/kept";
 import { plural } from "../lib/words";
 import {
   actionsIn,
@@ -22,6 +23,25 @@ export interface Receipt {
   kind?: Kind;
   /** It was not done. */
   failed?: boolean;
+  /** Where it stands: in which turn, after so many items. Absent: at the end. */
+  place?: Place;
+}
+
+export interface Place {
+  turn: string;
+  after: number;
+}
+
+const NOT_DONE = /^You (rejected|declined|dismissed|refused|stopped|paid nothing)/;
+
+/** Receipts outlive a reload of the tab, with their places. */
+export function keepReceipts(threadId: string, receipts: readonly Receipt[]): void {
+  if (receipts.length) keepForTab(`receipts.${threadId}`, JSON.stringify(receipts));
+}
+
+export function keptReceipts(threadId: string): Receipt[] {
+  const found = JSON.parse(keptForTab(`receipts.${threadId}`) ?? "[]") as Receipt[];
+  return found.map((each) => ({ ...each, at: new Date(each.at) }));
 }
 
 const SAID: Record<string, string> = {
@@ -41,7 +61,8 @@ export const givenBeside = new Map<string, Json>();
 const COMMANDS: Record<string, string> = { "/hint": "You asked for a hint.", "/tell": "You asked to be told." };
 
 export function receiptFor(waiting: Waiting, answer: Json, at: Date): Receipt {
-  return { id: waiting.id, words: words(waiting.payload, answer), at, kind: kindOf(waiting.payload) };
+  const said = words(waiting.payload, answer);
+  return { id: waiting.id, words: said, at, kind: kindOf(waiting.payload), failed: NOT_DONE.test(said) };
 }
 
 function words(payload: Json, answer: Json): string {

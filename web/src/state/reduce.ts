@@ -328,7 +328,12 @@ class Draft {
   /** A run that begins takes up what waited for an answer. */
   private takeUpWaiting(): void {
     if (this.steps.some((step) => step.status === "waiting")) {
-      this.steps = this.steps.map((step) => (step.status === "waiting" ? { ...step, status: "running" } : step));
+      // A tool is called again: what a person waited is not its time.
+      this.steps = this.steps.map((step) =>
+        step.status === "waiting"
+          ? { ...step, status: "running", startedAt: step.kind === "tool" ? null : step.startedAt }
+          : step,
+      );
     }
     this.agents = mapValues(this.agents, (agent) =>
       agent.status === "waiting" ? { ...agent, status: "running" } : agent,

@@ -10,7 +10,6 @@
 //   revealing   what came whole is shown word by word     runs, queue pure readings of the server's runs
 
 import { api, ApiError, type RunResponse, type Turn } from "../api";
-import { titleFrom } from "../lib/words";
 import { emptyView, reduce, type Action } from "./reduce";
 import { Following } from "./session/following";
 import { History } from "./session/history.svelte";
@@ -242,14 +241,13 @@ export class ThreadSession implements Thread {
   }
 }
 
-/** A thread for a first message, with its title. */
+/** A thread for a first message, which gives it its title on the server. */
 export async function createThread(
-  words: string,
   assistant: { assistantId: string; graphId: string },
   more: Record<string, unknown> = {},
 ): Promise<string> {
   const { graphId, assistantId } = assistant;
-  const metadata = { ...more, title: titleFrom(words), graph_id: graphId, assistant_id: assistantId };
+  const metadata = { ...more, graph_id: graphId, assistant_id: assistantId };
   return (await api.createThread(metadata)).thread_id!;
 }
 

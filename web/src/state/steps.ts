@@ -57,6 +57,8 @@ export function finishStep(step: Step, result: Message): Step {
     status: result.failed ? "failed" : "done",
     result: result.text,
     error: result.failed ? result.text : null,
+    refused: result.refused,
+    pictures: result.pictures,
   };
 }
 
@@ -105,7 +107,7 @@ function isOvertaken(steps: readonly Step[], record: StepRecord): boolean {
   );
 }
 
-/** An interrupted try is followed by the one that finished: the whole time is what a person waited. */
+/** An interrupted try is followed by the one that finished. A tool's time is that of its last try: the person's time is not its own. */
 function timeStep(step: Step, record: StepRecord): Step {
   const startedAt = Date.parse(record.started_at);
   const status = step.kind === "node" && step.status === "waiting" ? STATUSES[record.status] : step.status;
@@ -114,7 +116,7 @@ function timeStep(step: Step, record: StepRecord): Step {
     ...step,
     ...counts,
     status,
-    startedAt: Math.min(step.startedAt ?? startedAt, startedAt),
+    startedAt: step.kind === "tool" ? startedAt : Math.min(step.startedAt ?? startedAt, startedAt),
     endedAt: startedAt + record.duration_ms,
     recordNumber: record.status === "interrupted" ? undefined : record.number,
   };

@@ -49,6 +49,8 @@ export interface Message {
   readonly toolCallId: string | null;
   readonly name: string | null;
   readonly failed: boolean;
+  /** For role "tool": a rule or a person answered in place of the tool, which did not run. */
+  readonly refused?: boolean;
   readonly status: MessageStatus;
   readonly namespace: Namespace;
   readonly runId: string | null;
@@ -77,6 +79,10 @@ export interface Step {
   /** What came back, as text. */
   readonly result: string | null;
   readonly error: string | null;
+  /** The tool did not run: a rule or a person answered in its place. */
+  readonly refused?: boolean;
+  /** Images that came back. */
+  readonly pictures?: readonly Picture[];
   /** Epoch milliseconds. Of the server where it says them, otherwise when this page heard of it, otherwise null (after a reload). */
   readonly startedAt: number | null;
   readonly endedAt: number | null;

@@ -184,6 +184,7 @@ const KEYS: readonly [prefix: string, label: string, what: string][] = [
   ["stepwell.motion", "Less motion", "As you chose in Appearance."],
   ["stepwell.next-model", "Model for the next conversation", "As you chose beside its title."],
   ["stepwell.draft.", "A message you began", "What you wrote and have not sent."],
+  ["stepwell.receipts.", "What you decided", "So that a reload of this tab still shows it."],
   ["stepwell.device-of", "Account of the last visit", "So that your files open without a network."],
 ];
 

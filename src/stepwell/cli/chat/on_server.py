@@ -89,7 +89,7 @@ class RemoteConversations:
         return self._line.configurable
 
     def new(self) -> RemoteSession:
-        return self._session(self._new_id(), known=False)
+        return self._session(self._new_id())
 
     async def open(self, thread_id: str) -> RemoteSession:
         with as_sentences(self._line.url, _carry_on(self._line.url, thread_id)):
@@ -97,7 +97,7 @@ class RemoteConversations:
                 await self._line.client.threads.get(thread_id)
             except (NotThereError, UnprocessableEntityError):  # unprocessable: not a valid id
                 raise NotFoundError("thread", thread_id, "List them with /threads in a chat.") from None
-        return self._session(thread_id, known=True)
+        return self._session(thread_id)
 
     async def newest(self) -> list[ThreadLine]:
         threads = self._line.client.threads
@@ -105,8 +105,8 @@ class RemoteConversations:
             found = await threads.search(limit=NEWEST, sort_by="updated_at", sort_order="desc")
         return [ThreadLine(thread["thread_id"], _about(cast("Mapping[str, Any]", thread))) for thread in found]
 
-    def _session(self, thread_id: str, *, known: bool) -> RemoteSession:
-        return RemoteSession(self._line, thread_id, carry_on=_carry_on(self._line.url, thread_id), known=known)
+    def _session(self, thread_id: str) -> RemoteSession:
+        return RemoteSession(self._line, thread_id, carry_on=_carry_on(self._line.url, thread_id))
 
 
 def _about(thread: Mapping[str, Any]) -> str:

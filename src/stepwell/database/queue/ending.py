@@ -3,7 +3,7 @@ functions of a connection."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from stepwell.database import effect_journal
 from stepwell.database.checkpoints import statements
@@ -15,7 +15,7 @@ from stepwell.database.records import interrupts
 from stepwell.database.records.steps import keep_steps
 from stepwell.database.records.thread_state import keep_text, keep_values, read_values
 from stepwell.database.records.usage import keep_usage
-from stepwell.database.rows import dumps, from_time, interrupts_to_text, request_to_text, run_from_row
+from stepwell.database.rows import dumps, from_time, interrupts_to_text, loads, request_to_text, run_from_row
 from stepwell.database.types import CancelAction, Document, Json, Lease, NewEvent, Run, RunEvent, RunOutcome, RunStatus
 from stepwell.database.webhooks import insert_webhook
 from stepwell.sql import Connection
@@ -162,6 +162,8 @@ def _webhook_body(connection: Connection, run: Run, status: RunStatus, error: Js
 
 def _keep_thread(connection: Connection, lease: Lease, outcome: RunOutcome, now: float) -> None:
     keep_values(connection, lease.thread_id, outcome.values)
+    if outcome.titles:
+        _change_title(connection, lease.thread_id, outcome.titles)
     succeeded = outcome.status == "success"
     interrupts.settle(connection, lease.thread_id, lease.run_id, outcome.interrupts, now=now, succeeded=succeeded)
     waiting = interrupts.open_interrupts(connection, lease.thread_id)
@@ -180,6 +182,18 @@ def _keep_thread(connection: Connection, lease: Lease, outcome: RunOutcome, now:
             lease.thread_id,
         ),
     )
+
+
+def _change_title(connection: Connection, thread_id: str, titles: Mapping[str, str | None]) -> None:
+    row = connection.execute("SELECT metadata FROM threads WHERE thread_id = ?", (thread_id,)).fetchone()
+    metadata = loads(row["metadata"])
+    old = metadata.get("title")
+    if old not in titles:
+        return
+    del metadata["title"]
+    if new := titles[old]:
+        metadata["title"] = new
+    connection.execute("UPDATE threads SET metadata = ? WHERE thread_id = ?", (dumps(metadata), thread_id))
 
 
 def _free_thread(connection: Connection, thread_id: str, run_id: str, now: float, *, interrupted: bool = False) -> None:

@@ -176,7 +176,7 @@ def _run_on_server(invocation: Invocation) -> int:
     runner, options, terminal = invocation.runner, invocation.options, invocation.terminal
     thread_id = options.thread or str(uuid4())
     with connect_research(runner, options.url or "", invocation.settings, thread_id, terminal.line) as thread:
-        session = thread.open(known=options.thread is not None)
+        session = thread.open()
         code = 1 if _still_asks(invocation, session, thread.carry_on) else _converse(invocation, session, thread.carry_on)
         if code:
             return code

@@ -42,8 +42,8 @@ class ResearchThread:
         """The command that continues the thread."""
         return spell_command(f"research --url {self.url} --continue {self.thread_id}")
 
-    def open(self, *, known: bool) -> RemoteSession:
-        return RemoteSession(self.line, self.thread_id, carry_on=self.carry_on, known=known)
+    def open(self) -> RemoteSession:
+        return RemoteSession(self.line, self.thread_id, carry_on=self.carry_on)
 
 
 @contextmanager

@@ -18,6 +18,8 @@ from langgraph.pregel import Pregel
 from stepwell.state import channels
 
 MESSAGES = "messages"
+MAX_FOR_TURN = 100
+"""By how many messages a page may be longer than asked for, so that it begins with a turn."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,10 @@ async def read_messages(
     *,
     before: int | None,
     limit: int,
+    whole_turns: bool = False,
 ) -> MessagePage | None:
-    """A page of the messages at the config's checkpoint, or at the newest one; `None` if there is no such checkpoint."""
+    """A page of the messages at the config's checkpoint, or at the newest one; `None` if there is no such checkpoint. `whole_turns`: see
+    `_turn_start`."""
     saved = await saver.aget_tuple(config)
     if saved is None:
         return None
@@ -49,8 +53,24 @@ async def read_messages(
     messages = found if isinstance(found, list) else []
     end = len(messages) if before is None else min(before, len(messages))
     start = max(0, end - limit)
+    if whole_turns:
+        start = _turn_start(messages, start)
     page = messages[start:end][::-1]
     return MessagePage(page, len(messages), start or None, saved.config["configurable"]["checkpoint_id"])
+
+
+def _turn_start(messages: Sequence[Any], start: int) -> int:
+    """Where a page begins so that the user's message is on the same page as the work it led to. If that is further away than
+    `MAX_FOR_TURN`, the page begins so that a result is on the same page as its call."""
+    furthest = max(0, start - MAX_FOR_TURN)
+    asked = next((at for at in range(start, furthest - 1, -1) if _type(messages, at) == "human"), None)
+    if asked is not None or furthest == 0:
+        return asked or 0
+    return next((at for at in range(start, furthest - 1, -1) if _type(messages, at) != "tool"), start)
+
+
+def _type(messages: Sequence[Any], at: int) -> str:
+    return getattr(messages[at], "type", "") if at < len(messages) else ""
 
 
 async def _value(channel: BaseChannel[Any, Any, Any], saver: BaseCheckpointSaver[Any], saved: CheckpointTuple) -> Any:

@@ -99,11 +99,19 @@ class Threads:
         return await self._states.read(owner, thread_id, checkpoint, subgraphs=subgraphs, show_values=show_values)
 
     async def messages(
-        self, owner: str | None, thread_id: str, *, checkpoint_id: str | None = None, before: int | None = None, limit: int = 50
+        self,
+        owner: str | None,
+        thread_id: str,
+        *,
+        checkpoint_id: str | None = None,
+        before: int | None = None,
+        limit: int = 50,
+        whole_turns: bool = False,
     ) -> MessagePage:
-        """A page of the thread's messages, newest first, now or at a checkpoint; `before` is where the previous page ended."""
+        """A page of the thread's messages, newest first, now or at a checkpoint; `before` is where the previous page ended. With
+        `whole_turns`, the page may be longer, so that its oldest message begins a turn."""
         checkpoint = {"checkpoint_id": checkpoint_id} if checkpoint_id else None
-        return await self._states.messages(owner, thread_id, checkpoint, before=before, limit=limit)
+        return await self._states.messages(owner, thread_id, checkpoint, before=before, limit=limit, whole_turns=whole_turns)
 
     async def update_state(
         self,

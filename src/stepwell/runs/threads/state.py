@@ -81,7 +81,14 @@ class ThreadStates:
             return snapshots.thread_state(snapshot, show_values)
 
     async def messages(
-        self, owner: str | None, thread_id: str, checkpoint: Checkpoint | None, *, before: int | None, limit: int
+        self,
+        owner: str | None,
+        thread_id: str,
+        checkpoint: Checkpoint | None,
+        *,
+        before: int | None,
+        limit: int,
+        whole_turns: bool = False,
     ) -> MessagePage:
         """A page of the messages at a checkpoint, or now."""
         thread = await self._persistence.records.get_thread(owner, thread_id, with_values=False)
@@ -90,7 +97,8 @@ class ThreadStates:
         found: MessagePage | None = None
         if graph_id is not None:
             async with self._open(graph_id, thread, None) as graph:
-                found = await read_messages(graph, _saver_of(graph), config, before=before, limit=limit)
+                saver = _saver_of(graph)
+                found = await read_messages(graph, saver, config, before=before, limit=limit, whole_turns=whole_turns)
         if found is None and wanted is not None:
             raise _no_checkpoint(wanted)
         return found or MessagePage()

@@ -1,12 +1,17 @@
 """A thread's title, made of the first message of its user, so that lists of threads show what each one is about.
 
-Clients that give a thread a title of their own (`metadata.title`) keep it.
+Clients that give a thread a title of their own (`metadata.title`) keep it. A title made of a message whose text a check changes or
+withholds changes with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+from langchain_core.messages import HumanMessage
+
+from stepwell.middleware.moments.base import WITHHELD
 
 MAX_CHARS = 80
 _USERS = frozenset({"user", "human"})
@@ -26,6 +31,31 @@ def title_of(given: Any) -> str | None:
     if len(line) > MAX_CHARS:
         line = f"{line[: MAX_CHARS - 2].rsplit(' ', 1)[0]}…"
     return line or None
+
+
+def changed_titles(before: Any, after: Any) -> dict[str, str | None]:
+    """Title -> the one it becomes, or None, for the user's messages whose text was changed between two states of a thread."""
+    said = _said_in(before)
+    changed: dict[str, str | None] = {}
+    for message in _user_messages(after):
+        earlier = said.get(message.id or "")
+        if earlier is None or earlier == message.content or not (title := _title_of_content(earlier)):
+            continue
+        changed[title] = None if message.additional_kwargs.get(WITHHELD) else _title_of_content(message.content)
+    return changed
+
+
+def _said_in(values: Any) -> dict[str, Any]:
+    return {message.id: message.content for message in _user_messages(values) if message.id}
+
+
+def _user_messages(values: Any) -> list[HumanMessage]:
+    messages = values.get("messages") if isinstance(values, Mapping) else None
+    return [message for message in messages if isinstance(message, HumanMessage)] if isinstance(messages, list) else []
+
+
+def _title_of_content(content: Any) -> str | None:
+    return title_of({"messages": [{"role": "user", "content": content}]})
 
 
 def _said(message: Any) -> str:

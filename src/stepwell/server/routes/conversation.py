@@ -37,6 +37,12 @@ Reader = Annotated[Principal, Depends(policy("threads:read"))]
 Searcher = Annotated[Principal, Depends(policy("threads:search"))]
 Cursor = Annotated[str | None, Query(min_length=1, max_length=256)]
 Some = Annotated[int, Query(ge=1, le=200)]
+WholeTurns = Annotated[
+    bool,
+    Query(
+        description="Go beyond `limit`, by at most 100 messages, so that the page begins with the message of the user that led to it"
+    ),
+]
 Many = Annotated[int, Query(ge=1, le=MAX_PAGE)]
 
 
@@ -53,9 +59,15 @@ async def get_messages(
     limit: Some = 50,
     before: Cursor = None,
     checkpoint_id: Cursor = None,
+    whole_turns: WholeTurns = False,
 ) -> Response:
     page = await services.threads.messages(
-        principal.owner, thread_id, checkpoint_id=checkpoint_id, before=_number(before, "before"), limit=limit
+        principal.owner,
+        thread_id,
+        checkpoint_id=checkpoint_id,
+        before=_number(before, "before"),
+        limit=limit,
+        whole_turns=whole_turns,
     )
     further = None if page.before is None else str(page.before)
     found = {"messages": page.messages, "total": page.total, "next": further, "checkpoint_id": page.checkpoint_id}

@@ -73,15 +73,14 @@ class ServerLine:
 
 
 class RemoteSession:
-    """One thread of one assistant. `known`: the server already has the thread; otherwise its first run creates it."""
+    """One thread of one assistant. If the server does not have it yet, its first run creates it."""
 
-    def __init__(self, line: ServerLine, thread_id: str, *, carry_on: str, known: bool = False) -> None:
+    def __init__(self, line: ServerLine, thread_id: str, *, carry_on: str) -> None:
         self._line = line
         self._client = line.client
         self._thread_id = thread_id
         self._carry_on = carry_on
         """The command that continues the thread."""
-        self._known = known
         self._run_id: str | None = None
         self._under_way = False
 
@@ -89,15 +88,9 @@ class RemoteSession:
     def thread_id(self) -> str:
         return self._thread_id
 
-    async def send(self, input: Mapping[str, Any] | None, *, title: str = "") -> AsyncGenerator[StreamPart]:
-        if not self._known and title:
-            with self._sentences():
-                about = {"title": title}
-                await self._client.threads.create(thread_id=self._thread_id, metadata=about, if_exists="do_nothing")
-        self._known = True
-        async with aclosing(self._start(input=input)) as parts:
-            async for part in parts:
-                yield part
+    def send(self, input: Mapping[str, Any] | None, *, title: str = "") -> AsyncGenerator[StreamPart]:
+        """`title` is unused: the server makes a title of the first message."""
+        return self._start(input=input)
 
     def answer(self, answers: Mapping[str, Any]) -> AsyncGenerator[StreamPart]:
         return self._start(command={"resume": dict(answers)})

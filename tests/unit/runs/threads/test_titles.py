@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage
 
-from stepwell.runs.threads.titles import title_of
+from stepwell.runs.threads.titles import changed_titles, title_of
 
 LONG = "How many of the stepwells that were dug between the fifth and the nineteenth century still hold water today, and where?"
 
@@ -46,3 +47,15 @@ def test_a_long_first_line_is_cut_between_words():
     assert len(cut) <= 80
     assert cut.endswith("…")
     assert LONG.startswith(f"{cut[:-1]} ")
+
+
+def test_titles_of_changed_messages_change_and_those_of_withheld_ones_go():
+    before = {"messages": [HumanMessage("Card 4111", id="1"), HumanMessage("Card 42", id="2"), HumanMessage("Hi", id="3")]}
+    hidden = HumanMessage("[withheld]", id="1", additional_kwargs={"stepwell_withheld": True})
+    after = {"messages": [hidden, HumanMessage("Card ##", id="2"), HumanMessage("Hi", id="3"), AIMessage("No.", id="4")]}
+    assert changed_titles(before, after) == {"Card 4111": None, "Card 42": "Card ##"}
+
+
+@pytest.mark.parametrize("values", [None, 3, {}, {"messages": "text"}, {"messages": [{"role": "user", "content": "x"}]}])
+def test_states_without_messages_change_no_title(values):
+    assert changed_titles(values, values) == {}
