@@ -88,7 +88,7 @@ async def test_what_cannot_be_read_is_said(tools: Tools):
     answer = await tools.call("read_file", file_path="/mine/broken.docx")
     assert answer.content == "Error: '/mine/broken.docx' is damaged: its zip archive has no end; it may be cut off."
     answer = await tools.call("read_file", file_path="/mine/picture.png")
-    assert "'/mine/picture.png' is a damaged image" in answer.content
+    assert "'/mine/picture.png' is a damaged or incomplete image" in answer.content
 
 
 async def test_a_document_cannot_be_edited_and_text_is_read_as_ever(tools: Tools):
