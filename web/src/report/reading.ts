@@ -24,7 +24,7 @@ export interface Block {
 }
 
 const APPENDED = new Set(["sources", "what was skipped"]);
-/** The level of a sentence and what is missing, in today's words and in those of earlier reports. */
+/** The level of a sentence, and what its source does not say. */
 const NOTE = /^ \*\((?:not settled|not in its source|differs)(?:: [^()*\n]+)?\)\*/;
 const REFERENCES = /^(?: ?\[\d{1,4}(?:, ?\d{1,4})*\])+/;
 const LEFT_OUT =

@@ -74,7 +74,7 @@ describe("readReport", () => {
     expect(cited.flatMap((block) => block.sentences).find((each) => each.out)?.text).toBe("It is the longest [2].");
   });
 
-  it("cuts a note that says what is missing, in today's words and in earlier ones", () => {
+  it("cuts a note about a sentence's level, with or without a reason", () => {
     for (const note of ["(not settled: the source does not say “tramway”)", "(differs)"]) {
       const told = MARKDOWN.replace("(not settled)", note);
       const item = readReport({ ...report, report: told }).find((block) => block.kind === "item")!;
