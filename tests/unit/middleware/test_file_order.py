@@ -57,7 +57,8 @@ class Asked:
         self.final: Any = (
             asyncio.run(agent.ainvoke(given, ASKING)) if self._asynchronous else agent.invoke(given, ASKING)  # type: ignore[arg-type]
         )
-        self._waiting = self.final.get("__interrupt__", [])
+        # In the order of the calls, as page and terminal show them; `__interrupt__` lists them as they happened to ask.
+        self._waiting = agent.get_state(ASKING).interrupts
         return [request["name"] for each in self._waiting for request in each.value["action_requests"]]
 
 
