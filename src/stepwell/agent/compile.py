@@ -97,7 +97,8 @@ def compile_agent(
     lighten(graph)
     untrace(graph)
     mark_run_modes(graph)
-    return graph.with_config({"recursion_limit": RECURSION_LIMIT})
+    graph.config = {**(graph.config or {}), "recursion_limit": RECURSION_LIMIT}
+    return graph
 
 
 def _check_inputs(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:

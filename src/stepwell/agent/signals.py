@@ -8,7 +8,8 @@ result, so it travels through such middleware as a `BaseException`, which `excep
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, cast
 
 from langchain.agents.middleware.types import AgentMiddleware
 
@@ -29,21 +30,24 @@ class _Signal(BaseException):
 def let_signals_pass(stack: Sequence[AgentMiddleware[Any, Any, Any]]) -> None:
     """Put a guard around each wrapper that other people have written. It is added to the object, once."""
     for entry in stack:
-        for names, guard in ((_SYNC, _guard), (_ASYNC, _aguard)):
-            for name in names:
-                half = getattr(entry, name)
-                if _is_foreign(entry, name) and not getattr(half, "lets_signals_pass", False):
-                    guarded = guard(half)
-                    guarded.lets_signals_pass = True  # type: ignore[attr-defined]  # a mark on a function of ours
-                    setattr(entry, name, guarded)
+        for name in _foreign_wrappers(cast("Any", type(entry))):
+            half = getattr(entry, name)
+            if hasattr(entry, "__dict__") and not getattr(half, "lets_signals_pass", False):
+                guarded = _aguard(half) if name in _ASYNC else _guard(half)
+                guarded.lets_signals_pass = True  # type: ignore[attr-defined]  # a mark on a function of ours
+                setattr(entry, name, guarded)
 
 
-def _is_foreign(entry: AgentMiddleware[Any, Any, Any], name: str) -> bool:
-    """Whether a middleware has this wrapper, and from code that is not ours. One that `halves` added counts as the other half's."""
-    other = name.removeprefix("a") if name.startswith("a") else f"a{name}"
-    written = [getattr(type(entry), each) for each in (name, other)]
-    own = [half for half in written if half not in (getattr(AgentMiddleware, name), getattr(AgentMiddleware, other))]
-    return bool(own) and hasattr(entry, "__dict__") and not any(half.__module__.startswith("stepwell.") for half in own)
+@lru_cache(maxsize=256)
+def _foreign_wrappers(kind: Any) -> tuple[str, ...]:
+    """The wrappers of a middleware that come from code that is not ours. One that `halves` adds counts as the other half's."""
+    found: list[str] = []
+    for pair in zip(_SYNC, _ASYNC, strict=True):
+        plain = {getattr(AgentMiddleware, name) for name in pair}
+        own = [half for half in (getattr(kind, name) for name in pair) if half not in plain]
+        if own and not any(half.__module__.startswith("stepwell.") for half in own):
+            found.extend(pair)
+    return tuple(found)
 
 
 def _guard(half: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

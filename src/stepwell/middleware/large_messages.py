@@ -92,8 +92,8 @@ class LargeMessages:
     def _find(self, call: ModelCall) -> list[LargeMessage]:
         # A message may also be too large for a small model.
         limit = min(self._max_chars, turn_room(call.request.model))
-        said = (message for message in call.messages if message.type == "human" and not _is_ours(message))
-        bodies = ((message, text_of(message)) for message in said)
+        said = [message for message in call.messages if message.type == "human"]  # first, since most messages are others
+        bodies = [(message, text_of(message)) for message in said if not _is_ours(message)]
         return [LargeMessage(each, body, f"{LARGE_MESSAGES}/{version_of(body)}") for each, body in bodies if len(body) > limit]
 
 

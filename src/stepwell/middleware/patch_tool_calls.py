@@ -31,6 +31,7 @@ from stepwell.control_flow import let_pass
 from stepwell.errors import MiddlewareError, StepwellError
 from stepwell.middleware.arguments.mending import mend_calls, repairs_of, with_repairs
 from stepwell.middleware.arguments.streamed import StreamedArguments
+from stepwell.middleware.model_calls.stream_watch import will_stream
 from stepwell.middleware.own_words import is_own_answer
 from stepwell.middleware.pictures import without_unseen_pictures
 from stepwell.middleware.request import AsyncToolHandler, ModelCall, RequestMiddleware, ToolHandler, ToolResult
@@ -45,6 +46,11 @@ _RUNS_TOOLS = frozenset({ToolNode._execute_tool_sync.__code__, ToolNode._execute
 _log = logging.getLogger(__name__)
 
 
+def _may_stream(call: ModelCall) -> bool:
+    """False only if the answer surely comes in one piece: then there is nothing to hear, and a listener has its price in every call."""
+    return not hasattr(call.request.model, "_should_stream") or will_stream(call.request, is_async=True)
+
+
 class PatchToolCallsMiddleware(RequestMiddleware):
     """Keeps the history valid: no call without a result, no two calls with the same id."""
 
@@ -54,7 +60,8 @@ class PatchToolCallsMiddleware(RequestMiddleware):
         self._whole: PrefixMemory[bool] = PrefixMemory()
 
     def prepare(self, call: ModelCall) -> None:
-        call.listeners.append(StreamedArguments())
+        if _may_stream(call):
+            call.listeners.append(StreamedArguments())
         closed, results = close_dangling(call.messages, self._first_unchecked(call.messages))
         if closed is call.messages or results:  # a result that was only moved is still misplaced in the thread
             self._whole.remember(closed, True)

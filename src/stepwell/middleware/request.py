@@ -306,7 +306,7 @@ def sections(folded: Iterable[AgentMiddleware[Any, Any, Any]]) -> list[str]:
 def fold(stack: Iterable[AgentMiddleware[Any, Any, Any]]) -> list[AgentMiddleware[Any, Any, Any]]:
     """The stack with neighbouring request capabilities folded. Middleware with graph nodes of its own stays as it is."""
     folded: list[AgentMiddleware[Any, Any, Any]] = []
-    for foldable, group in groupby(stack, key=_is_foldable):
+    for foldable, group in groupby(stack, key=lambda entry: _is_foldable(cast("Any", type(entry)))):
         members = list(group)
         if not foldable:
             folded.extend(members)
@@ -320,10 +320,10 @@ def fold(stack: Iterable[AgentMiddleware[Any, Any, Any]]) -> list[AgentMiddlewar
 _NODE_HOOKS = tuple(f"{a}{when}_{what}" for a in ("", "a") for when in ("before", "after") for what in ("agent", "model"))
 
 
-def _is_foldable(middleware: AgentMiddleware[Any, Any, Any]) -> bool:
-    cls = type(middleware)
+@lru_cache(maxsize=256)
+def _is_foldable(cls: Any) -> bool:
     return (
-        isinstance(middleware, RequestMiddleware)
+        issubclass(cls, RequestMiddleware)
         and cls.wrap_model_call is RequestMiddleware.wrap_model_call
         and cls.awrap_model_call is RequestMiddleware.awrap_model_call
         and all(getattr(cls, hook) is getattr(AgentMiddleware, hook) for hook in _NODE_HOOKS)

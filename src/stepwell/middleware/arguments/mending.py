@@ -74,7 +74,7 @@ def _block(text: str) -> dict[str, Any]:
 
 
 def _fitted(call: ToolCall, tool: BaseTool | None, repairs: dict[str, str]) -> ToolCall:
-    if tool is None or not call["id"]:
+    if tool is None or not call["id"] or not call["args"]:
         return call
     args, changes = fit(call["args"], tool)
     # Many tools accept "5" for 5 by themselves; then there is nothing to repair.

@@ -192,11 +192,16 @@ class ChangeOrder:
             self._settle(turn, calls, _Outcome("result", _files_in(result)))
             return result
 
-    async def arun(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]) -> ToolResult:
-        """The same from async code; blocks no thread."""
+    def arun(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
+    ) -> Awaitable[ToolResult]:
+        """The same from async code; blocks no thread. A call whose order does not matter costs no coroutine."""
         turn = None if _is_ordered(request) else file_turn(request)
-        if turn is None:
-            return await handler(request)
+        return handler(request) if turn is None else self._arun(turn, request, handler)
+
+    async def _arun(
+        self, turn: FileTurn, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
+    ) -> ToolResult:
         with self._passing(turn) as calls:
             waiting = _Waiting(calls, turn)
             while waiting.goes_on():  # earlier calls may run in other threads or loops
