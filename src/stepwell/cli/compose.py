@@ -22,9 +22,8 @@ from stepwell.clock import Clock
 from stepwell.database.persistence import Persistence
 from stepwell.database.sqlite.disk_space import MB
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
-from stepwell.models import DEFAULT_LOCAL_MODEL, ModelChoice, choose_model
+from stepwell.models import DEFAULT_LOCAL_MODEL
 from stepwell.models.embedding.minilm_files import MiniLMFiles
-from stepwell.models.providers import check_installed
 from stepwell.private_files import close_to_others
 from stepwell.products import installed_products, load_part, payable_graphs
 from stepwell.research.evidence.policy.file import load_policy
@@ -119,7 +118,7 @@ async def open_server(
             server_settings,
             persistence.clock,
             lambda: str(uuid.uuid4()),
-            _make_model_loading(settings, graphs.ours),
+            ModelLoading(lambda: _local_models(settings), settings.local_model or DEFAULT_LOCAL_MODEL),
             own_graphs=graphs.ours,
             payable=payable_graphs() if graphs.ours else (),
             products=[load_part(product, "service")(settings) for product in installed_products() if product.service],
@@ -216,20 +215,6 @@ def _make_housekeeping(services: Services, settings: ServerSettings) -> Housekee
         return Housekeeping(maintenance, supervisor=services.supervisor)
     retention = Retention(maintenance, services.registry, services.persistence.saver(), services.clock)
     return Housekeeping(maintenance, lambda: retention.apply(rules), supervisor=services.supervisor)
-
-
-def _make_model_loading(settings: Settings, ours: bool) -> ModelLoading:
-    return ModelLoading(
-        lambda: _local_models(settings),
-        settings.local_model or DEFAULT_LOCAL_MODEL,
-        (lambda: _choose_model(settings)) if ours else None,
-    )
-
-
-def _choose_model(settings: Settings) -> ModelChoice:
-    choice = choose_model(None, settings, embedded_fallback=True)
-    check_installed(choice.provider)
-    return choice
 
 
 def _local_models(settings: Settings) -> LocalModels:

@@ -12,7 +12,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from stepwell.errors import MissingExtraError, StepwellError
-from stepwell.models.choice import ModelChoice
 from stepwell.models.status import ModelEvent
 
 if TYPE_CHECKING:
@@ -26,19 +25,11 @@ UNDER_WAY = ("downloading", "loading")
 
 
 class ModelLoading:
-    """The embedded model of this server: `load` loads it if necessary, `follow` only watches. `choose` returns the model that the
-    applications use."""
+    """The embedded model of this server: `load` loads it if necessary, `follow` only watches."""
 
-    def __init__(
-        self, local_models: Callable[[], LocalModels], model: str, choose: Callable[[], ModelChoice] | None = None
-    ) -> None:
+    def __init__(self, local_models: Callable[[], LocalModels], model: str) -> None:
         self._local_models = local_models
         self._model = model
-        self._choose = choose
-
-    def choice(self) -> ModelChoice | None:
-        """The model that our applications use; `None` if the server has a user's own graphs. Raises `ConfigurationError`."""
-        return self._choose() if self._choose else None
 
     def local_models(self) -> LocalModels | None:
         """The models that can be loaded here; `None` if the extra is not installed."""

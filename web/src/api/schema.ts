@@ -795,23 +795,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/models": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The model that runs here, what it can do, and the models that can be loaded */
-        get: operations["get_models"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/model/load": {
         parameters: {
             query?: never;
@@ -2411,61 +2394,6 @@ export interface components {
              */
             evidence: string[];
         };
-        /** CurrentModel */
-        CurrentModel: {
-            /**
-             * Id
-             * @description `provider:name`
-             */
-            id: string;
-            /** Name */
-            name: string;
-            /** Provider */
-            provider: string;
-            /**
-             * Embedded
-             * @description Whether it runs in the server's own process
-             */
-            embedded: boolean;
-            /**
-             * Tools
-             * @description Whether it can use tools reliably
-             */
-            tools: boolean;
-            /**
-             * Writes
-             * @description Whether its text is good enough to show as an answer
-             */
-            writes: boolean;
-            /**
-             * Context
-             * @description Context limit in tokens; for a provider's model that we do not know, an assumption
-             */
-            context: number;
-            /** Size Bytes */
-            size_bytes: number | null;
-            /** Downloaded */
-            downloaded: boolean;
-            /** About */
-            about: string;
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "idle" | "downloading" | "loading" | "ready" | "error";
-            /**
-             * Progress
-             * @description Per cent, while it is being downloaded
-             */
-            progress: number | null;
-            /** Message */
-            message: string | null;
-            /**
-             * Reason
-             * @description Why this model was chosen
-             */
-            reason: string;
-        };
         /** DatabaseFigures */
         DatabaseFigures: {
             /** Bytes */
@@ -3189,75 +3117,6 @@ export interface components {
             connection: string;
             /** Model */
             model: string;
-        };
-        /** ModelResponse */
-        ModelResponse: {
-            /**
-             * Id
-             * @description `provider:name`
-             */
-            id: string;
-            /** Name */
-            name: string;
-            /** Provider */
-            provider: string;
-            /**
-             * Embedded
-             * @description Whether it runs in the server's own process
-             */
-            embedded: boolean;
-            /**
-             * Tools
-             * @description Whether it can use tools reliably
-             */
-            tools: boolean;
-            /**
-             * Writes
-             * @description Whether its text is good enough to show as an answer
-             */
-            writes: boolean;
-            /**
-             * Context
-             * @description Context limit in tokens; for a provider's model that we do not know, an assumption
-             */
-            context: number;
-            /** Size Bytes */
-            size_bytes: number | null;
-            /** Downloaded */
-            downloaded: boolean;
-            /** About */
-            about: string;
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "idle" | "downloading" | "loading" | "ready" | "error";
-            /**
-             * Progress
-             * @description Per cent, while it is being downloaded
-             */
-            progress: number | null;
-            /** Message */
-            message: string | null;
-        };
-        /** ModelsResponse */
-        ModelsResponse: {
-            current: components["schemas"]["CurrentModel"] | null;
-            /**
-             * Problem
-             * @description Why no model can be used; null if one can
-             */
-            problem: string | null;
-            /**
-             * Sentence
-             * @description A sentence that says which model runs now, and how to get a better one
-             */
-            sentence: string;
-            /**
-             * Embedded
-             * @description The embedded models that can be loaded here
-             */
-            embedded: components["schemas"]["ModelResponse"][];
         };
         /** NamespaceQuery */
         NamespaceQuery: {
@@ -7219,31 +7078,6 @@ export interface operations {
             409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    get_models: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ModelsResponse"];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];

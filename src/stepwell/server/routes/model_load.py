@@ -6,7 +6,6 @@ POST loads it; GET only reports, because any page can make a browser send a GET.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Annotated, Any
 
@@ -18,29 +17,16 @@ from stepwell.errors import AccessError, NotFoundError
 from stepwell.models.local.catalogue import CATALOGUE
 from stepwell.models.status import ModelEvent
 from stepwell.server.login.principal import Principal
-from stepwell.server.policy import policy, stream_policy
-from stepwell.server.responses import SSE, json_response
+from stepwell.server.policy import stream_policy
+from stepwell.server.responses import SSE
 from stepwell.server.routing import Given, JsonRoute
-from stepwell.server.schemas.models import ModelsResponse, describe_models
 from stepwell.server.sse import EventStream, data_frame
 
 router = APIRouter(tags=["Model"], route_class=JsonRoute)
 
 Loader = Annotated[Principal, Depends(stream_policy("model:load"))]
 Follower = Annotated[Principal, Depends(stream_policy("model:read"))]
-Reader = Annotated[Principal, Depends(policy("model:read"))]
 Embedded = Annotated[str | None, Query(min_length=1, max_length=100, description="The id of an embedded model; operators only")]
-
-
-@router.get(
-    "/api/models",
-    operation_id="get_models",
-    summary="The model that runs here, what it can do, and the models that can be loaded",
-    responses={200: {"model": ModelsResponse}},
-)
-async def get_models(principal: Reader, services: Given) -> Response:
-    # In a thread: this imports the provider's package to learn about its model.
-    return json_response(await asyncio.to_thread(describe_models, services.parts.model_loading))
 
 
 @router.get(
