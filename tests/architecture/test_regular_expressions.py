@@ -21,7 +21,7 @@ STEPS = (12, 18, 24, 100, 1000)
 # Patterns that only ever see so many characters, because the code cuts the text first.
 BOUNDED = {"research.audit.sentences._LAST_WORD": 24}
 # Patterns that are put together when they are used. Each says there why it is harmless.
-MADE = {"research/audit/facts/directions.py", "tools/documents/visible.py"}
+MADE = {"research/audit/facts/words/directions.py", "tools/documents/visible.py"}
 
 
 def is_slow(found: Found, before: str, again: str, end: str) -> bool:

@@ -20,19 +20,19 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from stepwell.research.audit.evidence import Quote, Verdict
-from stepwell.research.audit.facts.additions import match_additions, share_said
-from stepwell.research.audit.facts.agents import find_other_agents
-from stepwell.research.audit.facts.date_match import match_dates
-from stepwell.research.audit.facts.figure_match import match_figures
 from stepwell.research.audit.facts.left_out.finding import find_dropped
-from stepwell.research.audit.facts.names import plain_words
-from stepwell.research.audit.facts.nearness import settle
-from stepwell.research.audit.facts.opposites import find_opposites
-from stepwell.research.audit.facts.quoted_words import has_the_same_words, is_nearly_quoted, is_quoted
-from stepwell.research.audit.facts.ranks import find_other_ranks
-from stepwell.research.audit.facts.references import find_joined
-from stepwell.research.audit.facts.statement import Finding, Statement, read
-from stepwell.research.audit.facts.word_match import match_names, match_wording
+from stepwell.research.audit.facts.matching.additions import match_additions, share_said
+from stepwell.research.audit.facts.matching.agents import find_other_agents
+from stepwell.research.audit.facts.matching.dates import match_dates
+from stepwell.research.audit.facts.matching.figures import match_figures
+from stepwell.research.audit.facts.matching.nearness import settle
+from stepwell.research.audit.facts.matching.opposites import find_opposites
+from stepwell.research.audit.facts.matching.quoted_words import has_the_same_words, is_nearly_quoted, is_quoted
+from stepwell.research.audit.facts.matching.ranks import find_other_ranks
+from stepwell.research.audit.facts.matching.references import find_joined
+from stepwell.research.audit.facts.matching.words import match_names, match_wording
+from stepwell.research.audit.facts.reading.names import plain_words
+from stepwell.research.audit.facts.reading.statement import Finding, Statement, read
 from stepwell.research.audit.sentences import passages
 from stepwell.words import decimal_mark
 

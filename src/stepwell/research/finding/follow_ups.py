@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from stepwell.research.audit.facts.dates import MONTHS
+from stepwell.research.audit.facts.reading.dates import MONTHS
 from stepwell.research.audit.sentences import passages
 from stepwell.research.finding.blocks import Block, cut_blocks
 from stepwell.research.finding.names import bare, holds, names_in

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from stepwell.research.audit.facts.dates import MONTHS
+from stepwell.research.audit.facts.reading.dates import MONTHS
 from stepwell.words import is_function, stem, words
 
 _SPACELESS = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")

@@ -12,7 +12,7 @@ import pytest
 
 from stepwell.research.audit.checks import Check, check
 from stepwell.research.audit.evidence import HELD, Quote
-from stepwell.research.audit.facts.negations import denials
+from stepwell.research.audit.facts.reading.negations import denials
 
 MILL = (
     "The Orrin mill is a brick building in Fenwick. It was bought by Ada Lunn in 1874 and restored by her brother. "

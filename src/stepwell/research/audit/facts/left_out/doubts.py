@@ -7,9 +7,9 @@ from __future__ import annotations
 import re
 
 from stepwell.research.audit.facts.left_out.rules import FEWEST, LONGEST, LeftOut, roots_of, says_it
-from stepwell.research.audit.facts.qualifiers import is_hedged, speaks_of_the_future
-from stepwell.research.audit.facts.roots import root
-from stepwell.research.audit.facts.statement import Statement
+from stepwell.research.audit.facts.reading.statement import Statement
+from stepwell.research.audit.facts.words.qualifiers import is_hedged, speaks_of_the_future
+from stepwell.research.audit.facts.words.roots import root
 from stepwell.words import is_function
 
 _TRYING = re.compile(

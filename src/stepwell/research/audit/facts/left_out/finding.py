@@ -21,7 +21,7 @@ from stepwell.research.audit.facts.left_out.limits import (
     superlative,
 )
 from stepwell.research.audit.facts.left_out.rules import LONGEST, LeftOut, Rule
-from stepwell.research.audit.facts.statement import Finding, Statement
+from stepwell.research.audit.facts.reading.statement import Finding, Statement
 
 _RULES: tuple[Rule, ...] = (
     attempt, failure, condition, denied, opinion, attribution,

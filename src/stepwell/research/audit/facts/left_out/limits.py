@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from stepwell.research.audit.facts.left_out.rules import LONGEST, LeftOut, roots_of
-from stepwell.research.audit.facts.peoples import PEOPLES
-from stepwell.research.audit.facts.qualifiers import superlatives
-from stepwell.research.audit.facts.roots import root
-from stepwell.research.audit.facts.statement import Statement
+from stepwell.research.audit.facts.reading.statement import Statement
+from stepwell.research.audit.facts.words.peoples import PEOPLES
+from stepwell.research.audit.facts.words.qualifiers import superlatives
+from stepwell.research.audit.facts.words.roots import root
 from stepwell.words import Word, is_function, words
 
 _NEARLY = re.compile(

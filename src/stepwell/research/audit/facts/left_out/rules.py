@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from stepwell.research.audit.facts.roots import root
-from stepwell.research.audit.facts.statement import FactOutcome, Statement
+from stepwell.research.audit.facts.reading.statement import FactOutcome, Statement
+from stepwell.research.audit.facts.words.roots import root
 from stepwell.words import is_function, words
 
 LONGEST = 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepwell.research.audit.facts.roots import root
+from stepwell.research.audit.facts.words.roots import root
 from stepwell.words import Word, words
 
 _PHRASES = (

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
-from stepwell.research.audit.facts.dates import DatePoint, dates
-from stepwell.research.audit.facts.figures import Figure, figures
-from stepwell.research.audit.facts.names import Name, names
-from stepwell.research.audit.facts.negations import Denials, denials
+from stepwell.research.audit.facts.reading.dates import DatePoint, dates
+from stepwell.research.audit.facts.reading.figures import Figure, figures
+from stepwell.research.audit.facts.reading.names import Name, names
+from stepwell.research.audit.facts.reading.negations import Denials, denials
 from stepwell.words import content_stems
 
 _SEPARATOR = re.compile(r"[,;:]\s|\s(?:and|but|while|whereas|compared|und|aber|während|et|mais|y|pero)\s", re.IGNORECASE)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from stepwell.research.audit.facts.qualifiers import superlatives
-from stepwell.research.audit.facts.roots import root
-from stepwell.research.audit.facts.statement import Finding, Statement
+from stepwell.research.audit.facts.reading.statement import Finding, Statement
+from stepwell.research.audit.facts.words.qualifiers import superlatives
+from stepwell.research.audit.facts.words.roots import root
 from stepwell.words import is_function, words
 
 _ORDINAL_WORDS = (

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from stepwell.research.audit.facts.names import Name, stands_in
-from stepwell.research.audit.facts.statement import Finding, Statement
+from stepwell.research.audit.facts.reading.names import Name, stands_in
+from stepwell.research.audit.facts.reading.statement import Finding, Statement
 from stepwell.words import words
 
 _REFERRING_WORDS = (

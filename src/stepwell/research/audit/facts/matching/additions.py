@@ -18,19 +18,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, pairwise
 
-from stepwell.research.audit.facts.directions import compares, directions, pairs_of, strong_words
-from stepwell.research.audit.facts.effects import effects
-from stepwell.research.audit.facts.frames import find_replaced, key
-from stepwell.research.audit.facts.kinds import special_words
-from stepwell.research.audit.facts.names import acronyms_of, stands_for
-from stepwell.research.audit.facts.nearness import SHORT
-from stepwell.research.audit.facts.negations import DENYING
-from stepwell.research.audit.facts.phrases import phrase_at, phrases
-from stepwell.research.audit.facts.qualifiers import base_of
-from stepwell.research.audit.facts.references import speaking_of
-from stepwell.research.audit.facts.roots import pieces, root
-from stepwell.research.audit.facts.statement import Finding, Statement
-from stepwell.research.audit.facts.synonyms import meanings
+from stepwell.research.audit.facts.matching.nearness import SHORT
+from stepwell.research.audit.facts.matching.references import speaking_of
+from stepwell.research.audit.facts.reading.names import acronyms_of, stands_for
+from stepwell.research.audit.facts.reading.negations import DENYING
+from stepwell.research.audit.facts.reading.statement import Finding, Statement
+from stepwell.research.audit.facts.words.directions import compares, directions, pairs_of, strong_words
+from stepwell.research.audit.facts.words.effects import effects
+from stepwell.research.audit.facts.words.frames import find_replaced, key
+from stepwell.research.audit.facts.words.kinds import special_words
+from stepwell.research.audit.facts.words.phrases import phrase_at, phrases
+from stepwell.research.audit.facts.words.qualifiers import base_of
+from stepwell.research.audit.facts.words.roots import pieces, root
+from stepwell.research.audit.facts.words.synonyms import meanings
 from stepwell.words import Word, is_function, language, stem, words
 
 _FIRM = 6

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from stepwell.research.audit.facts.directions import Direction, directions, sides_of_comparison, strong_words
-from stepwell.research.audit.facts.frames import frame
-from stepwell.research.audit.facts.names import Name, is_in_compound, is_short_for, is_spelt_in, quoted_terms, stands_in
-from stepwell.research.audit.facts.peoples import PEOPLES
-from stepwell.research.audit.facts.qualifiers import (
+from stepwell.research.audit.facts.matching.subjects import is_referred_to, is_subject
+from stepwell.research.audit.facts.reading.names import Name, is_in_compound, is_short_for, is_spelt_in, quoted_terms, stands_in
+from stepwell.research.audit.facts.reading.statement import FOUND, NAMED, Finding, Statement
+from stepwell.research.audit.facts.words.directions import Direction, directions, sides_of_comparison, strong_words
+from stepwell.research.audit.facts.words.frames import frame
+from stepwell.research.audit.facts.words.peoples import PEOPLES
+from stepwell.research.audit.facts.words.qualifiers import (
     find_unsaid,
     gives_a_reason,
     hedged_words,
@@ -20,9 +22,7 @@ from stepwell.research.audit.facts.qualifiers import (
     may_give_a_reason,
     speaks_of_the_future,
 )
-from stepwell.research.audit.facts.roots import root
-from stepwell.research.audit.facts.statement import FOUND, NAMED, Finding, Statement
-from stepwell.research.audit.facts.subjects import is_referred_to, is_subject
+from stepwell.research.audit.facts.words.roots import root
 from stepwell.research.audit.quoting import locate
 from stepwell.words import content_stems, fold, is_function, stem, words
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stepwell.research.audit.facts.dates import DatePoint
-from stepwell.research.audit.facts.figure_match import SAME_SUBJECT
-from stepwell.research.audit.facts.statement import FOUND, Finding, Statement
+from stepwell.research.audit.facts.matching.figures import SAME_SUBJECT
+from stepwell.research.audit.facts.reading.dates import DatePoint
+from stepwell.research.audit.facts.reading.statement import FOUND, Finding, Statement
 from stepwell.words import stem
 
 _NAMED_BY_YEAR = (

@@ -12,10 +12,10 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from stepwell.research.audit.facts.number_words import read_number
-from stepwell.research.audit.facts.peoples import is_same_place
-from stepwell.research.audit.facts.roots import root
-from stepwell.research.audit.facts.units import MULTIPLIER_OF, UNIT_OF
+from stepwell.research.audit.facts.words.number_words import read_number
+from stepwell.research.audit.facts.words.peoples import is_same_place
+from stepwell.research.audit.facts.words.roots import root
+from stepwell.research.audit.facts.words.units import MULTIPLIER_OF, UNIT_OF
 from stepwell.words import Word, fold, is_function, language, words
 
 _TITLES = frozenset(["mr", "mrs", "ms", "dr", "prof", "sir", "herr", "frau", "mme"])

@@ -15,11 +15,11 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import pairwise
 
-from stepwell.research.audit.facts.dates import DatePoint
-from stepwell.research.audit.facts.figures import Figure
-from stepwell.research.audit.facts.statement import FOUND, Anchors, Finding, Statement
-from stepwell.research.audit.facts.synonyms import meanings
-from stepwell.research.audit.facts.units import DIMENSION_OF
+from stepwell.research.audit.facts.reading.dates import DatePoint
+from stepwell.research.audit.facts.reading.figures import Figure
+from stepwell.research.audit.facts.reading.statement import FOUND, Anchors, Finding, Statement
+from stepwell.research.audit.facts.words.synonyms import meanings
+from stepwell.research.audit.facts.words.units import DIMENSION_OF
 from stepwell.words import stem
 
 SAME_SUBJECT = 0.5

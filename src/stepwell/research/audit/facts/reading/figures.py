@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from stepwell.research.audit.facts.dates import DatePoint
-from stepwell.research.audit.facts.number_words import FRACTION, fractions, read_number
-from stepwell.research.audit.facts.units import CURRENCY_CODES, CURRENCY_SIGNS, MULTIPLIER_OF, UNIT_OF
+from stepwell.research.audit.facts.reading.dates import DatePoint
+from stepwell.research.audit.facts.words.number_words import FRACTION, fractions, read_number
+from stepwell.research.audit.facts.words.units import CURRENCY_CODES, CURRENCY_SIGNS, MULTIPLIER_OF, UNIT_OF
 from stepwell.words import decimal_mark, is_function, stem, words
 
 _NUMBER = re.compile(

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from stepwell.research.audit.facts.names import Name
-from stepwell.research.audit.facts.statement import Statement
+from stepwell.research.audit.facts.reading.names import Name
+from stepwell.research.audit.facts.reading.statement import Statement
 from stepwell.words import words
 
 _PRONOUNS = frozenset(

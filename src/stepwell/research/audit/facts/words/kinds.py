@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from stepwell.research.audit.facts.roots import root
+from stepwell.research.audit.facts.words.roots import root
 
 _COVERED = (
     "person individual human people someone: man woman boy girl child he she born actor singer writer author player artist musician "

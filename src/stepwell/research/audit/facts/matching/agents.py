@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from stepwell.research.audit.facts.names import Name
-from stepwell.research.audit.facts.roots import root
-from stepwell.research.audit.facts.statement import Finding, Statement
+from stepwell.research.audit.facts.reading.names import Name
+from stepwell.research.audit.facts.reading.statement import Finding, Statement
+from stepwell.research.audit.facts.words.roots import root
 from stepwell.words import Word, is_function, words
 
 _STOPS = frozenset(

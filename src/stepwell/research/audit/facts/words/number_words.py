@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from stepwell.research.audit.facts.units import MULTIPLIER_OF
+from stepwell.research.audit.facts.words.units import MULTIPLIER_OF
 from stepwell.words import Word
 
 _FROM_ZERO = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from stepwell.research.audit.facts.statement import Finding, Statement
+from stepwell.research.audit.facts.reading.statement import Finding, Statement
 from stepwell.words import fold, is_function, stem, words
 
 _PREFIXES = ("un", "non", "dis", "anti")

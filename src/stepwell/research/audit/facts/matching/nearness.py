@@ -10,8 +10,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from stepwell.research.audit.facts.statement import Finding, Statement
-from stepwell.research.audit.facts.subjects import refers
+from stepwell.research.audit.facts.matching.subjects import refers
+from stepwell.research.audit.facts.reading.statement import Finding, Statement
 from stepwell.words import content_stems
 
 SHORT = 4

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from stepwell.research.audit.facts.directions import directions
-from stepwell.research.audit.facts.roots import root
+from stepwell.research.audit.facts.words.directions import directions
+from stepwell.research.audit.facts.words.roots import root
 
 _GROUPS = (
     "begin start commence launch|end finish conclude stop cease|buy purchase acquire|build construct erect|"

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from stepwell.research.audit.facts.roots import root
+from stepwell.research.audit.facts.words.roots import root
 from stepwell.words import words
 
 _MORE = (

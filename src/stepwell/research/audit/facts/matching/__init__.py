@@ -1,0 +1,1 @@
+"""Looks up what a claim says in the sentences that it cites."""

@@ -1,0 +1,1 @@
+"""What a text says: its figures, dates, names and denials."""
