@@ -163,7 +163,7 @@ class AnswerEvent(HookEvent):
             return replace(self, message=message)
         message, answer = structured.read_again(message, self.answering_call, self.structured_response)
         return replace(
-            self, message=message, structured_response=answer, answering_call=self.answering_call if answer else None
+            self, message=message, structured_response=answer, answering_call=None if answer is None else self.answering_call
         )
 
 
