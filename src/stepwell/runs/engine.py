@@ -236,7 +236,10 @@ class Engine:
         is_answer = admission.answers is not None
         if not is_answer and not request.command and request.input is not None:
             return admission
-        runs = await self._persistence.records.list_runs(None, admission.run.thread_id, None, Page(limit=_RUNS_LOOKED_AT))
+        try:
+            runs = await self._persistence.records.list_runs(None, admission.run.thread_id, None, Page(limit=_RUNS_LOOKED_AT))
+        except NotFoundError:  # the run makes its thread, so none was before it
+            return admission
         before = next((run for run in runs if not is_answer or run.status not in ("pending", "running")), None)
         mode = (before.request.config.get("configurable") or {}).get(PERMISSION_MODE) if before else None
         if mode is None:
