@@ -125,6 +125,7 @@ async def test_the_person_may_decline_or_cancel(opened: Any, log: Path, action: 
         agent = agent_for(tools, call("book", city="Rome", log=str(log)))
         final = await answer(agent, await asked(agent), {"action": action})
     assert last(final).text == f"not booked: {action}"
+    assert last(final).additional_kwargs == {"stepwell_declined": True}
     assert written(log) == ""
 
 
@@ -176,7 +177,15 @@ def test_a_sync_agent_asks_too(log: Path) -> None:
     (question,) = agent.invoke(ASK, THREAD)["__interrupt__"]
     final = agent.invoke(Command(resume={question.id: {"action": "accept", "content": {"seats": 1}}}), THREAD)
     assert last(final).text == "booked 1 at the window to Oslo for nobody"
+    assert not last(final).additional_kwargs
     assert written(log) == "booked Oslo\n"
+
+
+def test_a_sync_call_says_that_it_was_declined(log: Path) -> None:
+    agent = agent_for(load_mcp_tools_sync({"travel": STDIO}), call("book", city="Oslo", log=str(log)))
+    (question,) = agent.invoke(ASK, THREAD)["__interrupt__"]
+    final = agent.invoke(Command(resume={question.id: {"action": "decline"}}), THREAD)
+    assert last(final).additional_kwargs == {"stepwell_declined": True}
 
 
 async def test_a_subagent_s_call_asks_the_person(http_server: dict[str, str], log: Path) -> None:
@@ -260,6 +269,7 @@ async def test_a_call_that_needs_a_page_is_made_again(opened: Any, log: Path, ac
         write(log, "signed in" if action == "accept" else "")
         final = await answer(agent, question, {"action": action})
     assert text in last(final).text
+    assert last(final).additional_kwargs.get("stepwell_declined", False) is (action == "decline")
 
 
 async def test_the_time_out_counts_the_server_s_time(http_server: dict[str, str]) -> None:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from stepwell.backends.sync_async import run_in_portal
@@ -19,7 +20,15 @@ from stepwell.control_flow import let_pass
 from stepwell.errors import ConfigurationError
 from stepwell.secrets.errors import words_of
 from stepwell.tools.effects import EFFECT, Effect
-from stepwell.tools.mcp_questions import AskingCall, QuestionError, SharedSession, ask_caller, run_asking
+from stepwell.tools.mcp_questions import (
+    DECLINED,
+    AskingCall,
+    QuestionError,
+    SharedSession,
+    ask_caller,
+    noting_declines,
+    run_asking,
+)
 
 if TYPE_CHECKING:
     from langchain_mcp_adapters.interceptors import MCPToolCallRequest
@@ -42,11 +51,27 @@ class McpTool(BaseTool):
     sync_call: Callable[..., tuple[Any, Any]]
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
 
+    def run(self, *args: Any, **options: Any) -> Any:
+        with noting_declines() as declined:
+            result = super().run(*args, **options)
+        return _mark_declined(result) if declined else result
+
+    async def arun(self, *args: Any, **options: Any) -> Any:
+        with noting_declines() as declined:
+            result = await super().arun(*args, **options)
+        return _mark_declined(result) if declined else result
+
     def _run(self, /, *args: Any, **arguments: Any) -> Any:
         return self.sync_call(**arguments)
 
     async def _arun(self, /, *args: Any, **arguments: Any) -> Any:
         return await self.call(**arguments)
+
+
+def _mark_declined(result: Any) -> Any:
+    if not isinstance(result, ToolMessage):
+        return result
+    return result.model_copy(update={"additional_kwargs": {**result.additional_kwargs, DECLINED: True}})
 
 
 def tool_of(

@@ -18,8 +18,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -46,6 +46,9 @@ _FIELD_KEYS = (
     "minItems", "maxItems",
 )  # fmt: skip
 """What a field of a form may say. A `pattern` is left out, because a server could choose one that takes for ever."""
+
+DECLINED = "stepwell_declined"
+"""Marks the result of a call whose question the person declined or dismissed, in `additional_kwargs`. The server may have acted before."""
 
 Result = TypeVar("Result")
 
@@ -111,16 +114,33 @@ class AskingCall:
     def _answer(self, params: ElicitRequestParams) -> dict[str, Any]:
         _require_someone(self._server)
         try:
-            return ask_elicitation(_question(self._server, self._tool, params))
+            answer = ask_elicitation(_question(self._server, self._tool, params))
         except QuestionKeepsChangingError:
             raise QuestionError(
                 f"The MCP server '{self._server}' asks the user something else each time '{self._tool}' is called, so no answer could be "
                 "given to it."
             ) from None
+        if answer["action"] != "accept" and (noted := _declines.get()) is not None:
+            noted.append(self._tool)
+        return answer
 
 
 _calling: ContextVar[AskingCall | None] = ContextVar("stepwell_mcp_call", default=None)
 """The call that opened the session in which a message arrives; None in a session that was opened for several calls."""
+
+
+_declines: ContextVar[list[str] | None] = ContextVar("stepwell_mcp_declines", default=None)
+
+
+@contextmanager
+def noting_declines() -> Iterator[list[str]]:
+    """Within it, the names of tools whose questions the person declines are noted. Work that is started within it notes them too."""
+    noted: list[str] = []
+    token = _declines.set(noted)
+    try:
+        yield noted
+    finally:
+        _declines.reset(token)
 
 
 class SharedSession:

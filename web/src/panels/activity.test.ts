@@ -69,6 +69,12 @@ describe("linesOf", () => {
     ).toEqual(["Not read: /secrets/key.txt", "Not run: send mail ada@example.org", "Not run: rm x", "Ran make"]);
   });
 
+  it("says of a call whose question was declined that it was declined", () => {
+    expect(told(step("book", { city: "Rome" }, { status: "cancelled", declined: true, startedAt: null }))).toEqual([
+      "Declined: book Rome",
+    ]);
+  });
+
   it("says which tools were looked for, which skill was read and which picture was looked at", () => {
     const untimed = { startedAt: null };
     expect(

@@ -249,7 +249,7 @@ function phrase(steps: Step[], ongoing: boolean, said: Record<string, Saying>): 
   const name = step.name.replaceAll("_", " ");
   if (!words)
     return {
-      lead: step.refused ? `Not run: ${name}` : `${ongoing ? "Running" : "Ran"} ${name}`,
+      lead: `${step.refused ? "Not run:" : step.declined ? "Declined:" : ongoing ? "Running" : "Ran"} ${name}`,
       rest: shorten(firstText(args[0]!)),
     };
   const [, skill, picture] = READ_AS.exec(step.name === "read_file" ? text(args[0]?.file_path) : "") ?? [];

@@ -54,10 +54,11 @@ export function stepOfNode(
 export function finishStep(step: Step, result: Message): Step {
   return {
     ...step,
-    status: result.failed ? "failed" : "done",
+    status: result.declined ? "cancelled" : result.failed ? "failed" : "done",
     result: result.text,
     error: result.failed ? result.text : null,
     refused: result.refused,
+    declined: result.declined,
     pictures: result.pictures,
   };
 }

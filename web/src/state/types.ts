@@ -51,6 +51,8 @@ export interface Message {
   readonly failed: boolean;
   /** For role "tool": a rule or a person answered in place of the tool, which did not run. */
   readonly refused?: boolean;
+  /** For role "tool": a question that the tool asked meanwhile was declined. */
+  readonly declined?: boolean;
   readonly status: MessageStatus;
   readonly namespace: Namespace;
   readonly runId: string | null;
@@ -81,6 +83,8 @@ export interface Step {
   readonly error: string | null;
   /** The tool did not run: a rule or a person answered in its place. */
   readonly refused?: boolean;
+  /** A question that the tool asked meanwhile was declined. */
+  readonly declined?: boolean;
   /** Images that came back. */
   readonly pictures?: readonly Picture[];
   /** Epoch milliseconds. Of the server where it says them, otherwise when this page heard of it, otherwise null (after a reload). */
