@@ -9,7 +9,7 @@ model call ─────▶ the list at the end of the system prompt, the same
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import copy
 from types import EllipsisType
 from typing import Annotated, Any, NotRequired
@@ -67,7 +67,7 @@ class SkillsMiddleware(RequestMiddleware):
         backend: BackendProtocol | BackendFactory | None = None,
         sources: Sequence[SkillSource],
         system_prompt: str | EllipsisType | None = ...,
-        tools: Sequence[BaseTool | Callable[..., Any]] = (),
+        tools: Iterable[BaseTool | Callable[..., Any]] | None = None,
     ) -> None:
         super().__init__()
         if isinstance(sources, str):
@@ -75,9 +75,7 @@ class SkillsMiddleware(RequestMiddleware):
         self.backend: BackendProtocol | BackendFactory = StateBackend() if backend is None else backend
         self.places = [place_of(source) for source in sources]
         self.template = load_prompt("skills") if isinstance(system_prompt, EllipsisType) else _check_template(system_prompt)
-        if callable(tools) or any(isinstance(entry, dict) for entry in tools):
-            raise ConfigurationError("tools of SkillsMiddleware must be a list of functions or LangChain tools.")
-        self.tools = [entry if isinstance(entry, BaseTool) else as_tool(entry) for entry in tools]
+        self.tools = _tools_in(tools)
         self._names = frozenset(tool.name for tool in self.tools)
 
     def with_mounts(self, mounts: Mapping[str, BackendProtocol]) -> SkillsMiddleware:
@@ -159,6 +157,21 @@ def _offered(skills: Sequence[SkillMetadata], messages: Sequence[AnyMessage]) ->
     """The tools of the skills that were read or pinned in these messages."""
     used = pins.paths_in_use(messages)
     return {name for skill in skills if skill["path"] in used for name in pins.tool_names(skill)}
+
+
+def _tools_in(given: object) -> list[BaseTool]:
+    """The tools of any sequence or iterator, which is read once."""
+    if given is None:
+        return []
+    way_out = "Pass a list of functions or LangChain tools."
+    if isinstance(given, str | Mapping | BaseTool) or not isinstance(given, Iterable):
+        label = getattr(given, "name", None) or getattr(given, "__name__", None) or f"a {type(given).__name__}"
+        raise ConfigurationError(f"tools of SkillsMiddleware is {label}. {way_out}")
+    found = list(given)
+    for entry in found:
+        if not isinstance(entry, BaseTool) and not callable(entry):
+            raise ConfigurationError(f"tools of SkillsMiddleware has {entry!r}, which is not a tool. {way_out}")
+    return [entry if isinstance(entry, BaseTool) else as_tool(entry) for entry in found]
 
 
 def _check_template(template: object) -> str | None:

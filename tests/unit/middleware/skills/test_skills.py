@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import time
+from collections import deque
 from pathlib import Path
 
 import pytest
@@ -491,6 +492,28 @@ def test_nobody_is_asked_about_a_tool_whose_skill_has_not_been_read(tmp_path: Pa
 
 
 # Arguments.
+
+
+@pytest.mark.parametrize("form", [list, tuple, deque, iter, lambda tools: (each for each in tools)])
+def test_tools_may_come_in_any_sequence(form):
+    brought = SkillsMiddleware(sources=["/skills"], tools=form([file_request]))
+    assert [each.name for each in brought.tools] == ["file_request"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (file_request, "is file_request"),
+        (len, "is len"),
+        ("file_request", "is a str"),
+        ({"file_request": file_request}, "is a dict"),
+        (["file_request"], "has 'file_request', which is not a tool"),
+        ([{"type": "web_search"}], "which is not a tool"),
+    ],
+)
+def test_what_is_no_sequence_of_tools_is_refused(given, said):
+    with pytest.raises(ConfigurationError, match=said):
+        SkillsMiddleware(sources=["/skills"], tools=given)
 
 
 @pytest.mark.parametrize("source", [("/a",), ("/a", "b", "c"), ("/a", 7), 7])
