@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 import pytest
-from langchain.agents.structured_output import ToolStrategy
+from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
@@ -307,6 +307,57 @@ async def test_nothing_is_left_of_a_refused_answer(is_async, pauses):
     assert state["messages"][-1].response_metadata["model_name"] == "m"
     await run(agent, {"messages": [("user", "And?")]}, THREAD, is_async=is_async)
     assert not model.last_asked.mentions("TOP")
+
+
+OUT_SCHEMA = {"title": "Out", "type": "object", "properties": {"secret": {"type": "string"}}, "required": ["secret"]}
+
+
+def structured_answer(strategy, text=""):
+    if isinstance(strategy, ProviderStrategy):
+        return AIMessage('{"secret": "TOP"}')
+    return AIMessage(text, tool_calls=[tool_call("Out", secret="TOP")], additional_kwargs={"tool_calls": [{"id": "TOP"}]})
+
+
+@COLOURS
+@pytest.mark.parametrize("pauses", [False, True])
+@pytest.mark.parametrize("strategy", [ToolStrategy(Out), ProviderStrategy(Out), ToolStrategy(OUT_SCHEMA)])
+@pytest.mark.parametrize("changes", ["the value", "everything", "the message"])
+async def test_a_structured_answer_follows_a_replaced_text(is_async, pauses, strategy, changes):
+    seen = []
+
+    def check(event):
+        if "TOP" not in event.text:
+            return None
+        seen.append((event.text, event.is_final, event.structured_response is None))
+        if pauses:
+            interrupt("Ok?")
+        if changes == "the message":
+            return AIMessage("Nothing to see.")
+        return event.text.replace("TOP", "…") if changes == "the value" else "Nothing to see."
+
+    hooks = HooksMiddleware(after_model=in_colour(check, is_async))
+    model = ScriptedModel([structured_answer(strategy), structured_answer(strategy)])
+    agent = create_deep_agent(model, response_format=strategy, middleware=[hooks], checkpointer=InMemorySaver())
+    for _ in range(2):  # nothing of an earlier answer stays either
+        state = await run(agent, USER, THREAD, is_async=is_async)
+        if pauses:
+            state = await run(agent, Command(resume="yes"), THREAD, is_async=is_async)
+        assert "TOP" not in str(state["messages"])
+        if changes == "the value":
+            answer = state["structured_response"]
+            assert (answer["secret"] if isinstance(answer, dict) else answer.secret) == "…"
+        else:
+            assert state.get("structured_response") is None
+            assert texts(state)[-1] == "Nothing to see."
+    assert set(seen) == {('{"secret": "TOP"}', True, False)}
+
+
+def test_text_beside_a_structured_answer_can_be_replaced_alone():
+    hooks = HooksMiddleware(after_model=lambda event: event.text.replace("Here", "There"))
+    model = ScriptedModel([structured_answer(ToolStrategy(Out), "Here it is.")])
+    state = create_deep_agent(model, response_format=ToolStrategy(Out), middleware=[hooks]).invoke(USER)
+    assert state["structured_response"].secret == "TOP"
+    assert texts(state)[1] == "There it is."
 
 
 @COLOURS

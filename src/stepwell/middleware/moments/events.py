@@ -26,6 +26,7 @@ from typing import Any, ClassVar, Self
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 
 from stepwell.errors import ConfigurationError
+from stepwell.middleware.moments import structured
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,22 +137,34 @@ class AnswerEvent(HookEvent):
     message: AIMessage
     attempt: int
     """1, or 2 if the first answer was sent back."""
+    structured_response: Any = None
+    """With `response_format`: the answer in its form. A text that a hook returns is read again, so that this follows it."""
+    answering_call: str | None = None
+    """With `response_format`: the id of the call that is the answer, if the model answers by a call."""
     may_return: ClassVar[str] = "None, a text, an AIMessage, Refusal(...) or SendBack(...)"
     verdicts: ClassVar[tuple[type, ...]] = (Refusal, SendBack)
 
     @property
     def text(self) -> str:
-        return str(self.message.text)
+        """The answer's text. A structured answer is JSON on its last line."""
+        return structured.text_of(self.message, self.answering_call)
 
     @property
     def is_final(self) -> bool:
         """Whether the answer calls no tool, so that the agent ends with it."""
-        return not self.message.tool_calls and not self.message.invalid_tool_calls
+        if self.message.invalid_tool_calls:
+            return False
+        return all(call["id"] == self.answering_call for call in self.message.tool_calls)
 
     def changed(self, value: Any) -> Self:
-        if isinstance(value, AIMessage):
-            return replace(self, message=value)
-        return replace(self, message=self.message.model_copy(update={"content": _text(value)}))
+        is_message = isinstance(value, AIMessage)
+        message = value if is_message else structured.with_text(self.message, self.answering_call, _text(value))
+        if self.structured_response is None:
+            return replace(self, message=message)
+        message, answer = structured.read_again(message, self.answering_call, self.structured_response)
+        return replace(
+            self, message=message, structured_response=answer, answering_call=self.answering_call if answer else None
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

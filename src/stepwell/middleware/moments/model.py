@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
 from langgraph.constants import TAG_NOSTREAM
 from langgraph.errors import GraphInterrupt
 from langgraph.runtime import Runtime
@@ -20,6 +20,7 @@ from langgraph.runtime import Runtime
 from stepwell.middleware.moments.asking import Course, arun, consult, run
 from stepwell.middleware.moments.base import HookedMiddleware, no_handler, place_of, withheld
 from stepwell.middleware.moments.events import AnswerEvent, ModelEvent, SendBack
+from stepwell.middleware.moments.structured import answering_call, with_result
 from stepwell.middleware.own_words import own_answer
 from stepwell.middleware.request import AsyncHandler, Handler, ModelCall, Response
 from stepwell.middleware.stubborn import discard_shown, tell_to_drop
@@ -65,7 +66,8 @@ class AroundModel(HookedMiddleware):
         if message is None:
             return response, None
         try:
-            given = AnswerEvent(**place_of(request.state, request.runtime), message=message, attempt=attempt)
+            place = place_of(request.state, request.runtime)
+            given = _answer_event(place, message, attempt, response.result, response.structured_response)
             event, verdict = yield from consult(self.hooks["after_model"], given)
         except GraphInterrupt:
             # A pause here would ask the model again when the run is resumed. So the answer is stored, and `after_model` asks again.
@@ -79,7 +81,9 @@ class AroundModel(HookedMiddleware):
             return self._replace_answer(request, response, verdict.sentence), None
         if event.message is message:
             return response, None
-        return self._with_answer(request, response, event.message), None
+        results = [_followed(each, given, event) for each in response.result]
+        changed = ModelResponse([each for each in results if each is not None], event.structured_response)
+        return self._with_answer(request, changed, event.message), None
 
     def _replace_answer(self, request: ModelRequest[Any], response: ModelResponse[Any], text: str) -> ModelResponse[Any]:
         message = next(each for each in reversed(response.result) if isinstance(each, AIMessage))
@@ -120,21 +124,36 @@ class AfterPause(HookedMiddleware):
         message = next((each for each in reversed(state["messages"]) if isinstance(each, AIMessage)), None)
         if message is None or not message.additional_kwargs.get(_PAUSED):
             return None
-        given = AnswerEvent(**place_of(state, runtime), message=message, attempt=1)
+        results = [each for each in _following(state["messages"], message) if isinstance(each, ToolMessage)]
+        structured = state.get("structured_response")
+        given = _answer_event(place_of(state, runtime), message, 1, results, structured)
         event, verdict = yield from consult(self.hooks["after_model"], given)
         answer = event.message
         if verdict:
             answer = withheld(_without_calls(message), verdict.otherwise if isinstance(verdict, SendBack) else verdict.sentence)
         marks = {key: value for key, value in answer.additional_kwargs.items() if key != _PAUSED}
         answer = answer.model_copy(update={"id": message.id, "additional_kwargs": marks})
-        results = [each for each in _following(state["messages"], message) if isinstance(each, ToolMessage)]
-        if not verdict and (event.message is message or results):
-            return {"messages": [answer]}
+        update: dict[str, Any] = {}
+        if structured is not None and (verdict or event.structured_response is not structured):
+            update["structured_response"] = None if verdict else event.structured_response
+        followed = [each for each in (_followed(each, given, event) for each in results) if each is not None]
+        if not verdict and (event.message is message or followed):
+            return {**update, "messages": [answer, *(each for each in followed if each not in results)]}
         # As in `_with_answer`: clients have the old message, and streams would skip a second one with its id.
         tell_to_drop(runtime, message.id, "checked")
         gone = [RemoveMessage(id=each.id or "") for each in (message, *results)]
-        update: dict[str, Any] = {"messages": [*gone, answer.model_copy(update={"id": f"{message.id}-checked"})]}
-        return {**update, "structured_response": None} if verdict and "structured_response" in state else update
+        return {**update, "messages": [*gone, answer.model_copy(update={"id": f"{message.id}-checked"})]}
+
+
+def _answer_event(
+    place: dict[str, Any], message: AIMessage, attempt: int, results: Sequence[BaseMessage], structured: Any
+) -> AnswerEvent:
+    call_id = answering_call(message, results, structured)
+    return AnswerEvent(**place, message=message, attempt=attempt, structured_response=structured, answering_call=call_id)
+
+
+def _followed(result: BaseMessage, given: AnswerEvent, event: AnswerEvent) -> BaseMessage | None:
+    return with_result(result, given.answering_call, given.structured_response, event.structured_response)
 
 
 def _following(messages: Sequence[AnyMessage], message: AIMessage) -> Sequence[AnyMessage]:
