@@ -321,6 +321,7 @@ def test_a_question_of_an_mcp_server_is_a_form(page: Page):
         "seats": {"type": "integer", "description": "how many people travel", "minimum": 1, "maximum": 9},
         "seat": {"type": "string", "enum": ["w", "a"], "enumNames": ["Window", "Aisle"], "default": "w"},
         "vegan": {"type": "boolean"},
+        "stops": {"type": "array", "items": {"type": "string"}},
     }
     schema = {"type": "object", "properties": properties, "required": ["seats"]}
     question = {"type": "mcp_elicitation", "server": "travel", "tool": "book", "mode": "form", "question_id": "q1"}
@@ -335,10 +336,11 @@ def test_a_question_of_an_mcp_server_is_a_form(page: Page):
     expect(dock(page).get_by_role("alert")).to_have_text("Seats must be between 1 and 9.")
     dock(page).get_by_label("Seats").fill("2")
     dock(page).get_by_label("Seat", exact=True).select_option(label="Aisle")
+    dock(page).get_by_label("Stops").fill("Rome\nNew York\n")
     page.reload()
     expect(dock(page).get_by_label("Seats")).to_have_value("2")
     dock(page).get_by_role("button", name="Answer").click()
-    expect(last_answer(page)).to_contain_text('"content": {"seats": 2, "seat": "a", "vegan": false}')
+    expect(last_answer(page)).to_contain_text('"content": {"seats": 2, "seat": "a", "vegan": false, "stops": ["Rome", "New York"]}')
     expect(last_answer(page)).to_contain_text('"question_id": "q1"')
     expect(receipts(page)).to_contain_text("You answered the question.")
     page.reload()

@@ -62,6 +62,21 @@ describe("fields", () => {
 
   const args = { n: 3, x: 0.5, on: true, list: [1, "a"], nothing: null, name: "short", text: "two\nlines" };
 
+  it("shows a list one value per line only where that says everything", () => {
+    const schema = { properties: { tags: { type: "array", items: { type: "string" } } } };
+    const kind = (tags: Json) => fieldsOf({ tags }, schema)[0]!.kind;
+    expect([kind(["a", "b c"]), kind([]), kind(["a\nb"]), kind([" a"]), kind([""]), kind([1])]).toEqual([
+      "list",
+      "list",
+      "json",
+      "json",
+      "json",
+      "json",
+    ]);
+    const fields = fieldsOf({ tags: ["a", "b c"] }, schema);
+    expect(readForm(fields, toForm(fields, { tags: ["a", "b c"] })).args).toEqual({ tags: ["a", "b c"] });
+  });
+
   it("keeps every value as it was when nothing is edited", () => {
     const fields = fieldsOf(args);
     expect(readForm(fields, toForm(fields, args))).toEqual({ args, faults: {} });
@@ -208,6 +223,40 @@ describe("a question of an MCP server", () => {
     });
     expect(elicitation.accept(elicitation.readElicitation(page), { form: {} })).toEqual({
       answer: { action: "accept", question_id: "q1" },
+    });
+  });
+
+  it("asks for a list of values one per line", () => {
+    const properties = {
+      cities: { type: "array", items: { type: "string" }, description: "where to", minItems: 1, maxItems: 2 },
+      days: { type: "array", items: { type: "integer" } },
+      meals: {
+        type: "array",
+        items: { type: "string", enum: ["v", "m"], enumNames: ["Vegan", "Meat"] },
+        default: ["v"],
+      },
+    };
+    const several = { ...form, requested_schema: { type: "object", properties, required: ["cities"] } };
+    const asked = elicitation.readElicitation(several);
+    expect(asked.fields.map((field) => [field.kind, aboutField(field)])).toEqual([
+      ["list", "where to (one per line)"],
+      ["list", "One per line"],
+      ["list", "One per line, of: Vegan, Meat"],
+    ]);
+    const { form: given } = elicitation.restore(several, undefined);
+    expect(given).toEqual({ meals: "v" });
+    const answer = (more: Record<string, string>) => elicitation.accept(asked, { form: { ...given, ...more } });
+    expect(answer({ cities: "" })).toEqual({ fault: "Fill in “Cities” first." });
+    expect(answer({ cities: " \n" })).toEqual({ fault: "Cities must have between 1 and 2 lines." });
+    expect(answer({ cities: "a\nb\nc" })).toEqual({ fault: "Cities must have between 1 and 2 lines." });
+    expect(answer({ cities: "a", days: "1\ntwo" })).toEqual({ fault: "Days: “two” is not a number." });
+    expect(answer({ cities: "a", meals: "fish" })).toEqual({ fault: "Meals: “fish” is none of: Vegan, Meat." });
+    expect(answer({ cities: "Rome\n\n New York ", days: "1\n2", meals: "Meat\nv" })).toEqual({
+      answer: {
+        action: "accept",
+        question_id: "q1",
+        content: { cities: ["Rome", "New York"], days: [1, 2], meals: ["m", "v"] },
+      },
     });
   });
 

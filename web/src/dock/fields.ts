@@ -7,7 +7,7 @@
 
 import { asObject, isObject, textOf, textsOf, type Json, type JsonObject } from "../state/waiting";
 
-export type FieldKind = "line" | "text" | "number" | "integer" | "switch" | "choice" | "json";
+export type FieldKind = "line" | "text" | "number" | "integer" | "switch" | "choice" | "list" | "json";
 
 export interface Field {
   name: string;
@@ -16,10 +16,12 @@ export interface Field {
   kind: FieldKind;
   about: string;
   choices: string[];
-  /** For a number: its least and greatest value. For a text: its least and greatest length. */
+  /** For a number: its least and greatest value. For a text or a list: its least and greatest length. */
   range: [least: number | null, most: number | null];
   /** What a person reads for each choice; the choices themselves if nothing better is said. */
   named: string[];
+  /** For a list, which is written one value per line: whether its values are numbers, and whole ones. */
+  items?: "line" | "number" | "integer";
   /** Named like something secret: shown covered, and no draft of it is kept. */
   secret: boolean;
 }
@@ -37,22 +39,48 @@ export function fieldsOf(args: JsonObject, schema?: Json): Field[] {
   const names = [...new Set([...Object.keys(args), ...Object.keys(properties)])];
   return names.map((name) => {
     const described = asObject(properties[name]);
-    const choices = textsOf(described.enum);
-    const kind = kindOfField(args[name], described, choices);
-    const isNumber = kind === "number" || kind === "integer";
+    const items = asObject(described.items);
+    const kind = isList(args[name], described, items) ? "list" : kindOfField(args[name], described);
+    const from = kind === "list" ? items : described;
     return {
       name,
       label: labelOf(name),
       kind,
-      range: isNumber
-        ? [numberOf(described.minimum), numberOf(described.maximum)]
-        : [numberOf(described.minLength), numberOf(described.maxLength)],
+      range: RANGES[kind].map((key) => numberOf(described[key])) as Field["range"],
       about: textOf(described.description),
-      choices,
-      named: textsOf(described.enumNames),
+      choices: textsOf(from.enum),
+      named: textsOf(from.enumNames),
+      ...(kind === "list" ? { items: ITEMS[textOf(items.type)] } : {}),
       secret: SECRET.test(name),
     };
   });
+}
+
+const LENGTHS = ["minLength", "maxLength"];
+const SIZES = ["minimum", "maximum"];
+const RANGES: Record<FieldKind, string[]> = {
+  line: LENGTHS,
+  text: LENGTHS,
+  choice: LENGTHS,
+  json: LENGTHS,
+  switch: LENGTHS,
+  number: SIZES,
+  integer: SIZES,
+  list: ["minItems", "maxItems"],
+};
+const ITEMS: Record<string, Field["items"]> = { string: "line", number: "number", integer: "integer" };
+
+/** Whether an array can be written one value per line: its values are texts of one line, or numbers. */
+function isList(value: Json | undefined, described: JsonObject, items: JsonObject): boolean {
+  const wanted = textOf(items.type);
+  if (described.type !== "array" || !ITEMS[wanted]) return false;
+  if (value === undefined) return true;
+  return (
+    Array.isArray(value) &&
+    value.every(
+      (each) => fitsType(each, wanted) && (typeof each !== "string" || (each === each.trim() && /^.+$/.test(each))),
+    )
+  );
 }
 
 const numberOf = (value: Json | undefined) => (typeof value === "number" ? value : null);
@@ -88,6 +116,7 @@ export function readField(field: Field, typed: Typed): Read {
   if (field.kind === "switch") return { value: typed === true };
   const text = String(typed);
   if (field.kind === "json") return readJson(text);
+  if (field.kind === "list") return readList(field, text);
   const isText = field.kind !== "number" && field.kind !== "integer";
   const read: Read = isText ? { value: text } : readNumber(text, field.kind === "integer");
   if (read.fault !== undefined) return read;
@@ -98,6 +127,27 @@ export function readField(field: Field, typed: Typed): Read {
     : read;
 }
 
+/** One value per line; a choice by its name, too. Empty lines count for nothing. */
+function readList(field: Field, text: string): Read {
+  const value: Json[] = [];
+  for (const line of text.split("\n")) {
+    const written = line.trim();
+    if (!written) continue;
+    const known = field.choices[field.named.indexOf(written)] ?? written;
+    if (field.choices.length && !field.choices.includes(known))
+      return { fault: `“${written}” is none of: ${namesOf(field)}.` };
+    const read: Read = field.items === "line" ? { value: known } : readNumber(written, field.items === "integer");
+    if (read.fault !== undefined) return read;
+    value.push(read.value);
+  }
+  const [least, most] = field.range;
+  return (least !== null && value.length < least) || (most !== null && value.length > most)
+    ? { fault: `This must have ${rangeOf(field)} ${(most ?? least) === 1 ? "line" : "lines"}.` }
+    : { value };
+}
+
+const namesOf = (field: Field) => field.choices.map((choice, at) => field.named[at] ?? choice).join(", ");
+
 /** "between 1 and 9", or empty where everything is allowed. */
 export function rangeOf({ range: [least, most] }: Field): string {
   const [low, high] = [least?.toLocaleString("en"), most?.toLocaleString("en")];
@@ -107,6 +157,10 @@ export function rangeOf({ range: [least, most] }: Field): string {
 
 /** What stands below a field: what it is for, and which numbers it takes. */
 export function aboutField(field: Field): string {
+  if (field.kind === "list") {
+    const lines = field.choices.length ? `one per line, of: ${namesOf(field)}` : "one per line";
+    return field.about ? `${field.about} (${lines})` : `${lines.slice(0, 1).toUpperCase()}${lines.slice(1)}`;
+  }
   const range = field.kind === "number" || field.kind === "integer" ? rangeOf(field) : "";
   if (!range) return field.about;
   return field.about ? `${field.about} (${range})` : range.slice(0, 1).toUpperCase() + range.slice(1);
@@ -137,7 +191,8 @@ function readNumber(text: string, whole: boolean): Read {
   return { value };
 }
 
-function kindOfField(value: Json | undefined, described: JsonObject, choices: string[]): FieldKind {
+function kindOfField(value: Json | undefined, described: JsonObject): FieldKind {
+  const choices = textsOf(described.enum);
   if (choices.length && (value === undefined || (typeof value === "string" && choices.includes(value))))
     return "choice";
   const wanted = typeof described.type === "string" ? described.type : "";
@@ -170,8 +225,11 @@ function byType(type: string, value: Json | undefined): FieldKind {
 function toTyped(field: Field, value: Json): Typed {
   if (field.kind === "switch") return value === true;
   if (field.kind === "json") return JSON.stringify(value, null, 2);
+  if (field.kind === "list") return asList(value).join("\n");
   return String(value);
 }
+
+const asList = (value: Json) => (Array.isArray(value) ? value.map(String) : []);
 
 function explain(error: unknown): string {
   const said = error instanceof Error ? error.message : String(error);
