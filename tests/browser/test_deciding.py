@@ -340,7 +340,9 @@ def test_a_question_of_an_mcp_server_is_a_form(page: Page):
     page.reload()
     expect(dock(page).get_by_label("Seats")).to_have_value("2")
     dock(page).get_by_role("button", name="Answer").click()
-    expect(last_answer(page)).to_contain_text('"content": {"seats": 2, "seat": "a", "vegan": false, "stops": ["Rome", "New York"]}')
+    expect(last_answer(page)).to_contain_text(
+        '"content": {"seats": 2, "seat": "a", "vegan": false, "stops": ["Rome", "New York"]}'
+    )
     expect(last_answer(page)).to_contain_text('"question_id": "q1"')
     expect(receipts(page)).to_contain_text("You answered the question.")
     page.reload()
