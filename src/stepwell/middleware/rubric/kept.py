@@ -11,6 +11,9 @@ from langgraph._internal._constants import CONF, CONFIG_KEY_CALL
 from langgraph.config import get_config
 from langgraph.func import task
 
+UPDATE = "grading"
+"""In the stream mode `updates`, a task looks like a node; its result is under this name, so that it is not taken for state."""
+
 Result = TypeVar("Result")
 
 
@@ -19,10 +22,10 @@ def keep(name: str, work: Callable[[], Result]) -> Result:
     if not _is_in_graph():
         return work()
 
-    def named() -> Result:
-        return work()
+    def named() -> dict[str, Result]:
+        return {UPDATE: work()}
 
-    return cast("Result", _task(name, named).result())
+    return cast("Result", _task(name, named).result()[UPDATE])
 
 
 async def akeep(name: str, work: Callable[[], Awaitable[Result]]) -> Result:
@@ -30,10 +33,10 @@ async def akeep(name: str, work: Callable[[], Awaitable[Result]]) -> Result:
     if not _is_in_graph():
         return await work()
 
-    async def named() -> Result:
-        return await work()
+    async def named() -> dict[str, Result]:
+        return {UPDATE: await work()}
 
-    return cast("Result", await _task(name, named))
+    return cast("Result", (await _task(name, named))[UPDATE])
 
 
 def _task(name: str, work: Callable[[], Any]) -> Any:
