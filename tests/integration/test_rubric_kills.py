@@ -70,9 +70,12 @@ def test_no_grader_is_asked_twice(processes: Any, tmp_path: Path, at: int, is_as
 def test_kills_at_any_instant(processes: Any, tmp_path: Path, effort: Any, record_property: Any) -> None:
     """Whenever it happens, the end is the same. Only what was answered in the moment of the kill may be asked again."""
     rng = random.Random(7)
-    begun = time.monotonic()
-    finish(processes, tmp_path, False)
-    took = time.monotonic() - begun
+    took = 0.0
+    for name in ("first", "second"):  # the first one also waits for the server that forks
+        (tmp_path / name).mkdir()
+        begun = time.monotonic()
+        finish(processes, tmp_path / name, False)
+        took = time.monotonic() - begun
     kills = again = 0
     for number in range(effort.cases(6, 150)):
         folder = tmp_path / str(number)
