@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from stepwell.middleware.hooks import HooksMiddleware, Refusal, SendBack
     from stepwell.middleware.memory import MemoryMiddleware
     from stepwell.middleware.robust_calls import RobustCallsMiddleware
+    from stepwell.middleware.rubric import GraderResponse, RubricEvaluation, RubricMiddleware, Undecided
     from stepwell.middleware.shell import ShellMiddleware
     from stepwell.middleware.skills import SkillMetadata, SkillsMiddleware
     from stepwell.middleware.tool_search import ToolSearchMiddleware
@@ -105,6 +106,7 @@ _HOMES = {
     "stepwell.middleware.client_tools": ("ClientToolsMiddleware",),
     "stepwell.middleware.hooks": ("HooksMiddleware", "Refusal", "SendBack"),
     "stepwell.models.routing": ("ModelRoutes",),
+    "stepwell.middleware.rubric": ("GraderResponse", "RubricEvaluation", "RubricMiddleware", "Undecided"),
     "stepwell.middleware.shell": ("ShellMiddleware",),
     "stepwell.middleware.tool_search": ("ToolSearchMiddleware",),
     "stepwell.workspace.middleware": ("ConfigToStateMiddleware", "GCSRuntimeMiddleware"),
@@ -136,6 +138,7 @@ __all__ = [
     "FilesystemMiddleware",
     "FilesystemPermission",
     "GCSRuntimeMiddleware",
+    "GraderResponse",
     "GrepMatch",
     "HooksMiddleware",
     "MemoryMiddleware",
@@ -147,6 +150,8 @@ __all__ = [
     "PlanningMiddleware",
     "Refusal",
     "RobustCallsMiddleware",
+    "RubricEvaluation",
+    "RubricMiddleware",
     "SandboxBackendProtocol",
     "SendBack",
     "ShellMiddleware",
@@ -163,6 +168,7 @@ __all__ = [
     "ToolNameConflictError",
     "ToolSearchMiddleware",
     "ToolUseError",
+    "Undecided",
     "WriteResult",
     "__version__",
     "compact",

@@ -18,7 +18,7 @@ from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
-from stepwell import ClientToolsMiddleware
+from stepwell import ClientToolsMiddleware, RubricMiddleware
 from stepwell.agent import create_deep_agent
 from stepwell.testing import Asked, ScriptedModel, call, calls, say, slow
 
@@ -179,6 +179,20 @@ def _break(_: MessagesState) -> dict[str, list[AIMessage]]:
     raise ValueError("The pump is broken.")
 
 
+def _dated(asked: Asked) -> Any:
+    """Names its source once it is told to."""
+    return say("1890. Source: the plaque." if asked.mentions("names no source") else "1890.")
+
+
+def _has_source(state: Any) -> str | None:
+    return None if "Source" in state["messages"][-1].text else "The answer names no source."
+
+
+def _judge(asked: Asked) -> Any:
+    polite = {"name": "polite", "passed": False, "gap": "It does not greet."}
+    return call("GraderResponse", result="needs_revision", explanation="It is curt.", criteria=[polite])
+
+
 echo = _one(_echo)
 breaker = _one(_break)
 talker = _one(_talk)
@@ -188,6 +202,14 @@ pauser = _one(_pause)
 clerk = create_deep_agent(ScriptedModel.answering(_clerk), [order], interrupt_on={"order": True})
 twins = create_deep_agent(ScriptedModel.answering(_twins), [note], interrupt_on={"note": True})
 editor = create_deep_agent(ScriptedModel.answering(_edit), interrupt_on={"edit_file": True})
+checked = create_deep_agent(
+    ScriptedModel.answering(_dated),
+    middleware=[
+        RubricMiddleware(
+            checks={"has a source": _has_source}, rubric="- polite", model=ScriptedModel.answering(_judge), max_iterations=2
+        )
+    ],
+)
 hostile = create_deep_agent(ScriptedModel.answering(_hostile))
 team = create_deep_agent(
     ScriptedModel.answering(_lead),

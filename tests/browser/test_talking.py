@@ -271,3 +271,22 @@ def test_a_killed_server_ends_in_a_clear_state(page: Page, server: Server, allow
     expect(last_answer(page)).to_contain_text("word199")
     assert " ".join(last_answer(page).inner_text().split()).startswith(WORDS)
     expect(answers(page)).to_have_count(1)
+
+
+def test_checks_of_an_answer_stand_below_it(page: Page):
+    """While the run works, after it, and after a reload. What the agent was told is not shown as the user's words."""
+    ask(page, "checked", "How old is the bridge?")
+    expect(last_answer(page)).to_contain_text("Source: the plaque.")
+    for _ in range(2):
+        lines = page.get_by_test_id("checks")
+        expect(lines).to_have_count(2)
+        expect(lines.first.locator("summary")).to_contain_text("0 of 1 check passed; the agent was asked to mend this")
+        expect(lines.last.locator("summary")).to_contain_text("1 of 2 checks passed")
+        expect(lines.last.get_by_text("It does not greet.")).to_be_hidden()
+        lines.last.locator("summary").click()
+        expect(lines.last).to_contain_text("has a source")
+        expect(lines.last).to_contain_text("polite: It does not greet.")
+        expect(page.get_by_test_id("user-message")).to_have_count(1)
+        expect(page.get_by_text("not accepted yet")).to_have_count(0)
+        expect(page.locator("body")).not_to_contain_text("rubric")
+        page.reload()

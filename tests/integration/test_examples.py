@@ -240,6 +240,34 @@ def images_and_documents() -> Play:
     return Play(ScriptedModel(turns, profile={"image_inputs": True}), shown)
 
 
+def checked_before_done() -> Play:
+    text = "A stepwell is a well with stairs down to the water, so that many people could fetch it."
+    clear, use = {"name": "clear", "passed": True}, {"name": "use", "passed": False, "gap": "It does not say why."}
+    judged = {"result": "needs_revision", "explanation": "Nearly.", "criteria": [{"name": "clear", "passed": True}, use]}
+    turns = [
+        say("A stepwell is a well."),
+        expect(
+            lambda asked: asked.assert_mentions("There is no file /stepwell.md yet."),
+            then=call("write_file", file_path="/stepwell.md", content="A stepwell is a well with stairs."),
+        ),
+        say("It is in the file."),
+        call("GraderResponse", **judged),
+        expect(
+            lambda asked: asked.assert_mentions("use: It does not say why."),
+            then=call("write_file", file_path="/stepwell.md", content=text, overwrite=True),
+        ),
+        say("The text is in /stepwell.md."),
+        call("GraderResponse", result="satisfied", explanation="Good.", criteria=[clear, {"name": "use", "passed": True}]),
+    ]
+    shown = (
+        "✗ is in the file (by code)",
+        "✗ use (by model) It does not say why.",
+        "--- check 3: satisfied",
+        "The text is in /",
+    )
+    return Play(ScriptedModel(turns), shown)
+
+
 def permissions() -> Play:
     letter = call("write_file", file_path="/letters/roofer.md", content="Dear roofer")
     turns = [
@@ -274,6 +302,7 @@ PLAYS: dict[str, Callable[[], Play]] = {
     "14_images_and_documents": images_and_documents,
     "15_tool_search": tool_search,
     "16_guardrails": guardrails,
+    "21_checked_before_done": checked_before_done,
 }
 
 

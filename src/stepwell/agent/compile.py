@@ -34,6 +34,7 @@ from stepwell.middleware.guarded_commands import guard_commands
 from stepwell.middleware.hooks import HooksMiddleware
 from stepwell.middleware.memory import MemoryMiddleware
 from stepwell.middleware.request import fold, sections, with_sections
+from stepwell.middleware.rubric import RubricMiddleware
 from stepwell.middleware.run_modes import RunModesMiddleware, mark_run_modes
 from stepwell.middleware.sight import SightMiddleware
 from stepwell.middleware.skills import SkillsMiddleware
@@ -68,7 +69,7 @@ def compile_agent(
     own_tools = convert_tools(tools)
     stack = hook_summaries(mount_files(stack))
     check_tool_names(stack, own_tools)
-    stack = guard_commands(stack)
+    stack = _check_answers(guard_commands(stack), model)
     complete_halves(stack)
     let_signals_pass(stack)
     # The order of file changes comes before everything that may answer a call in place of its tool.
@@ -180,6 +181,12 @@ def hook_summaries(stack: Sequence[Middleware]) -> list[Middleware]:
             "none. Add it, or leave these hooks out."
         )
     return [entry.with_hooks(hooks) if isinstance(entry, SummarizationMiddleware) else entry for entry in stack]
+
+
+def _check_answers(stack: Sequence[Middleware], model: BaseChatModel) -> list[Middleware]:
+    """The stack in which the model that judges answers is this agent's, unless it is another, and pays like any of its calls."""
+    outermost = [entry for entry in stack if getattr(entry, "stands_outermost", False)]
+    return [entry.for_agent(model, outermost) if isinstance(entry, RubricMiddleware) else entry for entry in stack]
 
 
 def check_tool_names(stack: Iterable[Middleware], tools: Iterable[Tool]) -> None:

@@ -11,7 +11,7 @@ until its state changes; getting the same result four times is not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, cast
@@ -27,16 +27,23 @@ MAX_FAILURES = 6
 """After this many different failures in a row, the agent stops. Looking for a file under four names is still work."""
 _WINDOW = 6
 """How many steps back we look for the same call with the same result."""
+SENT_BACK = "rubric_grader"
+"""The `lc_source` of messages with which `RubricMiddleware` sends an agent back to work."""
 STUCK = "stepwell_stuck"
 """Marks the result of a subagent that made no progress."""
 
 
 def turn_of(messages: Sequence[BaseMessage]) -> str:
-    """The id of the user's last message; empty if there is none."""
+    """The id of the user's last message; empty if there is none. A message that sends an agent back to work begins no turn."""
     for message in reversed(messages):
-        if message.type == "human":
+        if message.type == "human" and message.additional_kwargs.get("lc_source") != SENT_BACK:
             return message.id or ""
     return ""
+
+
+def feedback_id(evaluation: Mapping[str, Any]) -> str:
+    """The id of the message with which an evaluation of `RubricMiddleware` sends the agent back to work."""
+    return f"{evaluation['grading_run_id']}-{evaluation['iteration']}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from stepwell import create_deep_agent
+from stepwell import RubricMiddleware, create_deep_agent
 from stepwell.backends.sync_async import run_in_portal
 from stepwell.errors import AnswerShapeError, TokenInvalidError
 from stepwell.payments.ledger.memory import MemoryLedger
@@ -145,6 +145,32 @@ def test_subagents_draw_on_their_callers_session(wallet: Wallet, mint: MemoryMin
     result = invoke(agent, colour, ASK, thread(session_id))
     assert result["messages"][-1].content == "done"
     assert look(wallet, session_id).spent == 30
+
+
+def test_a_model_that_judges_is_paid_too(wallet: Wallet, mint: MemoryMint, colour: str):
+    session_id = fund(wallet, mint, 100)
+    payment = CashuPaymentMiddleware(WalletMeter(wallet, FlatPrice(PRICE)), owner="alice")
+    judge = ScriptedModel([call("GraderResponse", result="satisfied", explanation="Good.", criteria=[])])
+    stack = [payment, RubricMiddleware(rubric="- good", model=judge)]
+    agent = create_deep_agent(ScriptedModel([say("done")]), middleware=stack, checkpointer=InMemorySaver())
+    result = invoke(agent, colour, ASK, thread(session_id))
+    assert [each["result"] for each in result["checks"].values()] == ["satisfied"]
+    assert look(wallet, session_id).spent == 20
+
+
+def test_a_judgement_waits_for_money(wallet: Wallet, mint: MemoryMint, colour: str):
+    session_id = fund(wallet, mint, 15)
+    payment = CashuPaymentMiddleware(WalletMeter(wallet, FlatPrice(PRICE)), owner="alice")
+    judge = ScriptedModel([call("GraderResponse", result="satisfied", explanation="Good.", criteria=[])])
+    stack = [payment, RubricMiddleware(rubric="- good", model=judge)]
+    agent = create_deep_agent(ScriptedModel([say("done")]), middleware=stack, checkpointer=InMemorySaver())
+    (question,) = invoke(agent, colour, ASK, thread(session_id))["__interrupt__"]
+    assert question.value["type"] == "payment_exhausted"
+    result = invoke(agent, colour, Command(resume={question.id: {"cancel": True}}), thread())
+    (evaluation,) = result["checks"].values()
+    assert evaluation["result"] == "grader_error"
+    assert result["messages"][-1].content == "done"
+    assert not judge.asked
 
 
 def test_an_answer_is_confirmed_once_it_is_in_the_thread_and_a_branch_is_charged_again(

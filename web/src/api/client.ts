@@ -45,6 +45,7 @@ const THREAD_FIELDS = ["thread_id", "created_at", "updated_at", "status", "metad
 /** Fields of states that the page shows. A state's messages come by pages. */
 const STATE_FIELDS = [
   "todos",
+  "checks",
   "files",
   "status",
   "user_query",

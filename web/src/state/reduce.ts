@@ -379,7 +379,8 @@ class Draft {
 
   private takeUpdate(update: Record<string, unknown>, namespace: Namespace): void {
     // A step says what it changed of an argument; the whole of it comes with the snapshot at the run's end.
-    const { messages, todos, files, reasoning, argument: _, ...others } = update;
+    // Checks of answers come as events, too.
+    const { messages, todos, files, reasoning, argument: _, checks: __, grading: ___, ...others } = update;
     for (const wire of (Array.isArray(messages) ? messages : [messages]).filter(isObject) as WireMessage[]) {
       if (wire.type === "remove" && wire.id) this.forgetMessage(wire.id);
       else if (wire.id) this.addWhole(wire, namespace, this.currentRunId());
@@ -492,7 +493,16 @@ class Draft {
     // An answer that is asked for again, or that a check has replaced: what was shown of it goes.
     if (isObject(data) && typeof data["message_id"] === "string" && /^model_(retry|fallback)$/.test(`${data["type"]}`))
       this.forgetMessage(data["message_id"]);
+    else if (isObject(data) && /^rubric_/.test(`${data["type"]}`)) this.addCheck(data);
     else this.keepUnknown(event);
+  }
+
+  /** The check of an answer, once it has ended: the same that the state has under the answer's id. */
+  private addCheck(data: Record<string, unknown>): void {
+    const before = this.values["checks"];
+    if (typeof data["message_id"] !== "string") return;
+    const checks = { ...(isObject(before) ? before : {}), [data["message_id"]]: data as JsonObject };
+    this.values = { ...this.values, checks };
   }
 
   private keepUnknown(event: StreamEvent): void {

@@ -18,6 +18,7 @@ from stepwell.middleware.moments.asking import Course, arun, consult, run
 from stepwell.middleware.moments.base import HookedMiddleware, HooksState, no_handler, place_of, withheld
 from stepwell.middleware.moments.events import InputEvent
 from stepwell.middleware.own_words import own_answer
+from stepwell.middleware.turns import feedback_id
 
 
 class OnInput(HookedMiddleware):
@@ -33,7 +34,9 @@ class OnInput(HookedMiddleware):
 
     def _check_input(self, state: Any, runtime: Runtime[Any]) -> Course:
         all_checked: Mapping[str, Mapping[str, str]] = state.get("checked_input") or {}
-        human = [message for message in state["messages"] if message.type == "human"]
+        # By what a private channel says, because a user could write any mark into a message.
+        ours = {feedback_id(each) for each in state.get("_rubric_evaluations") or ()}
+        human = [message for message in state["messages"] if message.type == "human" and message.id not in ours]
         known = all_checked.get(self.name, {})
         new = [message for message in human if known.get(message.id or "") != _fingerprint(message)]
         if not new:

@@ -27,6 +27,7 @@ from stepwell.backends import changes, text
 from stepwell.backends.changes import StoredFile, reduce_files
 from stepwell.backends.state import CHANNEL, inherited_files, is_inherited, visible_files
 from stepwell.errors import ToolUseError
+from stepwell.middleware.rubric.verdicts import left_over
 from stepwell.state.channels import is_incremental
 
 ISOLATED = frozenset({"messages", "todos", CHANNEL, "structured_response", "jump_to", "summary", "shell_session_resources"}) | {
@@ -37,6 +38,14 @@ ISOLATED = frozenset({"messages", "todos", CHANNEL, "structured_response", "jump
     "memory_contents",
     "memory_files",
     "loaded_tools",
+    "rubric",
+    "checks",
+    "_rubric_status",
+    "_rubric_iterations",
+    "_rubric_evaluations",
+    "_current_grading_run_id",
+    "_active_rubric",
+    "_rubric_turn",
 }
 """State that is not shared between an agent and its subagents."""
 
@@ -127,7 +136,12 @@ class SubAgentCall:
 
 
 def final_text(name: str, final: Mapping[str, Any]) -> str:
-    """The subagent's answer."""
+    """The subagent's answer, and what it lacks if it was checked."""
+    answer, missing = _answer(name, final), left_over(final)
+    return f"{answer}\n\n[{missing}]" if missing else answer
+
+
+def _answer(name: str, final: Mapping[str, Any]) -> str:
     structured = final.get("structured_response")
     if structured is not None:
         return to_json(structured, fallback=str).decode()  # any kind of class: pydantic, dataclass, TypedDict

@@ -18,6 +18,8 @@ MAIN = "main"
 
 _AGENT_TYPES = ("ai", "AIMessageChunk")
 _TOOL_TYPES = ("tool", "ToolMessageChunk")
+_GRADER = "rubric_grader"
+"""Who judges answers. What it does is not shown, only what it comes to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +50,36 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
+class Checked:
+    """An answer was checked before the agent may finish with it (`RubricMiddleware`)."""
+
+    speaker: str
+    result: str
+    criteria: tuple[Mapping[str, Any], ...]
+    explanation: str = ""
+
+    @property
+    def words(self) -> str:
+        if self.result == "grader_error":
+            return "The answer could not be checked."
+        passed, total = sum(bool(each.get("passed")) for each in self.criteria), len(self.criteria)
+        return f"{passed} of {total} {'check' if total == 1 else 'checks'} passed."
+
+    @property
+    def missing(self) -> list[str]:
+        """A line for each check that did not pass."""
+        lines = [f"{each.get('name')}: {each.get('gap', '')}" for each in self.criteria if not each.get("passed")]
+        return lines or ([self.explanation] if self.result != "satisfied" and self.explanation else [])
+
+
+@dataclass(frozen=True, slots=True)
 class Restarted:
     """A server restarted the run from its last checkpoint: text shown since then is void."""
 
     attempt: int
 
 
-TurnEvent: TypeAlias = Said | Called | Returned | Planned | Restarted
+TurnEvent: TypeAlias = Said | Called | Returned | Planned | Checked | Restarted
 
 
 class Translator:
@@ -102,9 +127,14 @@ class Translator:
                 yield from self._result(namespace, message)
         if update.get("todos"):
             yield Planned(_speaker(namespace, self._names.get(namespace)), tuple(update["todos"]))
+        checks = update.get("checks")
+        for each in checks.values() if isinstance(checks, Mapping) else ():
+            if isinstance(each, Mapping) and isinstance(each.get("criteria"), list):
+                speaker, criteria = _speaker(namespace, self._names.get(namespace)), tuple(each["criteria"])
+                yield Checked(speaker, str(each.get("result")), criteria, str(each.get("explanation") or ""))
 
     def _calls(self, namespace: tuple[str, ...], message: Mapping[str, Any]) -> Iterator[TurnEvent]:
-        if (namespace, message.get("id")) in self._seen:
+        if (namespace, message.get("id")) in self._seen or message.get("name") == _GRADER:
             return
         self._seen.add((namespace, message.get("id")))
         speaker = self._names[namespace] = _speaker(namespace, message.get("name"))

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-from stepwell.terminal.dialogue.events import MAIN, Called, Planned, Restarted, Returned, TurnEvent
+from stepwell.terminal.dialogue.events import MAIN, Called, Checked, Planned, Restarted, Returned, TurnEvent
 from stepwell.terminal.dialogue.interleaving import Said, Voice
 
 LINE_CHARS = 100
@@ -50,6 +50,10 @@ class Terminal:
                 self.line(f"{_label(speaker)}{'✗' if failed else '←'} {_short(text)}")
             case Planned(speaker, todos):
                 self.plan(todos, speaker)
+            case Checked(speaker):
+                self.line(f"{_label(speaker)}{'✓' if event.result == 'satisfied' else '✗'} {event.words}")
+                for missing in event.missing:
+                    self.line(f"{_label(speaker)}  - {_short(missing)}")
             case Restarted():
                 self.line("(The server restarted this turn from its last checkpoint; some text may be repeated.)")
 

@@ -12,8 +12,10 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 from tests.contract.suites.saver.case import Saver, SaverCalls, SaverCase, at
 
+from stepwell import RubricMiddleware, create_deep_agent
 from stepwell.state.channels import incremental, snapshot
 from stepwell.state.schema import DeepAgentState
+from stepwell.testing import ScriptedModel, call, say
 
 
 def _joined(state: list[int], writes: Sequence[list[int]]) -> list[int]:
@@ -131,6 +133,27 @@ class GraphCases(SaverCase):
         assert len(namespaces) == 2
         assert calls.graph(agent, "invoke", Command(resume=41), at("t"))["total"] == 43
         assert calls.graph(agent, "get_state", at("t")).next == ()
+
+    def test_a_step_that_is_executed_again_has_the_outcomes_of_its_tasks(self, calls: SaverCalls) -> None:
+        """As after a crash: another saver, another graph, the same thread."""
+        asked: list[str] = []
+
+        def first(state: Any) -> None:
+            asked.append("first")
+
+        def second(state: Any) -> Any:
+            return None if interrupt("fine?") == "yes" else "no"
+
+        def agent_of(saver: Saver) -> Any:
+            judge = ScriptedModel([call("GraderResponse", result="satisfied", explanation="Good.", criteria=[])])
+            checked = RubricMiddleware(checks=[first, second], rubric="- good", model=judge)
+            return create_deep_agent(ScriptedModel([say("Done.")]), middleware=[checked], checkpointer=saver)
+
+        calls.graph(agent_of(self.make_saver("t", "r")), "invoke", {"messages": [("user", "go")]}, at("t"))
+        result = calls.graph(agent_of(self.make_saver("t", "r2")), "invoke", Command(resume="yes"), at("t"))
+        (evaluation,) = result["checks"].values()
+        assert [each["passed"] for each in evaluation["criteria"]] == [True, True, True]
+        assert asked == ["first"]
 
 
 def _answer(state: DeepAgentState) -> dict[str, Any]:

@@ -6,9 +6,10 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware, TodoListMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 
+from stepwell import RubricMiddleware
 from stepwell.terminal.chat.view import todos_of
 from stepwell.terminal.dialogue.answers import answer_all
-from stepwell.terminal.dialogue.events import Called, Planned, Returned, Translator
+from stepwell.terminal.dialogue.events import Called, Checked, Planned, Returned, Translator
 from stepwell.terminal.dialogue.graph_session import GraphSession
 from stepwell.terminal.dialogue.interleaving import Said
 from stepwell.testing import ScriptedModel, call, say
@@ -56,6 +57,22 @@ async def test_the_plan_is_shown_when_it_changes():
     events = await events_of(session.send(message("go")))
     assert Planned("main", tuple(todos)) in events
     assert todos_of(await session.values()) == todos
+
+
+async def test_checks_of_an_answer_are_shown_and_the_grader_is_not():
+    def has_source(state):
+        return None if "Source" in state["messages"][-1].text else "No source."
+
+    judge = ScriptedModel(
+        [call("GraderResponse", result="satisfied", explanation="", criteria=[{"name": "kind", "passed": True}])]
+    )
+    checked = RubricMiddleware(checks=[has_source], rubric="- kind", model=judge)
+    events = await events_of(session_of(say("1890."), say("1890. Source: x"), middleware=[checked]).send(message("When?")))
+    first, second = (event for event in events if isinstance(event, Checked))
+    assert (first.result, first.words, first.missing) == ("needs_revision", "0 of 1 check passed.", ["has source: No source."])
+    assert (second.result, second.words, second.missing) == ("satisfied", "2 of 2 checks passed.", [])
+    assert not [event for event in events if isinstance(event, Called | Returned)]
+    assert text_of(events) == "1890.1890. Source: x"
 
 
 async def test_a_subagent_speaks_under_its_own_name():

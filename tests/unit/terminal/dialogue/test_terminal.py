@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from stepwell.terminal.dialogue.events import Called, Planned, Returned
+from stepwell.terminal.dialogue.events import Called, Checked, Planned, Returned
 from stepwell.terminal.dialogue.interleaving import Said, Voice
 from stepwell.terminal.dialogue.terminal import Terminal
 
@@ -55,6 +55,15 @@ def test_a_plan_is_shown_instead_of_the_call_that_made_it():
         Returned("main", "write_todos", "Updated", failed=False),
     ]
     assert shown(*events) == "[x] a\n[>] b\n"
+
+
+def test_checks_of_an_answer_are_lines():
+    passed, missing = {"name": "source", "passed": True}, {"name": "kind", "passed": False, "gap": "it shouts"}
+    assert shown(Said("main", "a"), Checked("main", "satisfied", (passed,))) == "a\n✓ 1 of 1 check passed.\n"
+    events = [Checked("main", "needs_revision", (passed, missing)), Checked("main", "grader_error", (), "No credit.")]
+    assert (
+        shown(*events) == "✗ 1 of 2 checks passed.\n  - kind: it shouts\n✗ The answer could not be checked.\n  - No credit.\n"
+    )
 
 
 @pytest.mark.parametrize("nasty", ["\x1b[2J", "\r", "\x07", "\x9b", "\u202e"])

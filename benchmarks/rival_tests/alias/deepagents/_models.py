@@ -1,0 +1,3 @@
+from stepwell.models import resolve_model
+
+__all__ = ["resolve_model"]
