@@ -34,6 +34,7 @@ from stepwell.middleware.guarded_commands import guard_commands
 from stepwell.middleware.hooks import HooksMiddleware
 from stepwell.middleware.memory import MemoryMiddleware
 from stepwell.middleware.request import fold, sections, with_sections
+from stepwell.middleware.rewind.middleware import RewindMiddleware, mark_rewind
 from stepwell.middleware.run_modes import RunModesMiddleware, mark_run_modes
 from stepwell.middleware.sight import SightMiddleware
 from stepwell.middleware.skills import SkillsMiddleware
@@ -66,7 +67,7 @@ def compile_agent(
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """A graph that runs the model in a loop with this stack around it, outermost first."""
     own_tools = convert_tools(tools)
-    stack = hook_summaries(mount_files(stack))
+    stack = record_files(hook_summaries(mount_files(stack)))
     check_tool_names(stack, own_tools)
     stack = guard_commands(stack)
     complete_halves(stack)
@@ -97,6 +98,8 @@ def compile_agent(
     lighten(graph)
     untrace(graph)
     mark_run_modes(graph)
+    if rewind := _rewind_in(stack):
+        mark_rewind(graph, rewind)
     return graph.with_config({"recursion_limit": RECURSION_LIMIT})
 
 
@@ -153,6 +156,18 @@ def mount_files(stack: Sequence[Middleware]) -> list[Middleware]:
             f"{', '.join(mounts)} cannot be mounted: the agent has no files. Add FilesystemMiddleware, or leave the mount out."
         )
     return [entry.with_mounts(mounts) if isinstance(entry, _OVER_FILES) else entry for entry in stack]
+
+
+def record_files(stack: Sequence[Middleware]) -> list[Middleware]:
+    """The stack with its file changes journaled, if its turns can be taken back."""
+    rewind = _rewind_in(stack)
+    if rewind is None:
+        return list(stack)
+    return [entry.with_record(rewind.record) if isinstance(entry, FilesystemMiddleware) else entry for entry in stack]
+
+
+def _rewind_in(stack: Sequence[Middleware]) -> RewindMiddleware | None:
+    return next((entry for entry in stack if isinstance(entry, RewindMiddleware)), None)
 
 
 def _approvals_in(stack: Sequence[Middleware]) -> Middleware | None:

@@ -1,0 +1,5 @@
+"""Files and conversation go back together to where a turn began (ADR 0047)."""
+
+from stepwell.middleware.rewind.middleware import RewindMiddleware, RewindReport
+
+__all__ = ["RewindMiddleware", "RewindReport"]
