@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from langchain.tools import ToolRuntime
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import RunnableConfig, var_child_runnable_config
+from langgraph._internal._constants import CONFIG_KEY_RUNTIME
+from langgraph.runtime import Runtime
 
 from stepwell.backends.steps import Steps
 from stepwell.errors import RewindError
@@ -42,6 +45,8 @@ class Prospect:
     order: RewindOrder
     checkpoint_id: str
     """Where the run begins that carries out the order."""
+    run_id: str | None = None
+    """The run that began the turn, on a server."""
 
 
 def config_of(config: RunnableConfig) -> RunnableConfig:
@@ -77,7 +82,7 @@ def prospect(
         messages[-1].id if messages else None,
         force=force,
     )
-    return Prospect(report, order, checkpoint_id)
+    return Prospect(report, order, checkpoint_id, mark.run_id or None)
 
 
 def runtime_for(graph: Any, config: RunnableConfig, state: Any, context: Any) -> ToolRuntime[Any, Any]:
@@ -93,6 +98,7 @@ class Looking:
 
     graph: Any
     files: Files
+    config: RunnableConfig
 
     @classmethod
     def at(cls, graph: Any, config: RunnableConfig, context: Any = None) -> Looking:
@@ -100,17 +106,29 @@ class Looking:
         files = middleware.files_for(runtime_for(graph, config, {}, context))
         if files is None:
             raise RewindError("The thread has no files of its own to take back. Send a config with a thread_id.")
-        return cls(graph, files)
+        runtime = Runtime(context=context, store=graph.store)
+        return cls(graph, files, {**config, "configurable": {**config["configurable"], CONFIG_KEY_RUNTIME: runtime}})
 
     def perform(self, request: GraphCall | Request) -> Any:
         if isinstance(request, GraphCall):
             return getattr(self._target(request), request.method)(*request.arguments)
-        return self.files._perform(request)
+        with self._as_if_running():
+            return self.files.perform(request)
 
     async def aperform(self, request: GraphCall | Request) -> Any:
         if isinstance(request, GraphCall):
             return await getattr(self._target(request), f"a{request.method}")(*request.arguments)
-        return await self.files._aperform(request)
+        with self._as_if_running():
+            return await self.files.aperform(request)
+
+    @contextmanager
+    def _as_if_running(self) -> Iterator[None]:
+        """Let backends find the graph's store and context, as they do in a run."""
+        token = var_child_runnable_config.set(self.config)
+        try:
+            yield
+        finally:
+            var_child_runnable_config.reset(token)
 
     def _target(self, request: GraphCall) -> Any:
         return self.graph.checkpointer if request.of_saver else self.graph

@@ -16,7 +16,7 @@ from stepwell.tools.rewind.recorded import DEVICE, NO_IMAGE
 MAX_DIFFED_LINES = 4_000
 """Longer files are compared by counting lines, because a diff takes time with the product of both lengths."""
 
-Cannot = Literal["command", "effect", "device", "file"]
+Cannot = Literal["command", "effect", "device", "file", "money"]
 
 
 class FileChange(TypedDict):

@@ -54,17 +54,17 @@ class Files:
     journal: FileJournal
 
     def run(self, steps: Steps[Request, T]) -> T:
-        return run_steps(steps, self._perform)
+        return run_steps(steps, self.perform)
 
     async def arun(self, steps: Steps[Request, T]) -> T:
-        return await arun_steps(steps, self._aperform)
+        return await arun_steps(steps, self.aperform)
 
-    def _perform(self, request: Request) -> Any:
+    def perform(self, request: Request) -> Any:
         if isinstance(request, JournalCall):
             return getattr(self.journal, request.method)(*request.arguments).result()
         return getattr(self.backend, request.verb)(*request.arguments, **request.options)
 
-    async def _aperform(self, request: Request) -> Any:
+    async def aperform(self, request: Request) -> Any:
         if isinstance(request, JournalCall):
             return await asyncio.wrap_future(getattr(self.journal, request.method)(*request.arguments))
         return await acall(self.backend, request.verb, *request.arguments, **request.options)
