@@ -7,8 +7,8 @@ a tool acts     ─ wrap_tool_call ─▶ journal.begin(note)              what 
 a rewind        = a run from the checkpoint before the turn, with the input {"rewind": order}
                 ─ before_agent ─▶ journal.mark(rewind) ─▶ the files ─▶ {"rewind": report}, and the run ends
 ```
-The run starts from the old checkpoint, so the conversation and the files in the agent's state are back from its first step on. If it is killed
-before all other files are back, the order is still in the thread: whoever drives the thread next finishes it before anything else.
+The run starts from the old checkpoint, so the conversation and the files in the agent's state are back from its first step on. If it is
+killed before all other files are back, the order is still in the thread: whoever drives the thread next finishes it before anything else.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ class RewindCreate(Body):
         Field(
             min_length=1,
             max_length=256,
-            description="The turn to take back, with all that came after it: the id of the user's message that began it, the id of its first "
-            "run, or the `rewind_id` of an earlier rewind, to undo that",
+            description="The turn to take back, with all that came after it: the id of the user's message that began it, the id of its "
+            "first run, or the `rewind_id` of an earlier rewind, to undo that",
         ),
     ]
     dry_run: bool = Field(False, description="Only say what would happen")

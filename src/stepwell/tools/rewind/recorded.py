@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from stepwell.backends import messages, paths, text
 from stepwell.backends.commands import command_backend
-from stepwell.backends.composite import can_search, is_in_state, is_remote, offers
+from stepwell.backends.composite import can_search, is_in_state, is_remote, keeps_versions, offers
 from stepwell.backends.protocol import (
     BackendFactory,
     BackendProtocol,
@@ -135,7 +135,7 @@ class RecordedBackend:
         inside = [not isinstance(path, ErrorText) and self.in_state_at(path) for path in touched]
         if any(isinstance(path, ErrorText) for path in touched) or all(inside):
             return (yield VerbCall(verb, args, options))
-        if any(self.remote_at(str(path)) for path in touched):
+        if any(keeps_versions(self._backend, str(path)) for path in touched):
             return (yield from self._on_device(verb, args, options))
         for attempt in range(_ATTEMPTS):
             try:
