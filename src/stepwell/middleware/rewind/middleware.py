@@ -38,11 +38,10 @@ from stepwell.middleware.rewind.restoring import Files, Outlook, look, restore
 from stepwell.tools.effects import declared_effect, is_file_change
 from stepwell.tools.files.tools import backend_for
 from stepwell.tools.rewind.folder import FolderJournals
-from stepwell.tools.rewind.journal import Entry, FileJournal, JournalKeeper, MemoryJournals, journal_in
+from stepwell.tools.rewind.journal import MARK, Entry, FileJournal, JournalKeeper, MemoryJournals, journal_in
 from stepwell.tools.rewind.recorded import JournalCall, RecordedBackend, Request
 
 CHANNEL = "rewind"
-_MARK = "stepwell_rewind"
 _OWN_TOOLS = frozenset({"task", "write_todos"})
 """Tools whose effects are in the thread, or are noted by those that they call."""
 _DETAIL_CHARS = 120
@@ -148,12 +147,12 @@ async def _after(noted: Any, request: ToolCallRequest, handler: AsyncToolHandler
 
 def mark_rewind(graph: CompiledStateGraph[Any, Any, Any, Any], middleware: RewindMiddleware) -> None:
     """Note that the graph's threads can go back. Copies of the graph share the builder."""
-    vars(graph.builder)[_MARK] = middleware
+    vars(graph.builder)[MARK] = middleware
 
 
 def rewind_of(graph: object) -> RewindMiddleware | None:
     """The middleware of an agent whose threads can go back; None if they cannot."""
-    found: RewindMiddleware | None = getattr(getattr(graph, "builder", None), _MARK, None)
+    found: RewindMiddleware | None = getattr(getattr(graph, "builder", None), MARK, None)
     return found
 
 

@@ -103,6 +103,11 @@ class Session(Protocol):
         ...
 
 
+    async def rewind(self, turn_id: str, *, dry_run: bool = False, force: bool = False) -> Mapping[str, Any]:
+        """Take a turn back, with all after it; or only say what would happen. `RewindError` if that is not possible."""
+        ...
+
+
 class Conversations(Protocol):
     """One person's threads with one graph."""
 

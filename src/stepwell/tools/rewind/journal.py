@@ -28,6 +28,9 @@ FILE_JOURNAL = "__stepwell_files"
 ABSENT = ""
 """In the place of a hash: there was no file."""
 
+MARK = "stepwell_rewind"
+"""The name under which a compiled graph's builder has the middleware that keeps what a rewind needs."""
+
 EntryKind = Literal["turn", "change", "note"]
 
 
@@ -134,6 +137,11 @@ class MemoryJournal:
 
 def is_same_mark(one: Entry, other: Entry) -> bool:
     return one.kind == "turn" and (one.name, one.checkpoint_id) == (other.name, other.checkpoint_id)
+
+
+def has_rewind(graph: object) -> bool:
+    """Whether the turns of a graph's threads can be taken back."""
+    return getattr(getattr(graph, "builder", None), MARK, None) is not None
 
 
 def journal_in(config: Mapping[str, Any], keeper: JournalKeeper) -> FileJournal | None:
