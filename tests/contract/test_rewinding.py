@@ -125,9 +125,7 @@ class Thread:
         report = rewind(self.agent, THREAD, name)
         assert report["can_rewind"], report
         assert self.look() == (files, messages)
-        assert set(report["files_changed"]) == {
-            path for path in {*before[0], *files} if before[0].get(path) != files.get(path)
-        }
+        assert set(report["files_changed"]) == {path for path in {*before[0], *files} if before[0].get(path) != files.get(path)}
         self.began.append((str(report["rewind_id"]), before[2], before[0], before[1]))
 
     def fork(self, choice: int, changes: list[Any]) -> None:

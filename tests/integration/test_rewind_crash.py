@@ -1,4 +1,4 @@
-"""A process that dies at any step of a turn or of a rewind, and another that takes its thread up: files and conversation go back together."""
+"""A process that dies at any step of a turn or of a rewind, and another that takes its thread up: files and conversation stay together."""
 
 from __future__ import annotations
 

@@ -41,7 +41,10 @@ class Rewinding:
         force = bool(seen["conflicts"])
         if not seen["can_rewind"] and not force:
             return
-        if self._terminal.read("Go back all the same? (y/N) " if force else "Go back? (y/N) ").strip().lower() not in ("y", "yes"):
+        if self._terminal.read("Go back all the same? (y/N) " if force else "Go back? (y/N) ").strip().lower() not in (
+            "y",
+            "yes",
+        ):
             self._terminal.line("Nothing was changed.")
             return
         self._done(session, self._runner.run(session.rewind(turn_id, force=force)))
