@@ -17,7 +17,7 @@ from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as as_tool
 from langgraph.cache.base import BaseCache
-from langgraph.constants import START
+from langgraph.constants import END, START
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel._write import ChannelWrite, ChannelWriteTupleEntry
 from langgraph.store.base import BaseStore
@@ -100,6 +100,7 @@ def compile_agent(
     mark_run_modes(graph)
     if rewind := _rewind_in(stack):
         mark_rewind(graph, rewind)
+        _end_at_once(graph, f"{rewind.name}.before_agent")
     return graph.with_config({"recursion_limit": RECURSION_LIMIT})
 
 
@@ -168,6 +169,14 @@ def record_files(stack: Sequence[Middleware]) -> list[Middleware]:
 
 def _rewind_in(stack: Sequence[Middleware]) -> RewindMiddleware | None:
     return next((entry for entry in stack if isinstance(entry, RewindMiddleware)), None)
+
+
+def _end_at_once(graph: CompiledStateGraph[Any, Any, Any, Any], node: str) -> None:
+    """Let a rewind end at its node. LangChain leads every end through `after_agent`, where a turn that was none would be checked."""
+    for branch in graph.builder.branches[node].values():
+        for destination in branch.ends or {}:
+            if destination.endswith(".after_agent"):
+                cast("dict[Any, str]", branch.ends)[destination] = END
 
 
 def _approvals_in(stack: Sequence[Middleware]) -> Middleware | None:

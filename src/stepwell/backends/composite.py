@@ -184,6 +184,23 @@ class CompositeBackend(SteppedBackend):
         found: bytes | ErrorText = child.read_whole(owner.inner(path))
         return (retell(found, owner) or found) if isinstance(found, ErrorText) else found
 
+    def write_whole(self, file_path: str, content: bytes) -> WriteResult:
+        return run_steps(self.write_whole_steps(file_path, content), self.perform)
+
+    async def awrite_whole(self, file_path: str, content: bytes) -> WriteResult:
+        return await arun_steps(self.write_whole_steps(file_path, content), self.aperform)
+
+    def write_whole_steps(self, file_path: str, content: bytes) -> Steps[VerbCall, WriteResult]:
+        """Bytes of any kind, where the child can store them."""
+        path = self._file(file_path)
+        if isinstance(path, ErrorText):
+            return WriteResult(error=path)
+        owner = self._table.owner(path)
+        if not hasattr(owner.open(self._runtime), "write_whole"):
+            return WriteResult(error=messages.not_text(path))
+        result: WriteResult = yield VerbCall(owner, "write_whole", (owner.inner(path), content))
+        return _translate_result(owner, result)
+
     def download_files(self, paths: Sequence[str]) -> list[FileDownloadResponse]:
         return run_steps(self.download_steps(paths), self.perform)
 

@@ -9,6 +9,7 @@ never repeats what the system said about a path.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import stat
@@ -127,6 +128,9 @@ class FilesystemBackend(SyncBackend):
         except (OSError, UnicodeError) as error:
             return WriteResult(error=explain(error, spot, messages.no_file(spot.shown), changing=True))
         return WriteResult(path=spot.shown)
+
+    async def awrite_whole(self, file_path: str, content: bytes) -> WriteResult:
+        return await asyncio.to_thread(self.write_whole, file_path, content)
 
     def _bytes_at(self, spot: Spot) -> bytes | ErrorText:
         try:

@@ -10,6 +10,7 @@ from tests.integration.server.conftest import Server, serve
 
 from stepwell import RewindMiddleware, create_deep_agent
 from stepwell.backends import CompositeBackend, FilesystemBackend, StateBackend, StoreBackend
+from stepwell.database.persistence import Persistence
 from stepwell.testing import Asked, ScriptedModel, call
 
 
@@ -39,6 +40,16 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "files"
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def persistence(request: pytest.FixtureRequest) -> Persistence | None:
+    """None is the server's own choice, a file."""
+    if request.param == "sqlite":
+        return None
+    from stepwell.database.postgres.persistence import PostgresPersistence
+
+    return PostgresPersistence(request.getfixturevalue("postgres_url"))
+
+
 async def say(server: Server, thread_id: str, text: str) -> None:
     message = {"role": "user", "content": text, "id": text}
     result = await server.client.runs.wait(thread_id, "agent", input={"messages": [message]})
@@ -56,8 +67,8 @@ async def rewind(server: Server, thread_id: str, turn_id: str, **more: Any) -> A
     return answer.json()
 
 
-async def test_files_and_conversation_go_back(tmp_path: Path, folder: Path) -> None:
-    async with serve(tmp_path, graphs={"agent": build(folder)}) as server:
+async def test_files_and_conversation_go_back(tmp_path: Path, folder: Path, persistence: Persistence | None) -> None:
+    async with serve(tmp_path, graphs={"agent": build(folder)}, persistence=persistence) as server:
         thread_id = (await server.client.threads.create())["thread_id"]
         for text in ("write /disk/a.md one", "write /kept/a.md one", "write /a.md one", "write /disk/a.md two", "hello"):
             await say(server, thread_id, text)
@@ -102,8 +113,8 @@ async def test_somebody_elses_change_is_reported(tmp_path: Path, folder: Path) -
         assert not (folder / "a.md").exists()
 
 
-async def test_a_copy_of_the_thread_goes_back_by_itself(tmp_path: Path, folder: Path) -> None:
-    async with serve(tmp_path, graphs={"agent": build(folder)}) as server:
+async def test_a_copy_of_the_thread_goes_back_by_itself(tmp_path: Path, folder: Path, persistence: Persistence | None) -> None:
+    async with serve(tmp_path, graphs={"agent": build(folder)}, persistence=persistence) as server:
         thread_id = (await server.client.threads.create())["thread_id"]
         await say(server, thread_id, "write /disk/a.md one")
         await say(server, thread_id, "write /a.md one")
@@ -115,8 +126,10 @@ async def test_a_copy_of_the_thread_goes_back_by_itself(tmp_path: Path, folder: 
         assert len(await humans(server, thread_id)) == 2
 
 
-async def test_pruned_and_deleted_threads_keep_no_before_images(tmp_path: Path, folder: Path) -> None:
-    async with serve(tmp_path, graphs={"agent": build(folder)}) as server:
+async def test_pruned_and_deleted_threads_keep_no_before_images(
+    tmp_path: Path, folder: Path, persistence: Persistence | None
+) -> None:
+    async with serve(tmp_path, graphs={"agent": build(folder)}, persistence=persistence) as server:
         kept = []
         for strategy in ("keep_latest", "delete"):
             thread_id = (await server.client.threads.create())["thread_id"]
@@ -154,3 +167,28 @@ async def test_what_is_wrong_is_said(tmp_path: Path, folder: Path) -> None:
         assert "No turn 'other'" in words
         missing = await server.http.post("/threads/00000000-0000-0000-0000-000000000000/rewind", json={"turn_id": "a"})
         assert missing.status_code == 404
+
+
+async def test_an_open_question_is_dropped(tmp_path: Path, folder: Path) -> None:
+    agent = create_deep_agent(
+        ScriptedModel.answering(write_what_is_said),
+        backend=FilesystemBackend(folder),
+        middleware=[RewindMiddleware()],
+        interrupt_on={"write_file": True},
+    )
+    async with serve(tmp_path, graphs={"agent": agent}) as server:
+        thread_id = (await server.client.threads.create())["thread_id"]
+        await say(server, thread_id, "hello")
+        await say(server, thread_id, "write /a.md one")
+        assert (await server.client.threads.get(thread_id))["status"] == "interrupted"
+        await rewind(server, thread_id, "write /a.md one")
+        thread = await server.client.threads.get(thread_id)
+        assert (thread["status"], thread["interrupts"]) == ("idle", {})
+        assert await humans(server, thread_id) == ["hello"]
+
+
+async def test_graphs_say_whether_they_can_go_back(tmp_path: Path, folder: Path) -> None:
+    plain = create_deep_agent(ScriptedModel.answering(write_what_is_said))
+    async with serve(tmp_path, graphs={"agent": build(folder), "plain": plain}) as server:
+        listed = (await server.http.get("/api/graphs")).json()
+        assert {each["graph_id"]: each["can_rewind"] for each in listed} == {"agent": True, "plain": False}

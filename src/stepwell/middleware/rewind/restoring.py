@@ -118,7 +118,10 @@ def _write_once(path: str, content: bytes) -> Steps[Request, str | None]:
     try:
         result = yield VerbCall("write", (path, content.decode()), {"overwrite": True})
     except UnicodeDecodeError:
-        result = yield VerbCall("write_whole", (path, content))
+        try:
+            result = yield VerbCall("write_whole", (path, content))
+        except AttributeError:
+            return "it is not text, and its backend stores only text."
     error: str | None = result.error
     return error
 

@@ -10,8 +10,9 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from stepwell import RewindMiddleware, arewind, create_deep_agent, rewind
+from stepwell import HooksMiddleware, RewindMiddleware, SendBack, arewind, create_deep_agent, rewind
 from stepwell.backends import CompositeBackend, FilesystemBackend, StateBackend
+from stepwell.backends.objects import ObjectBackend, memory_bucket
 from stepwell.errors import ConfigurationError, RewindError
 from stepwell.testing import ScriptedModel, call, calls
 
@@ -244,3 +245,59 @@ def test_a_failed_change_leaves_nothing_behind(folder: Path) -> None:
     agent = build(script, FilesystemBackend(folder))
     say(agent, "m1")
     assert rewind(agent, THREAD, "m1", dry_run=True)["files_changed"] == []
+
+
+def test_hooks_do_not_take_a_rewind_for_a_turn(folder: Path) -> None:
+    heard: list[str] = []
+
+    def on_input(event: Any) -> None:
+        heard.append("input")
+
+    def on_stop(event: Any) -> SendBack | None:
+        heard.append("stop")
+        return SendBack("Check it again.") if event.times_sent_back == 0 else None
+
+    script = [call("write_file", file_path="/a.md", content="x"), "one", "checked"]
+    agent = create_deep_agent(
+        ScriptedModel(script),
+        backend=FilesystemBackend(folder),
+        middleware=[HooksMiddleware(on_input=on_input, on_stop=on_stop), RewindMiddleware()],
+        checkpointer=InMemorySaver(),
+    )
+    say(agent, "m1")
+    before = list(heard)
+    report = rewind(agent, THREAD, "m1")
+    rewind(agent, THREAD, str(report["rewind_id"]))
+    assert heard == before
+
+
+def test_an_open_question_is_left_behind(folder: Path) -> None:
+    script = ["hello", call("write_file", file_path="/a.md", content="x"), "done"]
+    agent = build(script, FilesystemBackend(folder), interrupt_on={"write_file": True})
+    say(agent, "m1")
+    assert say(agent, "m2")["__interrupt__"]
+    report = rewind(agent, THREAD, "m2")
+    assert agent.get_state(THREAD).interrupts == ()
+    rewind(agent, THREAD, str(report["rewind_id"]))
+    assert [message.type for message in agent.get_state(THREAD).values["messages"]] == ["human", "ai", "human", "ai"]
+
+
+def test_a_picture_in_a_mounted_folder_comes_back(folder: Path) -> None:
+    (folder / "a.png").write_bytes(b"\x89PNG\xff")
+    agent = build(
+        [call("delete", file_path="/disk/a.png"), "done"],
+        CompositeBackend(StateBackend(), {"/disk/": FilesystemBackend(folder)}),
+    )
+    say(agent, "m1")
+    rewind(agent, THREAD, "m1")
+    assert (folder / "a.png").read_bytes() == b"\x89PNG\xff"
+
+
+async def test_a_picture_in_a_bucket_comes_back() -> None:
+    bucket = memory_bucket()
+    backend = ObjectBackend(bucket, "/company/workspace/")
+    assert (await backend.awrite_whole("/a.png", b"\x89PNG\xff")).error is None
+    agent = build([call("delete", file_path="/a.png"), "done"], backend)
+    await agent.ainvoke({"messages": [HumanMessage("m1", id="m1")]}, THREAD)
+    await arewind(agent, THREAD, "m1")
+    assert (await backend.adownload_files(["/a.png"]))[0].content == b"\x89PNG\xff"
