@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
@@ -15,6 +15,9 @@ from stepwell.middleware.rewind.reports import RewindReport
 
 COPY = "__copy__"
 """LangGraph's name for an update that makes an earlier checkpoint the newest one."""
+
+DURABLE: Literal["sync"] = "sync"
+"""The order to go back is stored before the first file changes, so that a kill in between is made good by the next run."""
 
 Agent = CompiledStateGraph[Any, Any, Any, Any]
 
@@ -45,7 +48,7 @@ def rewind(
     if dry_run or not found.report["can_rewind"]:
         return found.report
     try:
-        done = agent.invoke({CHANNEL: found.order}, _at(thread, found.checkpoint_id), context=context)
+        done = agent.invoke({CHANNEL: found.order}, _at(thread, found.checkpoint_id), context=context, durability=DURABLE)
     except RewindConflictError as error:
         agent.update_state(_at(thread, found.order["head"]), None, as_node=COPY)
         return _refused(found, error)
@@ -63,7 +66,8 @@ async def arewind(
     if dry_run or not found.report["can_rewind"]:
         return found.report
     try:
-        done = await agent.ainvoke({CHANNEL: found.order}, _at(thread, found.checkpoint_id), context=context)
+        started = _at(thread, found.checkpoint_id)
+        done = await agent.ainvoke({CHANNEL: found.order}, started, context=context, durability=DURABLE)
     except RewindConflictError as error:
         await agent.aupdate_state(_at(thread, found.order["head"]), None, as_node=COPY)
         return _refused(found, error)

@@ -131,7 +131,7 @@ class RecordedBackend:
         return await acall(cast("BackendProtocol", self._backend), request.verb, *request.arguments, **request.options)
 
     def _steps(self, verb: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Steps[Request, Any]:
-        touched = [paths.resolve_entry(raw) for raw in args[: 2 if verb == "move" else 1]]
+        touched = [self._resolve(raw) for raw in args[: 2 if verb == "move" else 1]]
         inside = [not isinstance(path, ErrorText) and self.in_state_at(path) for path in touched]
         if any(isinstance(path, ErrorText) for path in touched) or all(inside):
             return (yield VerbCall(verb, args, options))
@@ -152,6 +152,12 @@ class RecordedBackend:
             if pinned == options or result.error != messages.conflict(str(touched[0])):
                 return result
         raise AssertionError("the last attempt returns")
+
+    def _resolve(self, raw: object) -> str | ErrorText:
+        """The one path under which the backend shows a file: on disk, one file may have two names."""
+        typed = paths.resolve_entry(raw)
+        own = getattr(self._backend, "canonical_path", None)
+        return typed if isinstance(typed, ErrorText) or own is None else own(raw)
 
     def _on_device(self, verb: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Steps[Request, Any]:
         """A change on somebody's device, which keeps the versions of its files itself. We only write down that there was one."""

@@ -9,9 +9,11 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 
 from stepwell import HooksMiddleware, RewindMiddleware, SendBack, arewind, create_deep_agent, rewind
-from stepwell.backends import CompositeBackend, FilesystemBackend, StateBackend
+from stepwell.backends import BrowserBackend, CompositeBackend, FilesystemBackend, StateBackend
+from stepwell.backends.folder_device import FolderDevice
 from stepwell.backends.objects import ObjectBackend, memory_bucket
 from stepwell.errors import ConfigurationError, RewindError
 from stepwell.testing import ScriptedModel, call, calls
@@ -301,3 +303,31 @@ async def test_a_picture_in_a_bucket_comes_back() -> None:
     await agent.ainvoke({"messages": [HumanMessage("m1", id="m1")]}, THREAD)
     await arewind(agent, THREAD, "m1")
     assert (await backend.adownload_files(["/a.png"]))[0].content == b"\x89PNG\xff"
+
+
+def test_paths_of_the_host_go_back_too(folder: Path) -> None:
+    script = [
+        call("write_file", file_path=f"{folder}/a.md", content="x"),
+        call("edit_file", file_path=f"{folder}/a.md", old_string="x", new_string="y"),
+        "done",
+    ]
+    agent = build(script, FilesystemBackend(folder, virtual_mode=False))
+    say(agent, "m1")
+    assert (folder / "a.md").read_text() == "y"
+    rewind(agent, THREAD, "m1")
+    assert not (folder / "a.md").exists()
+
+
+def test_a_change_on_a_device_is_listed_and_left_to_the_device(folder: Path) -> None:
+    device = FolderDevice(FilesystemBackend(folder))
+    agent = build(
+        [call("write_file", file_path="/project/a.md", content="x"), "done"],
+        CompositeBackend(StateBackend(), {"/project/": BrowserBackend(project_id="p", requires_approval=False)}),
+    )
+    state = agent.invoke({"messages": [HumanMessage("m1", id="m1")]}, THREAD)
+    while questions := state.get("__interrupt__"):
+        answers = {each.id: device.answer(each.value) for each in questions}
+        state = agent.invoke(Command(resume=answers), THREAD)
+    report = rewind(agent, THREAD, "m1", dry_run=True)
+    assert report["not_undone"] == [{"kind": "device", "what": "write /project/a.md", "times": 1}]
+    assert report["files_changed"] == []
