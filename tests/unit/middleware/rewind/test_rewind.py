@@ -17,6 +17,8 @@ from stepwell.backends.folder_device import FolderDevice
 from stepwell.backends.objects import ObjectBackend, memory_bucket
 from stepwell.errors import ConfigurationError, RewindError
 from stepwell.testing import ScriptedModel, call, calls
+from stepwell.tools.rewind.folder import FolderJournals
+from stepwell.tools.rewind.journal import Entry
 
 THREAD: Any = {"configurable": {"thread_id": "t"}}
 
@@ -331,3 +333,43 @@ def test_a_change_on_a_device_is_listed_and_left_to_the_device(folder: Path) -> 
     report = rewind(agent, THREAD, "m1", dry_run=True)
     assert report["not_undone"] == [{"kind": "device", "what": "write /project/a.md", "times": 1}]
     assert report["files_changed"] == []
+
+
+class Racing(FilesystemBackend):
+    """Somebody changes a file right after the first look at it."""
+
+    armed = False
+
+    def download_files(self, paths: Any) -> Any:
+        found = super().download_files(paths)
+        if self.armed:
+            self.armed = False
+            (self.root / "a.md").write_text("mine")
+        return found
+
+
+def test_a_change_between_look_and_rewind_leaves_everything_as_it_is(folder: Path) -> None:
+    backend = Racing(folder)
+    agent = build([call("write_file", file_path="/a.md", content="x"), "done", "more"], backend)
+    say(agent, "m1")
+    backend.armed = True
+    report = rewind(agent, THREAD, "m1")
+    assert not report["can_rewind"]
+    assert (folder / "a.md").read_text() == "mine"
+    assert texts(agent) == ["m1", "", "done"]
+    say(agent, "m2")
+    assert texts(agent)[-1] == "more"
+
+
+def test_a_line_that_a_kill_cut_is_left_out(tmp_path: Path) -> None:
+    FolderJournals(tmp_path).of("t").begin([Entry("change", "/a", before="h")], {"h": b"x"}).result()
+    [written] = tmp_path.rglob("journal.jsonl")
+    with written.open("ab") as file:
+        file.write(b'{"kind": "chan')
+    journal = FolderJournals(tmp_path).of("t")
+    assert [entry.name for entry in journal.entries().result()] == ["/a"]
+    assert journal.begin([Entry("change", "/b")], {}).result() == [2]
+    assert [entry.name for entry in FolderJournals(tmp_path).of("t").entries().result()] == ["/a", "/b"]
+    assert journal.image("h").result() == b"x"
+    FolderJournals(tmp_path).forget("t")
+    assert list(tmp_path.iterdir()) == []
