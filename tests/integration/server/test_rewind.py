@@ -192,3 +192,32 @@ async def test_graphs_say_whether_they_can_go_back(tmp_path: Path, folder: Path)
     async with serve(tmp_path, graphs={"agent": build(folder), "plain": plain}) as server:
         listed = (await server.http.get("/api/graphs")).json()
         assert {each["graph_id"]: each["can_rewind"] for each in listed} == {"agent": True, "plain": False}
+
+
+class Racing(FilesystemBackend):
+    """Somebody changes a file right after the first look at it."""
+
+    armed = False
+
+    def download_files(self, paths: Any) -> Any:
+        found = super().download_files(paths)
+        if self.armed:
+            self.armed = False
+            (self.root / "a.md").write_text("mine")
+        return found
+
+
+async def test_a_change_between_look_and_run_leaves_everything_as_it_is(tmp_path: Path, folder: Path) -> None:
+    backend = Racing(folder)
+    agent = create_deep_agent(ScriptedModel.answering(write_what_is_said), backend=backend, middleware=[RewindMiddleware()])
+    async with serve(tmp_path, graphs={"agent": agent}) as server:
+        thread_id = (await server.client.threads.create())["thread_id"]
+        await say(server, thread_id, "write /a.md one")
+        backend.armed = True
+        report = await rewind(server, thread_id, "write /a.md one")
+        assert not report["can_rewind"]
+        assert (folder / "a.md").read_text() == "mine"
+        assert await humans(server, thread_id) == ["write /a.md one"]
+        assert (await server.client.threads.get(thread_id))["status"] == "idle"
+        await say(server, thread_id, "hello")
+        assert await humans(server, thread_id) == ["write /a.md one", "hello"]
