@@ -175,7 +175,7 @@ def _end_at_once(graph: CompiledStateGraph[Any, Any, Any, Any], node: str) -> No
     """Let a rewind end at its node. LangChain leads every end through `after_agent`, where a turn that was none would be checked."""
     for branch in graph.builder.branches[node].values():
         for destination in branch.ends or {}:
-            if destination.endswith(".after_agent"):
+            if str(destination).endswith(".after_agent"):
                 cast("dict[Any, str]", branch.ends)[destination] = END
 
 
