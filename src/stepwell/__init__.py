@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stepwell.agent import compile_agent, create_deep_agent, default_stack
+    from stepwell.agent.rewind import arewind, rewind
     from stepwell.backends import (
         AsyncBackend,
         BackendFactory,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from stepwell.middleware.client_tools import ClientToolsMiddleware
     from stepwell.middleware.hooks import HooksMiddleware, Refusal, SendBack
     from stepwell.middleware.memory import MemoryMiddleware
+    from stepwell.middleware.rewind import RewindMiddleware, RewindReport
     from stepwell.middleware.robust_calls import RobustCallsMiddleware
     from stepwell.middleware.rubric import GraderResponse, RubricEvaluation, RubricMiddleware, Undecided
     from stepwell.middleware.shell import ShellMiddleware
@@ -64,6 +66,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "stepwell.agent": ("compile_agent", "create_deep_agent", "default_stack"),
+    "stepwell.agent.rewind": ("arewind", "rewind"),
     "stepwell.backends": (
         "AsyncBackend",
         "BackendFactory",
@@ -99,6 +102,7 @@ _HOMES = {
     ),
     "stepwell.middleware.memory": ("MemoryMiddleware",),
     "stepwell.middleware.skills": ("SkillMetadata", "SkillsMiddleware"),
+    "stepwell.middleware.rewind": ("RewindMiddleware", "RewindReport"),
     "stepwell.middleware.robust_calls": ("RobustCallsMiddleware",),
     "stepwell.middleware.budget": ("BudgetMiddleware",),
     "stepwell.payments.middleware": ("CashuPaymentMiddleware",),
@@ -149,6 +153,8 @@ __all__ = [
     "PatchToolCallsMiddleware",
     "PlanningMiddleware",
     "Refusal",
+    "RewindMiddleware",
+    "RewindReport",
     "RobustCallsMiddleware",
     "RubricEvaluation",
     "RubricMiddleware",
@@ -171,12 +177,14 @@ __all__ = [
     "Undecided",
     "WriteResult",
     "__version__",
+    "arewind",
     "compact",
     "compile_agent",
     "create_deep_agent",
     "default_stack",
     "get_gcs_root_path",
     "resolve_model",
+    "rewind",
     "set_gcs_root_path",
 ]
 

@@ -32,6 +32,8 @@ StepwellError
 │   ├── NotFoundError               no such assistant, thread, run, checkpoint or item, or not the caller's
 │   ├── AlreadyExistsError          the id is taken
 │   ├── ThreadBusyError             another run is active on the thread
+│   ├── RewindError                 a turn cannot be taken back; nothing is lost
+│   │   └── RewindConflictError         somebody else has changed a file since; nothing was changed
 │   ├── InterruptAnsweredError      the interrupt already has another answer, or is no longer open
 │   │   └── InterruptGoneError          a device wants to carry out an interrupt that is no longer open
 │   ├── InterruptClaimedError       another device is about to carry out the interrupt
@@ -304,6 +306,14 @@ class AlreadyExistsError(RunError):
 
 class ThreadBusyError(RunError):
     """A run is active on the thread, and the caller asked not to wait for it."""
+
+
+class RewindError(RunError):
+    """A turn cannot be taken back; the message says why, and what to do."""
+
+
+class RewindConflictError(RewindError):
+    """Somebody else has changed a file since the turn. No file was changed."""
 
 
 class InterruptAnsweredError(RunError):

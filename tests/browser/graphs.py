@@ -18,7 +18,7 @@ from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
-from stepwell import ClientToolsMiddleware, RubricMiddleware
+from stepwell import ClientToolsMiddleware, RewindMiddleware, RubricMiddleware
 from stepwell.agent import create_deep_agent
 from stepwell.testing import Asked, ScriptedModel, call, calls, say, slow
 
@@ -262,3 +262,14 @@ juggler = create_deep_agent(
     [ask_person, propose_plan],
     middleware=[ClientToolsMiddleware(mount="/project/")],
 )
+
+
+def _write_down(asked: Asked) -> Any:
+    """Writes what the person says to a file of that name."""
+    if asked.messages[-1].type == "tool":
+        return "Written down."
+    text = asked.messages[-1].text
+    return call("write_file", file_path=f"/{text.replace(' ', '-')}.md", content=text)
+
+
+writer = create_deep_agent(ScriptedModel.answering(_write_down), middleware=[RewindMiddleware()])

@@ -285,6 +285,23 @@ def permissions() -> Play:
     return Play(ScriptedModel(turns), shown)
 
 
+def rewinding() -> Play:
+    turns = [
+        call("edit_file", file_path="/letter.md", old_string="Monday", new_string="Tuesday"),
+        say("Changed."),
+        call("delete", file_path="/letter.md"),
+        say("Deleted."),
+    ]
+    shown = (
+        "After two turns: (no letter)",
+        "Going back would change: ['/letter.md'] +2 -0",
+        "Before the second: Dear roofer,\nplease come on Tuesday.",
+        "Before the first: Dear roofer,\nplease come on Monday.",
+        "Undone: (no letter)",
+    )
+    return Play(ScriptedModel(turns), shown)
+
+
 PLAYS: dict[str, Callable[[], Play]] = {
     "01_hello": hello,
     "02_tools": tools,
@@ -303,6 +320,7 @@ PLAYS: dict[str, Callable[[], Play]] = {
     "15_tool_search": tool_search,
     "16_guardrails": guardrails,
     "21_checked_before_done": checked_before_done,
+    "20_rewind": rewinding,
 }
 
 

@@ -17,7 +17,7 @@ from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as as_tool
 from langgraph.cache.base import BaseCache
-from langgraph.constants import START
+from langgraph.constants import END, START
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel._write import ChannelWrite, ChannelWriteTupleEntry
 from langgraph.store.base import BaseStore
@@ -34,6 +34,7 @@ from stepwell.middleware.guarded_commands import guard_commands
 from stepwell.middleware.hooks import HooksMiddleware
 from stepwell.middleware.memory import MemoryMiddleware
 from stepwell.middleware.request import fold, sections, with_sections
+from stepwell.middleware.rewind.middleware import RewindMiddleware, mark_rewind
 from stepwell.middleware.rubric import RubricMiddleware
 from stepwell.middleware.run_modes import RunModesMiddleware, mark_run_modes
 from stepwell.middleware.sight import SightMiddleware
@@ -67,7 +68,7 @@ def compile_agent(
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """A graph that runs the model in a loop with this stack around it, outermost first."""
     own_tools = convert_tools(tools)
-    stack = hook_summaries(mount_files(stack))
+    stack = record_files(hook_summaries(mount_files(stack)))
     check_tool_names(stack, own_tools)
     stack = _check_answers(guard_commands(stack), model)
     complete_halves(stack)
@@ -98,6 +99,9 @@ def compile_agent(
     lighten(graph)
     untrace(graph)
     mark_run_modes(graph)
+    if rewind := _rewind_in(stack):
+        mark_rewind(graph, rewind)
+        _end_at_once(graph, f"{rewind.name}.before_agent")
     graph.config = {**(graph.config or {}), "recursion_limit": RECURSION_LIMIT}
     return graph
 
@@ -155,6 +159,26 @@ def mount_files(stack: Sequence[Middleware]) -> list[Middleware]:
             f"{', '.join(mounts)} cannot be mounted: the agent has no files. Add FilesystemMiddleware, or leave the mount out."
         )
     return [entry.with_mounts(mounts) if isinstance(entry, _OVER_FILES) else entry for entry in stack]
+
+
+def record_files(stack: Sequence[Middleware]) -> list[Middleware]:
+    """The stack with its file changes journaled, if its turns can be taken back."""
+    rewind = _rewind_in(stack)
+    if rewind is None:
+        return list(stack)
+    return [entry.with_record(rewind.record) if isinstance(entry, FilesystemMiddleware) else entry for entry in stack]
+
+
+def _rewind_in(stack: Sequence[Middleware]) -> RewindMiddleware | None:
+    return next((entry for entry in stack if isinstance(entry, RewindMiddleware)), None)
+
+
+def _end_at_once(graph: CompiledStateGraph[Any, Any, Any, Any], node: str) -> None:
+    """Let a rewind end at its node. LangChain leads every end through `after_agent`, where a turn that was none would be checked."""
+    for branch in graph.builder.branches[node].values():
+        for destination in branch.ends or {}:
+            if str(destination).endswith(".after_agent"):
+                cast("dict[Any, str]", branch.ends)[destination] = END
 
 
 def _approvals_in(stack: Sequence[Middleware]) -> Middleware | None:

@@ -109,6 +109,7 @@ class BrowserBackend(SyncBackend):
 
     blocking: ClassVar[bool] = False
     remote = True
+    keeps_versions = True
 
     def __init__(
         self,

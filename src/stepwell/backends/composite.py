@@ -72,6 +72,12 @@ def is_in_state(backend: Any, path: str) -> bool:
     return asked(path) if asked else bool(getattr(backend, "in_state", False))
 
 
+def keeps_versions(backend: Any, path: str) -> bool:
+    """Whether a backend's files at a path are on somebody's device, which keeps their earlier versions itself."""
+    asked = getattr(backend, "keeps_versions_at", None)
+    return asked(path) if asked else bool(getattr(backend, "keeps_versions", False))
+
+
 def can_search(backend: Any) -> bool:
     """Whether a backend, or one mounted in it, has semantic search. Always false for a factory, which makes a backend per call."""
     return bool(getattr(backend, "can_search", False))
@@ -113,6 +119,11 @@ class CompositeBackend(SteppedBackend):
         """Whether a resolved path leads to a backend whose files are in the agent's state."""
         owner = self._table.owner(path)
         return is_in_state(owner.open(self._runtime), owner.inner(path))
+
+    def keeps_versions_at(self, path: str) -> bool:
+        """Whether a resolved path leads to somebody's device, which keeps versions itself."""
+        owner = self._table.owner(path)
+        return keeps_versions(owner.open(self._runtime), owner.inner(path))
 
     def children(self) -> list[tuple[str, Child]]:
         """Each child with its mount; the default's is empty."""
@@ -172,6 +183,23 @@ class CompositeBackend(SteppedBackend):
             return messages.no_whole_file(path)
         found: bytes | ErrorText = child.read_whole(owner.inner(path))
         return (retell(found, owner) or found) if isinstance(found, ErrorText) else found
+
+    def write_whole(self, file_path: str, content: bytes) -> WriteResult:
+        return run_steps(self.write_whole_steps(file_path, content), self.perform)
+
+    async def awrite_whole(self, file_path: str, content: bytes) -> WriteResult:
+        return await arun_steps(self.write_whole_steps(file_path, content), self.aperform)
+
+    def write_whole_steps(self, file_path: str, content: bytes) -> Steps[VerbCall, WriteResult]:
+        """Bytes of any kind, where the child can store them."""
+        path = self._file(file_path)
+        if isinstance(path, ErrorText):
+            return WriteResult(error=path)
+        owner = self._table.owner(path)
+        if not hasattr(owner.open(self._runtime), "write_whole"):
+            return WriteResult(error=messages.not_text(path))
+        result: WriteResult = yield VerbCall(owner, "write_whole", (owner.inner(path), content))
+        return _translate_result(owner, result)
 
     def download_files(self, paths: Sequence[str]) -> list[FileDownloadResponse]:
         return run_steps(self.download_steps(paths), self.perform)

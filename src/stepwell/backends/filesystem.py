@@ -9,6 +9,7 @@ never repeats what the system said about a path.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import stat
@@ -115,6 +116,21 @@ class FilesystemBackend(SyncBackend):
     def read_whole(self, file_path: str) -> bytes | ErrorText:
         spot = self._spots.resolve_file(file_path)
         return spot if isinstance(spot, ErrorText) else self._bytes_at(spot)
+
+    def write_whole(self, file_path: str, content: bytes) -> WriteResult:
+        """Store bytes of any kind, overwriting what is there. For programs: a model writes text."""
+        spot = self._spots.resolve_file(file_path)
+        if isinstance(spot, ErrorText):
+            return WriteResult(error=spot)
+        try:
+            with self._tree.enter(spot.folder, create=True) as folder, self._locks.hold(folder):
+                self._put(folder, spot, content, disk_write.existing(folder, spot.name), None, True)
+        except (OSError, UnicodeError) as error:
+            return WriteResult(error=explain(error, spot, messages.no_file(spot.shown), changing=True))
+        return WriteResult(path=spot.shown)
+
+    async def awrite_whole(self, file_path: str, content: bytes) -> WriteResult:
+        return await asyncio.to_thread(self.write_whole, file_path, content)
 
     def _bytes_at(self, spot: Spot) -> bytes | ErrorText:
         try:
@@ -353,13 +369,13 @@ class FilesystemBackend(SyncBackend):
         return EditResult(path=spot.shown, occurrences=count, version=text.version_of(edited))
 
     def _put(
-        self, folder: Folder, spot: Spot, content: str, before: os.stat_result | None, read: bytes | None, replace: bool
+        self, folder: Folder, spot: Spot, content: str | bytes, before: os.stat_result | None, read: bytes | None, replace: bool
     ) -> None:
         modified_ns = int(self._clock.now().timestamp() * 1_000_000) * 1000
         disk_write.put(
             folder,
             spot.name,
-            content.encode(),
+            content.encode() if isinstance(content, str) else content,
             before=before,
             read=read,
             replace=replace,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -20,6 +21,7 @@ from stepwell.database.checkpoints.saver import SqlSaver
 from stepwell.database.database import SqlDatabase
 from stepwell.database.effect_journal import SqlEffects, stands_behind
 from stepwell.database.events.log import EventLog
+from stepwell.database.file_journal import SqlFileJournal, forget_lost
 from stepwell.database.keys_and_sessions import AccessRecords
 from stepwell.database.queue.run_queue import RunQueue
 from stepwell.database.records import interrupts
@@ -107,6 +109,14 @@ class Persistence(ABC):
 
     def effects(self, lease: Lease) -> SqlEffects:
         return SqlEffects(self.database, lease, self._clock)
+
+    def files(self, thread_id: str, lease: Lease | None = None) -> SqlFileJournal:
+        """The journal of a thread's file changes; without a lease it can only be read."""
+        return SqlFileJournal(self.database, thread_id, lease, self._clock)
+
+    async def forget_lost_files(self, thread_id: str) -> None:
+        """After checkpoints were deleted: forget what only they could go back to."""
+        await self.database.write(partial(forget_lost, thread_id=thread_id), frees=True)
 
     async def run_wrote(self, thread_id: str, run_id: str) -> RunTraces:
         """What earlier attempts of this run left in the thread's checkpoints."""

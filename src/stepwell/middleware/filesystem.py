@@ -8,7 +8,7 @@ what the model sees: the thread keeps the message (`large_messages`).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from copy import copy
 from typing import Annotated, Any, NotRequired, cast
 
@@ -95,6 +95,7 @@ class FilesystemMiddleware(RequestMiddleware):
         self._descriptions = {**(custom_tool_descriptions or {}), **(tool_descriptions or {})}
         self._only = None if tools is None else check_tool_list(tools)
         self._order = ChangeOrder()
+        self._record: Callable[[BackendProtocol | BackendFactory], Any] | None = None
         self.permissions = check_permissions(permissions)
         self.rules = PathRules(self.permissions) if self.permissions else None
         self.tools = build_file_tools(self.files, self._descriptions, self._only, most_seconds=max_execute_timeout)
@@ -106,10 +107,18 @@ class FilesystemMiddleware(RequestMiddleware):
     @property
     def files(self) -> BackendProtocol | BackendFactory:
         """The backend as the model may use it: behind the permissions, if there are any."""
+        backend = self.backend if self._record is None else cast("BackendProtocol", self._record(self.backend))
         if self.rules is None or not self.rules.restrict:
-            return self.backend
-        refuse_commands(self.backend, self.rules)
-        return cast("BackendProtocol", PermittedBackend(self.backend, self.rules))
+            return backend
+        refuse_commands(backend, self.rules)
+        return cast("BackendProtocol", PermittedBackend(backend, self.rules))
+
+    def with_record(self, record: Callable[[BackendProtocol | BackendFactory], Any]) -> FilesystemMiddleware:
+        """The same tools over a backend that `record` wraps, below the permissions."""
+        other = copy(self)
+        other._record = record
+        other.tools = build_file_tools(other.files, self._descriptions, self._only, most_seconds=self._most_seconds)
+        return other
 
     def with_permissions(self, permissions: Sequence[FilesystemPermission]) -> FilesystemMiddleware:
         """The same tools behind these permissions."""

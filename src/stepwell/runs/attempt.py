@@ -62,6 +62,7 @@ from stepwell.runs.usage import RunMeter, model_usage
 from stepwell.secrets.values import SECRETS_KEY
 from stepwell.state import wire
 from stepwell.tools.effect_journal import JOURNAL
+from stepwell.tools.rewind.journal import FILE_JOURNAL
 
 logger = logging.getLogger(__name__)
 
@@ -277,6 +278,7 @@ class Attempt:
         checkpoint = None if traces and traces.checkpointed else checkpoint_asked_for(run)
         given: dict[str, Any] = {
             JOURNAL: self._persistence.effects(self._lease),
+            FILE_JOURNAL: self._persistence.files(run.thread_id, self._lease),
             SECRETS_KEY: run.request.secrets,
         }
         for attendance in self.attending:

@@ -52,6 +52,7 @@ KINDS: Mapping[type[BaseException], ProblemKind] = {
     errors.NotFoundError: ProblemKind(404, "not-found", "Not found"),
     errors.AlreadyExistsError: ProblemKind(409, "already-exists", "The id already exists"),
     errors.ThreadBusyError: ProblemKind(409, "thread-busy", "Another run is active on the thread"),
+    errors.RewindError: ProblemKind(409, "rewind", "The turn cannot be taken back"),
     errors.InterruptAnsweredError: ProblemKind(409, "interrupt-answered", "The interrupt is already answered"),
     errors.InterruptGoneError: ProblemKind(410, "interrupt-gone", "The interrupt is no longer open"),
     errors.InterruptClaimedError: ProblemKind(409, "interrupt-claimed", "Another device has claimed the interrupt"),

@@ -85,6 +85,8 @@ export const api = {
   messages: (threadId: string, page: { limit?: number; before?: string | null; checkpoint_id?: string | null } = {}) =>
     request<MessagePage>(`${at(threadId)}/messages?whole_turns=1&${query(page)}`),
   turns: (threadId: string) => request<TurnPage>(`${at(threadId)}/turns?limit=200`),
+  rewind: (threadId: string, body: Schemas["RewindCreate"]) =>
+    post<Schemas["RewindResponse"]>(`${at(threadId)}/rewind`, body),
   steps: (threadId: string, after: number) =>
     request<Schemas["StepsResponse"]>(`${at(threadId)}/steps?after=${after}&limit=200`),
   interrupts: (threadId: string) => request<Schemas["WaitingPage"]>(`${at(threadId)}/interrupts?limit=200`),

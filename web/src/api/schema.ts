@@ -433,6 +433,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/threads/{thread_id}/rewind": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take back a turn and all after it: the conversation and the files */
+        post: operations["rewind_thread"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/threads/{thread_id}/commands": {
         parameters: {
             query?: never;
@@ -2711,6 +2728,11 @@ export interface components {
              * @description What a run's `config.configurable.permission_mode` may be; empty if the graph has no modes, or if only a run can tell
              */
             run_modes: string[];
+            /**
+             * Can Rewind
+             * @description Whether turns on its threads can be taken back with POST /threads/{thread_id}/rewind
+             */
+            can_rewind: boolean;
         };
         /**
          * GraphSchemas
@@ -3221,6 +3243,18 @@ export interface components {
              */
             key: string;
         };
+        /** NotUndoneResponse */
+        NotUndoneResponse: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "command" | "effect" | "device" | "file" | "money";
+            /** What */
+            what: string;
+            /** Times */
+            times: number;
+        };
         /** OfferedModel */
         OfferedModel: {
             /** Name */
@@ -3683,6 +3717,81 @@ export interface components {
             maxPlanRevisions?: number | null;
             /** Reviewsources */
             reviewSources?: boolean | null;
+        };
+        /** RewindCreate */
+        RewindCreate: {
+            /**
+             * Turn Id
+             * @description The turn to take back, with all that came after it: the id of the user's message that began it, the id of its first run, or the `rewind_id` of an earlier rewind, to undo that
+             */
+            turn_id: string;
+            /**
+             * Dry Run
+             * @description Only say what would happen
+             * @default false
+             */
+            dry_run: boolean;
+            /**
+             * Force
+             * @description Go back even if somebody else has changed a file since
+             * @default false
+             */
+            force: boolean;
+        };
+        /**
+         * RewindResponse
+         * @description What a rewind does, or would do.
+         */
+        RewindResponse: {
+            /** Turn Id */
+            turn_id: string;
+            /** Can Rewind */
+            can_rewind: boolean;
+            /**
+             * Problem
+             * @description Why it cannot be done, and what to do; null: it can
+             */
+            problem: string | null;
+            /** Files Changed */
+            files_changed: string[];
+            /** Insertions */
+            insertions: number;
+            /** Deletions */
+            deletions: number;
+            /** Files */
+            files: components["schemas"]["RewoundFile"][];
+            /**
+             * Conflicts
+             * @description Files that somebody else has changed since
+             */
+            conflicts: string[];
+            /** Messages Removed */
+            messages_removed: number;
+            /**
+             * Not Undone
+             * @description What stays as it is: commands, effects of tools, money
+             */
+            not_undone: components["schemas"]["NotUndoneResponse"][];
+            /**
+             * Rewind Id
+             * @description Send it as `turn_id` to undo the rewind; null: nothing was done
+             */
+            rewind_id: string | null;
+        };
+        /** RewoundFile */
+        RewoundFile: {
+            /** Path */
+            path: string;
+            /**
+             * Change
+             * @description What the rewind does to the file
+             * @enum {string}
+             */
+            change: "created" | "changed" | "deleted";
+            /** Insertions */
+            insertions: number;
+            /** Deletions */
+            deletions: number;
         };
         /**
          * RunCommand
@@ -6200,6 +6309,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    rewind_thread: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RewindCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RewindResponse"];
+                };
             };
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];

@@ -9,7 +9,7 @@ export function siblingsOf(turns: readonly Turn[], messageId: string): readonly 
   const own = turns.find((turn) => turn.message_ids.includes(messageId));
   if (!own) return [];
   return turns
-    .filter((turn) => turn.previous === own.previous)
+    .filter((turn) => turn.previous === own.previous && turn.message_ids.length)
     .toSorted((one, other) => one.created_at.localeCompare(other.created_at));
 }
 

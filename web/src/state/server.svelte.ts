@@ -18,6 +18,8 @@ class Server {
   lacks = $state.raw<Readonly<Record<string, string>>>({});
   /** Graph -> what its runs may be held to (`chat/RunMode`). */
   runModes = $state.raw<Readonly<Record<string, readonly string[]>>>({});
+  /** Graphs whose turns can be taken back (`chat/GoBack`). */
+  rewinds = $state.raw<readonly string[]>([]);
   ready = $state(false);
   problem = $state.raw<unknown>(null);
   private cutAt = 0;
@@ -64,6 +66,7 @@ class Server {
   async lookAtGraphs(): Promise<void> {
     const graphs = await api.graphs().catch(() => null);
     if (!graphs) return;
+    this.rewinds = graphs.flatMap((each) => (each.can_rewind ? [each.graph_id] : []));
     this.runModes = Object.fromEntries(graphs.map((each) => [each.graph_id, each.run_modes]));
     this.lacks = Object.fromEntries(graphs.flatMap((each) => (each.problem ? [[each.graph_id, each.problem]] : [])));
   }

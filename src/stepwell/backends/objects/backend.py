@@ -147,6 +147,22 @@ class ObjectBackend(AsyncBackend):
             return WriteResult(error=outcome)
         return WriteResult(path=path, version=text.version_of(content))
 
+    async def awrite_whole(self, file_path: str, content: bytes) -> WriteResult:
+        """Store bytes of any kind, overwriting what is there. For programs: a model writes text."""
+        path = self._check_prefix(paths.resolve_file(file_path))
+        if isinstance(path, ErrorText):
+            return WriteResult(error=path)
+
+        async def make(held: Held | None) -> bytes:
+            await self._check_write(path, held, True, None)
+            return content
+
+        outcome = await self._change(path, make, whole=False)
+        return WriteResult(error=outcome) if isinstance(outcome, ErrorText) else WriteResult(path=path)
+
+    def write_whole(self, file_path: str, content: bytes) -> WriteResult:
+        return run_in_portal(self.awrite_whole(file_path, content))
+
     async def aedit(
         self,
         file_path: str,

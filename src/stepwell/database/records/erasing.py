@@ -39,6 +39,8 @@ _OF_THREAD = (
     Kept("interrupts", "interrupt_id", "length(value)"),
     Kept("steps"),
     Kept("unreadable_runs"),
+    Kept("file_journal", "number"),
+    Kept("file_images", size="length(content)"),
 )
 
 

@@ -29,6 +29,7 @@ from stepwell.database.checkpoints.history import DatabaseHistory
 from stepwell.database.checkpoints.saver import SqlSaver
 from stepwell.database.checkpoints.serializer import strict_serializer
 from stepwell.database.database import SqlDatabase
+from stepwell.database.file_journal import forget_lost
 from stepwell.database.queue import leases
 from stepwell.database.records.erasing import SLICE_BYTES, SLICE_ROWS
 from stepwell.database.rows import to_time
@@ -121,6 +122,7 @@ class _HistoryAtRest(DatabaseHistory):
         if plan.goes or plan.rewrites:
             fence = await self._database.write(lambda connection: self._rewrite_whole(connection, plan), frees=True)
             await self._delete(plan.goes, fence)
+            await self._database.write(partial(forget_lost, thread_id=self._thread_id), frees=True)
         return plan.outcome  # type: ignore[return-value]  # set by `_plan`
 
     async def measure(self) -> Stored:

@@ -36,6 +36,7 @@ from stepwell.runs.graphs.exports import AnyGraph, Factory, Purpose, Use, compil
 from stepwell.runs.graphs.inputs import input_fields
 from stepwell.runs.graphs.langgraph_json import LanggraphProject
 from stepwell.runs.graphs.sources import GraphSource, GraphSpec
+from stepwell.tools.rewind.journal import has_rewind
 
 FindModels = Callable[[str | None, str | None], Awaitable[RunModels | None]]
 """Owner and thread (both may be None) -> the models with which their graphs are built when no run does it: to read a state or a schema."""
@@ -199,6 +200,12 @@ class GraphRegistry:
         models = await self._models_for(owner)
         found = {name: served.find(models) for name, served in self._served.items()}
         return {name: list(RUN_MODES) if kept and has_run_modes(kept[0]) else [] for name, kept in found.items()}
+
+    async def rewinds(self, owner: str | None = None) -> dict[str, bool]:
+        """Every served graph, with whether turns on its threads can be taken back. Builds nothing."""
+        models = await self._models_for(owner)
+        found = {name: served.find(models) for name, served in self._served.items()}
+        return {name: bool(kept and has_rewind(kept[0])) for name, kept in found.items()}
 
     async def readiness(self, owner: str | None = None, store: BaseStore | None = None) -> dict[str, str | None]:
         """Every served graph, with a sentence that says why it cannot run here, or `None` if it can. Builds graphs that were not built yet.

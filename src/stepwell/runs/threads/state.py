@@ -175,6 +175,7 @@ class ThreadStates:
             self._open(graph_id, thread, lease) as graph,
         ):
             await acompact(_saver_of(graph), thread_id, keep_last=1, graph=graph)
+            await self._persistence.forget_lost_files(thread_id)
 
     def _open(self, graph_id: str, thread: Thread, lease: Lease | None) -> AbstractAsyncContextManager[Graph]:
         return self._registry.graph(

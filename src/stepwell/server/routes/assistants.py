@@ -84,9 +84,16 @@ async def count_assistants(body: AssistantCount, principal: Searcher, services: 
 async def list_graphs(principal: Searcher, services: Given) -> Response:
     found = await services.assistants.readiness(principal.owner)
     modes = await services.assistants.run_modes(principal.owner)
+    rewinds = await services.registry.rewinds(principal.owner)
     return json_response(
         [
-            {"graph_id": name, "ready": lacks is None, "problem": lacks, "run_modes": modes[name]}
+            {
+                "graph_id": name,
+                "ready": lacks is None,
+                "problem": lacks,
+                "run_modes": modes[name],
+                "can_rewind": rewinds[name],
+            }
             for name, lacks in found.items()
         ]
     )

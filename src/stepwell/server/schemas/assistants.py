@@ -102,6 +102,7 @@ class GraphReadiness(BaseModel):
     run_modes: list[str] = Field(
         description="What a run's `config.configurable.permission_mode` may be; empty if the graph has no modes, or if only a run can tell"
     )
+    can_rewind: bool = Field(description="Whether turns on its threads can be taken back with POST /threads/{thread_id}/rewind")
 
 
 class GraphSchemas(BaseModel):

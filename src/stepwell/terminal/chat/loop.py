@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from stepwell.answers.client_tools import is_device_request
 from stepwell.errors import StepwellError
 from stepwell.terminal.chat.options import PERMISSION_MODE, RUN_MODES, USUAL
+from stepwell.terminal.chat.rewinding import Rewinding
 from stepwell.terminal.chat.view import ChatView, files_of, last_answer, todos_of
 from stepwell.terminal.dialogue.answers import Ask, answer_all
 from stepwell.terminal.dialogue.loop import Dialogue, NotStoppedError
@@ -35,6 +36,9 @@ HELP = """/files         list the agent's files
 /new           start a new thread
 /threads       list the threads you can continue
 /mode NAME     what the next runs may change: plan, ask, accept_edits, or usual
+/rewind        list your messages that can be taken back
+/rewind N      go back to before message N: the conversation and the files
+/rewind undo   undo that
 /thread ID     continue a thread; without an id, show the current one
 /help          show this list
 /quit          leave (or press Ctrl-D)"""
@@ -80,6 +84,7 @@ class Chat:
         self._device = device
         self._for_agent = for_agent
         self._help = "\n".join(part for part in (more_help, HELP) if part)
+        self._rewinding = Rewinding(runner, terminal)
         if mode:
             conversations.configurable[PERMISSION_MODE] = mode
         self._take(session or conversations.new())
@@ -196,6 +201,8 @@ class Chat:
                 self._terminal.line("\n".join(lines) or "No threads yet.")
             case "/mode":
                 self._mode(argument)
+            case "/rewind":
+                self._rewinding.carry_out(self._session, argument)
             case "/thread":
                 self._thread(argument)
             case _:

@@ -19,7 +19,7 @@ from stepwell.clock import SystemClock
 from stepwell.database.records.types import Page
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.database.types import Thread
-from stepwell.errors import NotFoundError
+from stepwell.errors import NotFoundError, RewindError
 from stepwell.private_files import make_private_folder
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine, EngineOptions
@@ -122,6 +122,9 @@ class EngineSession:
             _OWNER, self._thread_id, interrupt_id, device_id=TERMINAL, ttl_s=CLAIM_S, claim_id=None
         )
         return held.claim_id
+
+    async def rewind(self, turn_id: str, *, dry_run: bool = False, force: bool = False) -> Mapping[str, Any]:
+        raise RewindError("Turns of this graph cannot be taken back. Start again in another file.")
 
     async def _thread(self) -> Thread | None:
         try:

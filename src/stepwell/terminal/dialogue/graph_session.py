@@ -65,6 +65,12 @@ class GraphSession:
     async def claim(self, interrupt_id: str) -> None:
         """No claim is needed, because no other device can reach a thread in this process."""
 
+    async def rewind(self, turn_id: str, *, dry_run: bool = False, force: bool = False) -> Mapping[str, Any]:
+        from stepwell.agent.rewind import arewind  # imports LangChain, which a graph in this process has imported already
+
+        config: Any = {"configurable": {**self._configurable, **self._config["configurable"]}}
+        return await arewind(self._graph, config, turn_id, dry_run=dry_run, force=force)
+
     async def _state(self) -> Any:
         return await self._graph.aget_state(self._config)
 

@@ -134,6 +134,11 @@ class RemoteSession:
             held = await self._client.http.post(f"/threads/{self._thread_id}/interrupts/{interrupt_id}/claim", json=wanted)
         return str(held["claim_id"])
 
+    async def rewind(self, turn_id: str, *, dry_run: bool = False, force: bool = False) -> Mapping[str, Any]:
+        wanted = {"turn_id": turn_id, "dry_run": dry_run, "force": force}
+        with self._sentences():
+            return cast("Mapping[str, Any]", await self._client.http.post(f"/threads/{self._thread_id}/rewind", json=wanted))
+
     async def _thread(self) -> Mapping[str, Any]:
         with self._sentences():
             try:

@@ -102,6 +102,10 @@ class Session(Protocol):
         must carry; None if no other device can reach the thread. `RunError` if another device was faster."""
         ...
 
+    async def rewind(self, turn_id: str, *, dry_run: bool = False, force: bool = False) -> Mapping[str, Any]:
+        """Take a turn back, with all after it; or only say what would happen. `RewindError` if that is not possible."""
+        ...
+
 
 class Conversations(Protocol):
     """One person's threads with one graph."""

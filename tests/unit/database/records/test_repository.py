@@ -65,6 +65,8 @@ async def fill_thread(persistence: EmbeddedPersistence) -> ClaimedRun:
             fill(connection, "trail", thread_id=thread_id, line=SECRET.encode())
             fill(connection, "unreadable_runs", thread_id=thread_id, run_id=run_id, request=SECRET)
             fill(connection, "steps", thread_id=thread_id, run_id=run_id, error=SECRET)
+            fill(connection, "file_journal", thread_id=thread_id, run_id=run_id, name=SECRET)
+            fill(connection, "file_images", thread_id=thread_id, content=SECRET.encode())
             fill(connection, "erasing", thread_id=thread_id)
             fill(connection, "payment_threads", thread_id=thread_id)
 
@@ -160,6 +162,8 @@ async def test_a_copy_has_the_checkpoints_and_writes_of_all_namespaces(persisten
         "thread_values",
         "checkpoints",
         "writes",
+        "file_journal",
+        "file_images",
         "interrupts",
         "trail",
         "evidence",

@@ -11,7 +11,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 
-from stepwell import create_deep_agent
+from stepwell import RewindMiddleware, create_deep_agent
 from stepwell.terminal.chat.loop import Chat
 from stepwell.terminal.dialogue.graph_session import GraphConversations
 from stepwell.terminal.dialogue.terminal import Terminal
@@ -186,3 +186,31 @@ def test_the_modes_have_the_names_of_the_agents():
     from stepwell.terminal.chat.options import PERMISSION_MODE, RUN_MODES
 
     assert (PERMISSION_MODE, RUN_MODES) == (KEY, NAMES)
+
+
+def rewinding(typed: str, *turns) -> str:
+    agent = create_deep_agent(ScriptedModel(list(turns)), checkpointer=InMemorySaver(), middleware=[RewindMiddleware()])
+    screen = io.StringIO()
+    with asyncio.Runner() as runner:
+        Chat(runner, Terminal(io.StringIO(typed), screen), GraphConversations(agent)).converse()
+    return screen.getvalue()
+
+
+def test_a_turn_is_taken_back_and_brought_back():
+    turns = [call("write_file", file_path="/a.md", content="x"), say("one"), say("two")]
+    screen = rewinding("write\nmore\n/rewind\n/rewind 1\ny\n/files\n/rewind undo\n/files\n", *turns)
+    assert "  1  write\n  2  more\n" in screen
+    assert "/a.md is deleted (+0 -1)" in screen
+    assert screen.index("No files yet.") < screen.index("/a.md  1 bytes")
+
+
+def test_a_rewind_asks_first():
+    screen = rewinding("hello\n/rewind 1\nn\n/rewind\n/rewind 7\n/rewind undo\n", say("Good day."))
+    assert "Nothing was changed." in screen
+    assert "  1  hello" in screen
+    assert "No message '7'." in screen
+    assert "There is no rewind of this chat to undo." in screen
+
+
+def test_an_agent_that_keeps_nothing_says_so():
+    assert "RewindMiddleware" in converse("hello\n/rewind 1\n", say("Good day."))[1]

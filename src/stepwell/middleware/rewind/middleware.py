@@ -1,0 +1,278 @@
+"""Lets files and conversation go back together to where a turn began.
+
+```
+a turn begins   ─ before_agent ─▶ journal.mark(turn)
+a file changes  ─ RecordedBackend ─▶ journal.begin(before-images) ─▶ the change
+a tool acts     ─ wrap_tool_call ─▶ journal.begin(note)              what it does cannot be undone
+a rewind        = a run from the checkpoint before the turn, with the input {"rewind": order}
+                ─ before_agent ─▶ journal.mark(rewind) ─▶ the files ─▶ {"rewind": report}, and the run ends
+```
+The run starts from the old checkpoint, so the conversation and the files in the agent's state are back from its first step on. If it is
+killed before all other files are back, the order is still in the thread: whoever drives the thread next finishes it before anything else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+from pathlib import Path
+from typing import Any, NotRequired, cast
+from uuid import uuid4
+
+from langchain.agents.middleware import AgentMiddleware, hook_config
+from langchain.agents.middleware.types import AgentState
+from langchain_core.messages import AnyMessage
+from langgraph.config import get_config
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict  # pydantic cannot build a JSON schema from typing's own before Python 3.12
+
+from stepwell.backends.protocol import BackendFactory, BackendProtocol
+from stepwell.backends.steps import Steps
+from stepwell.errors import ConfigurationError, InvalidRequestError, RewindConflictError, RewindError
+from stepwell.middleware.request import AsyncToolHandler, ToolHandler, ToolResult, tool_runtime
+from stepwell.middleware.rewind.planning import REWIND, find_turn, notes_since, plan
+from stepwell.middleware.rewind.reports import COMMANDS, RewindReport, describe_change, describe_notes
+from stepwell.middleware.rewind.restoring import Files, Outlook, look, restore
+from stepwell.tools.effects import declared_effect, is_file_change
+from stepwell.tools.files.tools import backend_for
+from stepwell.tools.rewind.folder import FolderJournals
+from stepwell.tools.rewind.journal import MARK, Entry, FileJournal, JournalKeeper, MemoryJournals, journal_in
+from stepwell.tools.rewind.recorded import JournalCall, RecordedBackend, Request
+
+CHANNEL = "rewind"
+_OWN_TOOLS = frozenset({"task", "write_todos"})
+"""Tools whose effects are in the thread, or are noted by those that they call."""
+_DETAIL_CHARS = 120
+
+
+class RewindOrder(TypedDict):
+    """What a run is told to take back."""
+
+    turn_id: str
+    rewind_id: str
+    head: str
+    """The thread's newest checkpoint before the rewind, so that the rewind can be undone."""
+    last_message: str | None
+    """The last message that stays."""
+    force: bool
+
+
+class RewindState(AgentState[Any]):
+    rewind: NotRequired[RewindOrder | RewindReport]
+    """An order to go back; after it was carried out, the report."""
+
+
+class RewindMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Keeps what is needed to take turns back with `rewind(agent, config, turn_id)`.
+
+    Args:
+        folder: Where before-images are kept, if no server keeps them: a folder that the agent's tools cannot reach. Without one they
+            last as long as the process.
+        backend: The files, for stacks without `FilesystemMiddleware`.
+    """
+
+    state_schema = RewindState
+    reaches_subagents = True
+    stands_outermost = True
+
+    def __init__(self, *, folder: str | Path | None = None, backend: BackendProtocol | BackendFactory | None = None) -> None:
+        super().__init__()
+        self.keeper: JournalKeeper = MemoryJournals() if folder is None else FolderJournals(Path(folder))
+        self._files = None if backend is None else RecordedBackend(backend, self.keeper)
+
+    def record(self, backend: BackendProtocol | BackendFactory) -> RecordedBackend:
+        """The backend with its changes journaled. The first one is the one that a rewind restores: the main agent's."""
+        recorded = RecordedBackend(backend, self.keeper)
+        self._files = self._files or recorded
+        return recorded
+
+    def journal(self, config: Mapping[str, Any]) -> FileJournal | None:
+        """The journal of the thread in this config."""
+        return journal_in(config, self.keeper)
+
+    def files_for(self, runtime: Any) -> Files | None:
+        """The thread's files outside of its state; None without any."""
+        journal = self.journal(runtime.config)
+        if self._files is None or journal is None:
+            return None
+        return Files(backend_for(cast("BackendProtocol", self._files), runtime), journal)
+
+    @hook_config(can_jump_to=["end"])
+    def before_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        config = get_config()
+        files = None if _is_nested(config) else self.files_for(tool_runtime(state, runtime))
+        return None if files is None else files.run(_begin(state, config))
+
+    @hook_config(can_jump_to=["end"])
+    async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        config = get_config()
+        files = None if _is_nested(config) else self.files_for(tool_runtime(state, runtime))
+        return None if files is None else await files.arun(_begin(state, config))
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolResult:
+        if (noted := self._note(request)) is not None:
+            noted.result()
+        return handler(request)
+
+    def awrap_tool_call(  # type: ignore[override]  # returns the coroutine: an `async def` costs a thread hop in LangChain's tracing
+        self, request: ToolCallRequest, handler: AsyncToolHandler
+    ) -> Awaitable[ToolResult]:
+        noted = self._note(request)
+        return handler(request) if noted is None else _after(noted, request, handler)
+
+    def _note(self, request: ToolCallRequest) -> Any:
+        """Write down a call whose effect cannot be undone. None if there is nothing to write."""
+        name = request.tool_call["name"]
+        if (
+            request.tool is None
+            or name in _OWN_TOOLS
+            or is_file_change(request.tool)
+            or declared_effect(request.tool) == "read"
+        ):
+            return None
+        journal = self.journal(request.runtime.config)
+        if journal is None:
+            return None
+        command = request.tool_call["args"].get("command") if name in COMMANDS else None
+        detail = f"{name}: {command}" if isinstance(command, str) else name
+        return journal.begin([Entry("note", name, detail=detail[:_DETAIL_CHARS])], {})
+
+
+async def _after(noted: Any, request: ToolCallRequest, handler: AsyncToolHandler) -> ToolResult:
+    await asyncio.wrap_future(noted)
+    return await handler(request)
+
+
+def mark_rewind(graph: CompiledStateGraph[Any, Any, Any, Any], middleware: RewindMiddleware) -> None:
+    """Note that the graph's threads can go back. Copies of the graph share the builder."""
+    vars(graph.builder)[MARK] = middleware
+
+
+def rewind_of(graph: object) -> RewindMiddleware | None:
+    """The middleware of an agent whose threads can go back; None if they cannot."""
+    found: RewindMiddleware | None = getattr(getattr(graph, "builder", None), MARK, None)
+    return found
+
+
+def require_rewind(graph: object) -> RewindMiddleware:
+    if (found := rewind_of(graph)) is None:
+        raise ConfigurationError(
+            "This agent keeps nothing that a rewind needs. Build it with create_deep_agent(middleware=[RewindMiddleware()]); turns that "
+            "begin from then on can be taken back."
+        )
+    return found
+
+
+def new_order(turn_id: str, head: str, last_message: str | None, *, force: bool) -> RewindOrder:
+    return {
+        "turn_id": turn_id,
+        "rewind_id": f"rewind-{uuid4()}",
+        "head": head,
+        "last_message": last_message,
+        "force": force,
+    }
+
+
+def _begin(state: Mapping[str, Any], config: Mapping[str, Any]) -> Steps[Request, dict[str, Any] | None]:
+    """A turn begins; if the thread has an order to go back, that comes first."""
+    order = state.get(CHANNEL)
+    last = _last(state)
+    if not isinstance(order, Mapping) or "can_rewind" in order:
+        yield JournalCall("mark", (_turn(last, config),))
+        return None
+    checked = _checked(order)
+    report = yield from _go_back(checked)
+    if checked["last_message"] == (last.id if last else None):
+        return {CHANNEL: report, "jump_to": "end"}
+    yield JournalCall("mark", (_turn(last, config),))  # an earlier run was killed while it went back; this one has a message
+    return {CHANNEL: report}
+
+
+def _go_back(order: RewindOrder) -> Steps[Request, RewindReport]:
+    yield JournalCall("mark", (Entry("turn", order["rewind_id"], checkpoint_id=order["head"], detail=REWIND),))
+    entries: list[Entry] = yield JournalCall("entries", ())
+    mark = find_turn(entries, order["turn_id"])
+    if mark is None:
+        raise RewindError(unknown_turn(order["turn_id"]))
+    outlook: Outlook = yield from look(plan(entries, mark))
+    report = report_of(order["turn_id"], outlook, entries, mark, force=order["force"])
+    if not report["can_rewind"]:
+        # The order stays in the thread until the conversation is back where it was, so that no run works on half a rewind.
+        raise RewindConflictError(
+            f"{report['problem']} The files are as they were. If the conversation is not, go back to '{order['rewind_id']}'."
+        )
+    yield from restore(outlook.restores)
+    report["rewind_id"] = order["rewind_id"]
+    return report
+
+
+def report_of(turn_id: str, outlook: Outlook, entries: list[Entry], mark: Entry, *, force: bool) -> RewindReport:
+    """The report about the files outside of the thread."""
+    files = [describe_change(each.path, each.now, each.then) for each in outlook.restores]
+    conflicts = outlook.conflicts
+    problem = outlook.problem
+    if problem is None and conflicts and not force:
+        problem = conflict_sentence(conflicts)
+    return {
+        "turn_id": turn_id,
+        "can_rewind": problem is None,
+        "problem": problem,
+        "files_changed": [each["path"] for each in files],
+        "insertions": sum(each["insertions"] for each in files),
+        "deletions": sum(each["deletions"] for each in files),
+        "files": files,
+        "conflicts": conflicts,
+        "messages_removed": 0,
+        "not_undone": describe_notes(notes_since(entries, mark)),
+        "rewind_id": None,
+    }
+
+
+def conflict_sentence(conflicts: list[str]) -> str:
+    named = ", ".join(f"'{path}'" for path in conflicts[:5]) + (f" and {len(conflicts) - 5} more" if len(conflicts) > 5 else "")
+    verb = "was" if len(conflicts) == 1 else "were"
+    return (
+        f"{named} {verb} changed since by somebody else: a person, a command or another conversation. Look at it first, or send force=true "
+        "to go back all the same; undoing the rewind brings those changes back."
+    )
+
+
+def unknown_turn(turn_id: str) -> str:
+    return (
+        f"No turn '{turn_id[:80]}' that can be taken back. Send the id of a message of the user that started a run, or the id of that run; "
+        "turns from before RewindMiddleware was added, and turns whose history was pruned, cannot be taken back."
+    )
+
+
+def _turn(last: AnyMessage | None, config: Mapping[str, Any]) -> Entry:
+    checkpoint_id = (config.get("configurable") or {}).get("checkpoint_map", {}).get("", "")
+    name = last.id if last is not None and last.type == "human" and last.id else checkpoint_id
+    return Entry("turn", name, checkpoint_id=checkpoint_id)
+
+
+def _last(state: Mapping[str, Any]) -> AnyMessage | None:
+    messages = state.get("messages") or []
+    return messages[-1] if messages else None
+
+
+def _is_nested(config: Mapping[str, Any]) -> bool:
+    """Whether this is a subagent, whose turns are its parent's."""
+    return "|" in str((config.get("configurable") or {}).get("checkpoint_ns") or "")
+
+
+def _checked(order: Mapping[str, Any]) -> RewindOrder:
+    texts = [order.get(name) for name in ("turn_id", "rewind_id", "head")]
+    if not all(isinstance(each, str) and each for each in texts):
+        raise InvalidRequestError(
+            "'rewind' is no order to go back. Use rewind(agent, config, turn_id), or POST /threads/{thread_id}/rewind."
+        )
+    last = order.get("last_message")
+    return {
+        "turn_id": str(order["turn_id"]),
+        "rewind_id": str(order["rewind_id"]),
+        "head": str(order["head"]),
+        "last_message": last if isinstance(last, str) else None,
+        "force": order.get("force") is True,
+    }

@@ -1,0 +1,130 @@
+"""Takes turns of a served thread back. The run that does it is one like any other: admitted, fenced, driven again after a crash.
+
+```
+look ──▶ cannot, or a dry run ──▶ the report
+     └─▶ a run from the checkpoint before the turn, with the order as its input ──▶ the report
+           └─ somebody changed a file meanwhile ──▶ the thread's former head is its newest checkpoint again, and the report says why
+```
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from langchain_core.runnables import RunnableConfig
+
+from stepwell.backends.steps import arun_steps
+from stepwell.database.persistence import Persistence
+from stepwell.database.records.types import Page
+from stepwell.database.types import Run
+from stepwell.errors import NotFoundError, RewindError
+from stepwell.runs.driving import make_config
+from stepwell.runs.engine import Engine
+from stepwell.runs.graphs.registry import GraphRegistry
+from stepwell.runs.starting import RunOrder
+from stepwell.runs.threads.operations import Threads
+from stepwell.tools.rewind.journal import FILE_JOURNAL
+
+if TYPE_CHECKING:
+    # For types only: an agent's middleware takes a third of a second to import, and a server starts without it.
+    from stepwell.middleware.rewind.looking import Prospect
+    from stepwell.middleware.rewind.reports import RewindReport
+
+_COPY = "__copy__"
+_CONFLICT = "RewindConflictError"
+
+
+@dataclass(frozen=True)
+class Rewinding:
+    """Rewinds threads."""
+
+    persistence: Persistence
+    registry: GraphRegistry
+    threads: Threads
+    engine: Engine
+
+    async def rewind(
+        self, owner: str | None, thread_id: str, turn_id: str, *, dry_run: bool, force: bool, grants: object = None
+    ) -> RewindReport:
+        """What was done, or would be done. If `can_rewind` is false, nothing was."""
+        await self.threads.get(owner, thread_id, with_values=False)
+        newest = await self._newest_run(owner, thread_id)
+        found = await self._look(newest, turn_id, force=force)
+        await self._add_cost(owner, newest, found)
+        if dry_run or not found.report["can_rewind"]:
+            return found.report
+        return await self._carry_out(owner, newest, found, grants)
+
+    async def _newest_run(self, owner: str | None, thread_id: str) -> Run:
+        runs = await self.persistence.records.list_runs(owner, thread_id, None, Page(limit=1))
+        if not runs:
+            raise RewindError("The thread has no turns yet, so there is nothing to take back.")
+        return runs[0]
+
+    async def _look(self, run: Run, turn_id: str, *, force: bool) -> Prospect:
+        from stepwell.middleware.rewind.looking import Looking, prospect
+        from stepwell.middleware.rewind.middleware import rewind_of
+
+        config = self._config(run)
+        async with self.registry.graph(
+            run.request.graph_id,
+            config=make_config(run, given={}),
+            saver=self.persistence.saver(),
+            store=self.persistence.store(run.owner),
+            purpose="read",
+            context=run.request.context,
+            owner=run.owner,
+        ) as graph:
+            if rewind_of(graph) is None:
+                raise RewindError(
+                    f"The agent '{run.request.graph_id}' keeps nothing that a rewind needs. Its author can add RewindMiddleware() to it; "
+                    "turns that begin from then on can be taken back."
+                )
+            looking = Looking.at(graph, config, run.request.context)
+            return await arun_steps(
+                prospect(graph, config, turn_id, force=force, context=run.request.context), looking.aperform
+            )
+
+    def _config(self, run: Run) -> RunnableConfig:
+        """The config of the thread's newest run, at the thread's newest checkpoint: backends may depend on it."""
+        config = make_config(run, given={FILE_JOURNAL: self.persistence.files(run.thread_id)})
+        return {**config, "configurable": {**config["configurable"], "checkpoint_ns": ""}}
+
+    async def _carry_out(self, owner: str | None, before: Run, found: Prospect, grants: object) -> RewindReport:
+        request = before.request
+        order = RunOrder(
+            assistant_id=request.assistant_id,
+            thread_id=before.thread_id,
+            input={"rewind": dict(found.order)},
+            context=request.context,
+            checkpoint_id=found.checkpoint_id,
+            multitask_strategy="reject",
+            metadata={"rewind": found.order["turn_id"]},
+        )
+        admitted = await self.engine.start(owner, order, grants)
+        result = json.loads(await self.engine.result(owner, before.thread_id, admitted.run.run_id))
+        failure = result.get("__error__") if isinstance(result, dict) else None
+        if failure is None:
+            return {**found.report, "rewind_id": found.order["rewind_id"]}
+        if failure.get("error") == _CONFLICT:
+            head = {"checkpoint_id": found.order["head"]}
+            await self.threads.update_state(owner, before.thread_id, values=None, as_node=_COPY, checkpoint=head)
+            return {**found.report, "can_rewind": False, "problem": str(failure.get("message"))}
+        raise RewindError(str(failure.get("message")))
+
+    async def _add_cost(self, owner: str | None, newest: Run, found: Prospect) -> None:
+        """Add what model calls since the turn have cost, which nobody gives back."""
+        if found.run_id is None:
+            return
+        try:
+            first = await self.persistence.records.get_run(owner, newest.thread_id, found.run_id)
+        except NotFoundError:  # on a copy of the thread, which has no runs of its original
+            return
+        rows = await self.persistence.records.usage(owner, "run", thread_id=newest.thread_id, since=first.created_at)
+        calls = sum(row.usage.calls for row in rows)
+        cost = sum(row.usage.cost_usd or 0 for row in rows)
+        if calls:
+            paid = f"${cost:.4f} for model calls" if cost else "model calls"
+            found.report["not_undone"].append({"kind": "money", "what": paid, "times": calls})

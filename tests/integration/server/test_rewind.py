@@ -1,0 +1,223 @@
+"""`POST /threads/{thread_id}/rewind`, on both databases: conversation and files of a served agent go back together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.integration.server.conftest import Server, serve
+
+from stepwell import RewindMiddleware, create_deep_agent
+from stepwell.backends import CompositeBackend, FilesystemBackend, StateBackend, StoreBackend
+from stepwell.database.persistence import Persistence
+from stepwell.testing import Asked, ScriptedModel, call
+
+
+def write_what_is_said(asked: Asked) -> Any:
+    """Carries out messages like `write /a.md text` or `delete /a.md`; everything else gets an answer."""
+    if asked.messages[-1].type == "tool":
+        return "done"
+    words = asked.messages[-1].text.split()
+    match words:
+        case ["write", path, text]:
+            return call("write_file", file_path=path, content=text, overwrite=True)
+        case ["delete", path]:
+            return call("delete", file_path=path)
+    return "hello"
+
+
+def build(folder: Path) -> Any:
+    backend = CompositeBackend(
+        StateBackend(), {"/disk/": FilesystemBackend(folder), "/kept/": StoreBackend(namespace=("files",))}
+    )
+    return create_deep_agent(ScriptedModel.answering(write_what_is_said), backend=backend, middleware=[RewindMiddleware()])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "files").mkdir()
+    return tmp_path / "files"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def persistence(request: pytest.FixtureRequest) -> Persistence | None:
+    """None is the server's own choice, a file."""
+    if request.param == "sqlite":
+        return None
+    from stepwell.database.postgres.persistence import PostgresPersistence
+
+    return PostgresPersistence(request.getfixturevalue("postgres_url"))
+
+
+async def say(server: Server, thread_id: str, text: str) -> None:
+    message = {"role": "user", "content": text, "id": text}
+    result = await server.client.runs.wait(thread_id, "agent", input={"messages": [message]})
+    assert "__error__" not in result, result
+
+
+async def humans(server: Server, thread_id: str) -> list[str]:
+    values = (await server.client.threads.get_state(thread_id))["values"]
+    return [message["content"] for message in values.get("messages", []) if message["type"] == "human"]
+
+
+async def rewind(server: Server, thread_id: str, turn_id: str, **more: Any) -> Any:
+    answer = await server.http.post(f"/threads/{thread_id}/rewind", json={"turn_id": turn_id, **more})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def test_files_and_conversation_go_back(tmp_path: Path, folder: Path, persistence: Persistence | None) -> None:
+    async with serve(tmp_path, graphs={"agent": build(folder)}, persistence=persistence) as server:
+        thread_id = (await server.client.threads.create())["thread_id"]
+        for text in ("write /disk/a.md one", "write /kept/a.md one", "write /a.md one", "write /disk/a.md two", "hello"):
+            await say(server, thread_id, text)
+        seen = await rewind(server, thread_id, "write /kept/a.md one", dry_run=True)
+        assert seen["files_changed"] == ["/a.md", "/disk/a.md", "/kept/a.md"]
+        assert (seen["can_rewind"], seen["rewind_id"]) == (True, None)
+        assert seen["not_undone"] == [{"kind": "money", "what": "model calls", "times": 7}]
+        assert len(await humans(server, thread_id)) == 5
+
+        done = await rewind(server, thread_id, "write /kept/a.md one")
+        assert (folder / "a.md").read_text() == "one"
+        assert await humans(server, thread_id) == ["write /disk/a.md one"]
+        assert (await server.client.threads.get(thread_id))["status"] == "idle"
+
+        await say(server, thread_id, "write /disk/b.md new")
+        assert await humans(server, thread_id) == ["write /disk/a.md one", "write /disk/b.md new"]
+
+        await rewind(server, thread_id, done["rewind_id"])
+        assert (folder / "a.md").read_text() == "two"
+        assert not (folder / "b.md").exists()
+        assert len(await humans(server, thread_id)) == 5
+
+
+async def test_a_run_names_its_turn(tmp_path: Path, folder: Path) -> None:
+    async with serve(tmp_path, graphs={"agent": build(folder)}) as server:
+        thread_id = (await server.client.threads.create())["thread_id"]
+        await say(server, thread_id, "write /disk/a.md one")
+        turns = (await server.http.get(f"/threads/{thread_id}/turns")).json()["turns"]
+        await rewind(server, thread_id, turns[0]["turn_id"])
+        assert not (folder / "a.md").exists()
+
+
+async def test_somebody_elses_change_is_reported(tmp_path: Path, folder: Path) -> None:
+    async with serve(tmp_path, graphs={"agent": build(folder)}) as server:
+        thread_id = (await server.client.threads.create())["thread_id"]
+        await say(server, thread_id, "write /disk/a.md one")
+        (folder / "a.md").write_text("mine")
+        refused = await rewind(server, thread_id, "write /disk/a.md one")
+        assert (refused["can_rewind"], refused["conflicts"]) == (False, ["/disk/a.md"])
+        assert len(await humans(server, thread_id)) == 1
+        await rewind(server, thread_id, "write /disk/a.md one", force=True)
+        assert not (folder / "a.md").exists()
+
+
+async def test_a_copy_of_the_thread_goes_back_by_itself(tmp_path: Path, folder: Path, persistence: Persistence | None) -> None:
+    async with serve(tmp_path, graphs={"agent": build(folder)}, persistence=persistence) as server:
+        thread_id = (await server.client.threads.create())["thread_id"]
+        await say(server, thread_id, "write /disk/a.md one")
+        await say(server, thread_id, "write /a.md one")
+        copy = (await server.client.threads.copy(thread_id))["thread_id"]
+        await say(server, copy, "hello")
+        await rewind(server, copy, "write /disk/a.md one")
+        assert not (folder / "a.md").exists()
+        assert await humans(server, copy) == []
+        assert len(await humans(server, thread_id)) == 2
+
+
+async def test_pruned_and_deleted_threads_keep_no_before_images(
+    tmp_path: Path, folder: Path, persistence: Persistence | None
+) -> None:
+    async with serve(tmp_path, graphs={"agent": build(folder)}, persistence=persistence) as server:
+        kept = []
+        for strategy in ("keep_latest", "delete"):
+            thread_id = (await server.client.threads.create())["thread_id"]
+            await say(server, thread_id, "write /disk/a.md one")
+            await say(server, thread_id, "write /disk/a.md two")
+            await server.http.post("/threads/prune", json={"thread_ids": [thread_id], "strategy": strategy})
+            kept.append(await server.services.persistence.database.read(count_rows))
+        assert kept == [(0, 0), (0, 0)]
+
+
+def count_rows(connection: Any) -> tuple[int, int]:
+    entries, images = (
+        connection.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name in ("file_journal", "file_images")
+    )
+    return entries, images
+
+
+async def test_what_is_wrong_is_said(tmp_path: Path, folder: Path) -> None:
+    plain = create_deep_agent(ScriptedModel.answering(write_what_is_said))
+    async with serve(tmp_path, graphs={"agent": build(folder), "plain": plain}) as server:
+        thread_id = (await server.client.threads.create())["thread_id"]
+
+        async def problem(turn_id: str) -> tuple[int, str]:
+            answer = await server.http.post(f"/threads/{thread_id}/rewind", json={"turn_id": turn_id})
+            return answer.status_code, answer.json()["detail"]
+
+        assert (await problem("a"))[0] == 409
+        await server.client.runs.wait(thread_id, "plain", input={"messages": [{"role": "user", "content": "a", "id": "a"}]})
+        status, words = await problem("a")
+        assert status == 409
+        assert "RewindMiddleware" in words
+        await say(server, thread_id, "hello")
+        status, words = await problem("other")
+        assert status == 409
+        assert "No turn 'other'" in words
+        missing = await server.http.post("/threads/00000000-0000-0000-0000-000000000000/rewind", json={"turn_id": "a"})
+        assert missing.status_code == 404
+
+
+async def test_an_open_question_is_dropped(tmp_path: Path, folder: Path) -> None:
+    agent = create_deep_agent(
+        ScriptedModel.answering(write_what_is_said),
+        backend=FilesystemBackend(folder),
+        middleware=[RewindMiddleware()],
+        interrupt_on={"write_file": True},
+    )
+    async with serve(tmp_path, graphs={"agent": agent}) as server:
+        thread_id = (await server.client.threads.create())["thread_id"]
+        await say(server, thread_id, "hello")
+        await say(server, thread_id, "write /a.md one")
+        assert (await server.client.threads.get(thread_id))["status"] == "interrupted"
+        await rewind(server, thread_id, "write /a.md one")
+        thread = await server.client.threads.get(thread_id)
+        assert (thread["status"], thread["interrupts"]) == ("idle", {})
+        assert await humans(server, thread_id) == ["hello"]
+
+
+async def test_graphs_say_whether_they_can_go_back(tmp_path: Path, folder: Path) -> None:
+    plain = create_deep_agent(ScriptedModel.answering(write_what_is_said))
+    async with serve(tmp_path, graphs={"agent": build(folder), "plain": plain}) as server:
+        listed = (await server.http.get("/api/graphs")).json()
+        assert {each["graph_id"]: each["can_rewind"] for each in listed} == {"agent": True, "plain": False}
+
+
+class Racing(FilesystemBackend):
+    """Somebody changes a file right after the first look at it."""
+
+    armed = False
+
+    def download_files(self, paths: Any) -> Any:
+        found = super().download_files(paths)
+        if self.armed:
+            self.armed = False
+            (self.root / "a.md").write_text("mine")
+        return found
+
+
+async def test_a_change_between_look_and_run_leaves_everything_as_it_is(tmp_path: Path, folder: Path) -> None:
+    backend = Racing(folder)
+    agent = create_deep_agent(ScriptedModel.answering(write_what_is_said), backend=backend, middleware=[RewindMiddleware()])
+    async with serve(tmp_path, graphs={"agent": agent}) as server:
+        thread_id = (await server.client.threads.create())["thread_id"]
+        await say(server, thread_id, "write /a.md one")
+        backend.armed = True
+        report = await rewind(server, thread_id, "write /a.md one")
+        assert not report["can_rewind"]
+        assert (folder / "a.md").read_text() == "mine"
+        assert await humans(server, thread_id) == ["write /a.md one"]
+        assert (await server.client.threads.get(thread_id))["status"] == "idle"
+        await say(server, thread_id, "hello")
+        assert await humans(server, thread_id) == ["write /a.md one", "hello"]

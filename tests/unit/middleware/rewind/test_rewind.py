@@ -1,0 +1,375 @@
+"""Files and conversation go back together, to where a turn of the user began."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from stepwell import HooksMiddleware, RewindMiddleware, SendBack, arewind, create_deep_agent, rewind
+from stepwell.backends import BrowserBackend, CompositeBackend, FilesystemBackend, StateBackend
+from stepwell.backends.folder_device import FolderDevice
+from stepwell.backends.objects import ObjectBackend, memory_bucket
+from stepwell.errors import ConfigurationError, RewindError
+from stepwell.testing import ScriptedModel, call, calls
+from stepwell.tools.rewind.folder import FolderJournals
+from stepwell.tools.rewind.journal import Entry
+
+THREAD: Any = {"configurable": {"thread_id": "t"}}
+
+
+def build(script: list[Any], backend: Any = None, **options: Any) -> Any:
+    keeping = options.pop("keeping", None) or RewindMiddleware()
+    return create_deep_agent(
+        ScriptedModel(script), backend=backend, middleware=[keeping], checkpointer=InMemorySaver(), **options
+    )
+
+
+def say(agent: Any, text: str) -> Any:
+    return agent.invoke({"messages": [HumanMessage(text, id=text)]}, THREAD)
+
+
+def texts(agent: Any) -> list[str]:
+    return [
+        message.text for message in agent.get_state(THREAD).values["messages"] if isinstance(message, HumanMessage | AIMessage)
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "files").mkdir()
+    return tmp_path / "files"
+
+
+def test_a_turn_and_all_after_it_are_taken_back(folder: Path) -> None:
+    (folder / "a.md").write_text("one\n")
+    script = [
+        call("edit_file", file_path="/a.md", old_string="one", new_string="two"),
+        "first",
+        calls(call("write_file", file_path="/b.md", content="new"), call("delete", file_path="/a.md")),
+        "second",
+    ]
+    agent = build(script, FilesystemBackend(folder))
+    say(agent, "m1")
+    say(agent, "m2")
+    assert not (folder / "a.md").exists()
+
+    seen = rewind(agent, THREAD, "m2", dry_run=True)
+    assert seen["can_rewind"]
+    assert seen["files_changed"] == ["/a.md", "/b.md"]
+    assert (seen["insertions"], seen["deletions"]) == (1, 1)
+    assert (folder / "b.md").exists(), "a dry run changes nothing"
+
+    rewind(agent, THREAD, "m2")
+    assert (folder / "a.md").read_text() == "two\n"
+    assert not (folder / "b.md").exists()
+    assert texts(agent) == ["m1", "", "first"]
+
+    rewind(agent, THREAD, "m1")
+    assert (folder / "a.md").read_text() == "one\n"
+    assert agent.get_state(THREAD).values.get("messages", []) == []
+
+
+def test_a_rewind_can_be_undone(folder: Path) -> None:
+    agent = build([call("write_file", file_path="/a.md", content="x"), "done"], FilesystemBackend(folder))
+    say(agent, "m1")
+    report = rewind(agent, THREAD, "m1")
+    assert not (folder / "a.md").exists()
+    rewind(agent, THREAD, str(report["rewind_id"]))
+    assert (folder / "a.md").read_text() == "x"
+    assert texts(agent) == ["m1", "", "done"]
+
+
+def test_the_conversation_goes_on_after_a_rewind(folder: Path) -> None:
+    script = [
+        call("write_file", file_path="/a.md", content="x"),
+        "one",
+        call("write_file", file_path="/a.md", content="y"),
+        "two",
+    ]
+    agent = build(script, FilesystemBackend(folder))
+    say(agent, "m1")
+    rewind(agent, THREAD, "m1")
+    say(agent, "m2")
+    assert texts(agent) == ["m2", "", "two"]
+    assert (folder / "a.md").read_text() == "y"
+    rewind(agent, THREAD, "m2")
+    assert not (folder / "a.md").exists()
+
+
+def test_files_in_state_go_back_with_the_checkpoint(folder: Path) -> None:
+    script = [
+        calls(call("write_file", file_path="/a.md", content="x"), call("write_file", file_path="/disk/a.md", content="x")),
+        "one",
+        calls(
+            call("edit_file", file_path="/a.md", old_string="x", new_string="y"),
+            call("edit_file", file_path="/disk/a.md", old_string="x", new_string="y"),
+        ),
+        "two",
+    ]
+    agent = build(script, CompositeBackend(StateBackend(), {"/disk/": FilesystemBackend(folder)}))
+    say(agent, "m1")
+    say(agent, "m2")
+    report = rewind(agent, THREAD, "m2")
+    assert report["files_changed"] == ["/a.md", "/disk/a.md"]
+    assert agent.get_state(THREAD).values["files"]["/a.md"]["content"] == ["x"]
+    assert (folder / "a.md").read_text() == "x"
+
+
+def test_somebody_elses_change_is_not_undone_without_force(folder: Path) -> None:
+    agent = build([call("write_file", file_path="/a.md", content="x"), "done"], FilesystemBackend(folder))
+    say(agent, "m1")
+    (folder / "a.md").write_text("mine")
+    report = rewind(agent, THREAD, "m1")
+    assert not report["can_rewind"]
+    assert report["conflicts"] == ["/a.md"]
+    assert "force" in str(report["problem"])
+    assert (folder / "a.md").read_text() == "mine"
+    assert texts(agent) == ["m1", "", "done"]
+    forced = rewind(agent, THREAD, "m1", force=True)
+    assert not (folder / "a.md").exists()
+    rewind(agent, THREAD, str(forced["rewind_id"]))
+    assert (folder / "a.md").read_text() == "mine"
+
+
+def test_a_change_between_two_of_ours_is_a_conflict_too(folder: Path) -> None:
+    script = [
+        call("write_file", file_path="/a.md", content="x"),
+        "one",
+        call("write_file", file_path="/a.md", content="z", overwrite=True),
+        "two",
+    ]
+    agent = build(script, FilesystemBackend(folder))
+    say(agent, "m1")
+    (folder / "a.md").write_text("mine")
+    say(agent, "m2")
+    assert rewind(agent, THREAD, "m1", dry_run=True)["conflicts"] == ["/a.md"]
+    assert rewind(agent, THREAD, "m2")["can_rewind"]
+    assert (folder / "a.md").read_text() == "mine"
+
+
+def test_folders_that_were_deleted_or_moved_come_back(folder: Path) -> None:
+    (folder / "docs" / "deep").mkdir(parents=True)
+    (folder / "docs" / "a.md").write_text("a")
+    (folder / "docs" / "deep" / "b.md").write_text("b")
+    (folder / "docs" / "picture.png").write_bytes(b"\x89PNG\xff\xfe")
+    script = [call("move", source="/docs", destination="/papers"), call("delete", file_path="/papers"), "done"]
+    agent = build(script, FilesystemBackend(folder))
+    say(agent, "m1")
+    assert list(folder.iterdir()) == []
+    report = rewind(agent, THREAD, "m1")
+    assert report["files_changed"] == ["/docs/a.md", "/docs/deep/b.md", "/docs/picture.png"]
+    assert (folder / "docs" / "deep" / "b.md").read_text() == "b"
+    assert (folder / "docs" / "picture.png").read_bytes() == b"\x89PNG\xff\xfe"
+    rewind(agent, THREAD, str(report["rewind_id"]))
+    assert not [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_a_file_comes_back_where_the_agent_made_a_folder(folder: Path) -> None:
+    (folder / "a").write_text("a file")
+    script = [call("delete", file_path="/a"), call("write_file", file_path="/a/b.md", content="x"), "done"]
+    agent = build(script, FilesystemBackend(folder))
+    say(agent, "m1")
+    rewind(agent, THREAD, "m1")
+    assert (folder / "a").read_text() == "a file"
+
+
+def test_changes_of_subagents_are_taken_back(folder: Path) -> None:
+    script = [
+        call("task", description="write", subagent_type="general-purpose"),
+        call("write_file", file_path="/a.md", content="x"),
+        "written",
+        "done",
+    ]
+    agent = build(script, FilesystemBackend(folder))
+    say(agent, "m1")
+    assert (folder / "a.md").exists()
+    rewind(agent, THREAD, "m1")
+    assert not (folder / "a.md").exists()
+
+
+def test_what_cannot_be_undone_is_listed(folder: Path) -> None:
+    @tool
+    def send_mail(to: str) -> str:
+        """Send a mail."""
+        return "sent"
+
+    agent = build([call("send_mail", to="a"), call("send_mail", to="b"), "done"], FilesystemBackend(folder), tools=[send_mail])
+    say(agent, "m1")
+    assert rewind(agent, THREAD, "m1", dry_run=True)["not_undone"] == [{"kind": "effect", "what": "send_mail", "times": 2}]
+
+
+def test_an_unknown_turn_gets_a_sentence(folder: Path) -> None:
+    agent = build(["hello"], FilesystemBackend(folder))
+    with pytest.raises(RewindError, match="no turns yet"):
+        rewind(agent, THREAD, "m1")
+    say(agent, "m1")
+    with pytest.raises(RewindError, match="No turn 'other'"):
+        rewind(agent, THREAD, "other")
+
+
+def test_an_agent_without_the_middleware_says_so() -> None:
+    agent = create_deep_agent(ScriptedModel(["hello"]), checkpointer=InMemorySaver())
+    with pytest.raises(ConfigurationError, match="RewindMiddleware"):
+        rewind(agent, THREAD, "m1")
+
+
+async def test_async_agents_go_back_too(folder: Path) -> None:
+    agent = build([call("write_file", file_path="/a.md", content="x"), "done"], FilesystemBackend(folder))
+    await agent.ainvoke({"messages": [HumanMessage("m1", id="m1")]}, THREAD)
+    assert (await arewind(agent, THREAD, "m1", dry_run=True))["files_changed"] == ["/a.md"]
+    report = await arewind(agent, THREAD, "m1")
+    assert not (folder / "a.md").exists()
+    await arewind(agent, THREAD, str(report["rewind_id"]))
+    assert (folder / "a.md").read_text() == "x"
+
+
+def test_a_folder_of_before_images_outlives_the_process(folder: Path, tmp_path: Path) -> None:
+    saver = InMemorySaver()
+
+    def process(script: list[Any]) -> Any:
+        keeping = RewindMiddleware(folder=tmp_path / "images")
+        return create_deep_agent(
+            ScriptedModel(script), backend=FilesystemBackend(folder), middleware=[keeping], checkpointer=saver
+        )
+
+    (folder / "a.md").write_text("one")
+    say(process([call("edit_file", file_path="/a.md", old_string="one", new_string="two"), "done"]), "m1")
+    rewind(process([]), THREAD, "m1")
+    assert (folder / "a.md").read_text() == "one"
+
+
+def test_a_failed_change_leaves_nothing_behind(folder: Path) -> None:
+    script = [call("edit_file", file_path="/a.md", old_string="x", new_string="y"), call("delete", file_path="/b.md"), "done"]
+    agent = build(script, FilesystemBackend(folder))
+    say(agent, "m1")
+    assert rewind(agent, THREAD, "m1", dry_run=True)["files_changed"] == []
+
+
+def test_hooks_do_not_take_a_rewind_for_a_turn(folder: Path) -> None:
+    heard: list[str] = []
+
+    def on_input(event: Any) -> None:
+        heard.append("input")
+
+    def on_stop(event: Any) -> SendBack | None:
+        heard.append("stop")
+        return SendBack("Check it again.") if event.times_sent_back == 0 else None
+
+    script = [call("write_file", file_path="/a.md", content="x"), "one", "checked"]
+    agent = create_deep_agent(
+        ScriptedModel(script),
+        backend=FilesystemBackend(folder),
+        middleware=[HooksMiddleware(on_input=on_input, on_stop=on_stop), RewindMiddleware()],
+        checkpointer=InMemorySaver(),
+    )
+    say(agent, "m1")
+    before = list(heard)
+    report = rewind(agent, THREAD, "m1")
+    rewind(agent, THREAD, str(report["rewind_id"]))
+    assert heard == before
+
+
+def test_an_open_question_is_left_behind(folder: Path) -> None:
+    script = ["hello", call("write_file", file_path="/a.md", content="x"), "done"]
+    agent = build(script, FilesystemBackend(folder), interrupt_on={"write_file": True})
+    say(agent, "m1")
+    assert say(agent, "m2")["__interrupt__"]
+    report = rewind(agent, THREAD, "m2")
+    assert agent.get_state(THREAD).interrupts == ()
+    rewind(agent, THREAD, str(report["rewind_id"]))
+    assert [message.type for message in agent.get_state(THREAD).values["messages"]] == ["human", "ai", "human", "ai"]
+
+
+def test_a_picture_in_a_mounted_folder_comes_back(folder: Path) -> None:
+    (folder / "a.png").write_bytes(b"\x89PNG\xff")
+    agent = build(
+        [call("delete", file_path="/disk/a.png"), "done"],
+        CompositeBackend(StateBackend(), {"/disk/": FilesystemBackend(folder)}),
+    )
+    say(agent, "m1")
+    rewind(agent, THREAD, "m1")
+    assert (folder / "a.png").read_bytes() == b"\x89PNG\xff"
+
+
+async def test_a_picture_in_a_bucket_comes_back() -> None:
+    bucket = memory_bucket()
+    backend = ObjectBackend(bucket, "/company/workspace/")
+    assert (await backend.awrite_whole("/a.png", b"\x89PNG\xff")).error is None
+    agent = build([call("delete", file_path="/a.png"), "done"], backend)
+    await agent.ainvoke({"messages": [HumanMessage("m1", id="m1")]}, THREAD)
+    await arewind(agent, THREAD, "m1")
+    assert (await backend.adownload_files(["/a.png"]))[0].content == b"\x89PNG\xff"
+
+
+def test_paths_of_the_host_go_back_too(folder: Path) -> None:
+    script = [
+        call("write_file", file_path=f"{folder}/a.md", content="x"),
+        call("edit_file", file_path=f"{folder}/a.md", old_string="x", new_string="y"),
+        "done",
+    ]
+    agent = build(script, FilesystemBackend(folder, virtual_mode=False))
+    say(agent, "m1")
+    assert (folder / "a.md").read_text() == "y"
+    rewind(agent, THREAD, "m1")
+    assert not (folder / "a.md").exists()
+
+
+def test_a_change_on_a_device_is_listed_and_left_to_the_device(folder: Path) -> None:
+    device = FolderDevice(FilesystemBackend(folder))
+    agent = build(
+        [call("write_file", file_path="/project/a.md", content="x"), "done"],
+        CompositeBackend(StateBackend(), {"/project/": BrowserBackend(project_id="p", requires_approval=False)}),
+    )
+    state = agent.invoke({"messages": [HumanMessage("m1", id="m1")]}, THREAD)
+    while questions := state.get("__interrupt__"):
+        answers = {each.id: device.answer(each.value) for each in questions}
+        state = agent.invoke(Command(resume=answers), THREAD)
+    report = rewind(agent, THREAD, "m1", dry_run=True)
+    assert report["not_undone"] == [{"kind": "device", "what": "write /project/a.md", "times": 1}]
+    assert report["files_changed"] == []
+
+
+class Racing(FilesystemBackend):
+    """Somebody changes a file right after the first look at it."""
+
+    armed = False
+
+    def download_files(self, paths: Any) -> Any:
+        found = super().download_files(paths)
+        if self.armed:
+            self.armed = False
+            (self.root / "a.md").write_text("mine")
+        return found
+
+
+def test_a_change_between_look_and_rewind_leaves_everything_as_it_is(folder: Path) -> None:
+    backend = Racing(folder)
+    agent = build([call("write_file", file_path="/a.md", content="x"), "done", "more"], backend)
+    say(agent, "m1")
+    backend.armed = True
+    report = rewind(agent, THREAD, "m1")
+    assert not report["can_rewind"]
+    assert (folder / "a.md").read_text() == "mine"
+    assert texts(agent) == ["m1", "", "done"]
+    say(agent, "m2")
+    assert texts(agent)[-1] == "more"
+
+
+def test_a_line_that_a_kill_cut_is_left_out(tmp_path: Path) -> None:
+    FolderJournals(tmp_path).of("t").begin([Entry("change", "/a", before="h")], {"h": b"x"}).result()
+    [written] = tmp_path.rglob("journal.jsonl")
+    with written.open("ab") as file:
+        file.write(b'{"kind": "chan')
+    journal = FolderJournals(tmp_path).of("t")
+    assert [entry.name for entry in journal.entries().result()] == ["/a"]
+    assert journal.begin([Entry("change", "/b")], {}).result() == [2]
+    assert [entry.name for entry in FolderJournals(tmp_path).of("t").entries().result()] == ["/a", "/b"]
+    assert journal.image("h").result() == b"x"
+    FolderJournals(tmp_path).forget("t")
+    assert list(tmp_path.iterdir()) == []
