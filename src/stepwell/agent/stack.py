@@ -24,6 +24,7 @@ from stepwell.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from stepwell.middleware.path_approvals import approvals_for, merge_approvals
 from stepwell.middleware.prompt_caching import prompt_caching
 from stepwell.middleware.skills import SkillsMiddleware, SkillSource
+from stepwell.middleware.steering import SteeringMiddleware
 from stepwell.middleware.stubborn import StubbornModelMiddleware
 from stepwell.middleware.subagents.task import SubAgentMiddleware
 from stepwell.middleware.summarization import SummarizationMiddleware
@@ -60,6 +61,7 @@ def default_stack(
     middleware = [files if isinstance(entry, FilesystemMiddleware) else entry for entry in middleware]
     middleware, approvals = _approvals(_asked(interrupt_on, tools, middleware), files, middleware)
     defaults: list[Middleware | None] = [
+        SteeringMiddleware() if subagents else None,  # `compile_agent` puts it before everything else
         PlanningMiddleware(),  # first, so that the plan comes before everything the agent does
         _brought(ClarifyWithHumanMiddleware, middleware),  # questions come before the work that depends on the answers
         files,  # before anything that may store something in a file
