@@ -67,7 +67,8 @@ class SteeringMiddleware(RequestMiddleware):
         return None if "|" in configurable.get("checkpoint_ns", "") else source
 
     def _take(self, call: ModelCall, source: SteeringSource, given: Sequence[SteeringMessage]) -> Course:
-        known = {message.id for message in cast("dict[str, Any]", call.request.state)["messages"]}
+        thread = cast("dict[str, Any]", call.request.state)["messages"]
+        known = {message.id for message in thread if STEERED in message.additional_kwargs}
         if stored := [message.id for message in given if message.id in known]:
             source.note_stored(stored)
         entering: list[AnyMessage] = [
