@@ -75,6 +75,15 @@ class Served:
         return [str(sent.message.content) for sent in messages]
 
 
+async def make_engine(persistence: Persistence) -> Engine:
+    clock = SystemClock()
+    registry = GraphRegistry.from_specs({"agent": "tests.support.steered_agent:agent"}, Path())
+    assistants = Assistants(persistence.records, registry, clock, new_id)
+    await assistants.install_defaults()
+    options = EngineOptions(drain_s=0.0)
+    return Engine(persistence, registry, assistants, clock=clock, new_id=new_id, options=options)
+
+
 class SteeringConformance:
     """Subclass it with a fixture `opened`, which opens the same database each time."""
 
@@ -82,14 +91,8 @@ class SteeringConformance:
     def open_served(self, opened: Open) -> Callable[[], AbstractAsyncContextManager[Served]]:
         @asynccontextmanager
         async def serve() -> AsyncIterator[Served]:
-            clock = SystemClock()
-            async with opened() as persistence:
-                registry = GraphRegistry.from_specs({"agent": "tests.support.steered_agent:agent"}, Path())
-                assistants = Assistants(persistence.records, registry, clock, new_id)
-                await assistants.install_defaults()
-                options = EngineOptions(drain_s=0.0)
-                async with Engine(persistence, registry, assistants, clock=clock, new_id=new_id, options=options) as engine:
-                    yield Served(engine, persistence)
+            async with opened() as persistence, await make_engine(persistence) as engine:
+                yield Served(engine, persistence)
 
         return serve
 
@@ -178,7 +181,7 @@ class SteeringConformance:
     async def test_an_ended_run_refuses_messages(self, served: Served) -> None:
         run = await served.start(new_id(), "hello")
         await served.engine.result(OWNER, run.thread_id, run.run_id)
-        with pytest.raises(NoActiveRunError, match="has ended. Start a run") as refused:
+        with pytest.raises(NoActiveRunError, match="has ended") as refused:
             await served.steer(run, "late")
         assert refused.value.code == "NO_ACTIVE_RUN"
 
@@ -286,6 +289,15 @@ class SteeringConformance:
         TOOLS[mark].open.set()
         async with open_served() as served:
             assert ("human", "one") in await served.said(run)
+
+    async def test_a_run_that_stores_only_its_end_takes_messages_too(self, served: Served) -> None:
+        mark = new_id()
+        run = await served.start(new_id(), f"work {mark}", durability="exit")
+        await TOOLS[mark].reached.wait()
+        await served.steer(run, "one")
+        TOOLS[mark].open.set()
+        assert (await served.said(run)).count(("human", "one")) == 1
+        assert (len(await served.runs(run.thread_id)), await served.waiting(run.thread_id)) == (1, [])
 
     async def test_messages_to_a_run_that_waits_for_its_turn_enter_with_its_first_call(self, served: Served) -> None:
         run, mark = await served.work()
