@@ -25,6 +25,8 @@ from stepwell.state.steering import STEERING, SteeringMessage, SteeringSource
 
 STEERED = "stepwell_steered"
 """Marks a message that entered a run, in `additional_kwargs`."""
+STEERED_EVENT = "steered"
+"""The `type` of the custom event that says which messages a model call reads first."""
 
 
 class SteeringMiddleware(RequestMiddleware):
@@ -83,6 +85,8 @@ class SteeringMiddleware(RequestMiddleware):
             if call.answer is not None:
                 break
         call.entering = entering
+        # Clients show the messages before the answer, which the step stores together with them.
+        call.request.runtime.stream_writer({"type": STEERED_EVENT, "messages": [_shown(message) for message in entering]})
         call.messages = [*call.messages, *entering]
 
     def _check(self, call: ModelCall, check: OnInput, entering: list[AnyMessage]) -> Course:
@@ -97,6 +101,10 @@ class SteeringMiddleware(RequestMiddleware):
             call.answer = cast("AIMessage", update["messages"][-1])
         call.update["checked_input"] = update["checked_input"]
         return [changed.get(message.id, message) for message in entering]
+
+
+def _shown(message: AnyMessage) -> dict[str, Any]:
+    return {"type": "human", "id": message.id, "content": message.content}
 
 
 async def _no_async_handler(step: Any) -> Any:

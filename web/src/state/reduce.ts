@@ -492,6 +492,8 @@ class Draft {
     // An answer that is asked for again, or that a check has replaced: what was shown of it goes.
     if (isObject(data) && typeof data["message_id"] === "string" && /^model_(retry|fallback)$/.test(`${data["type"]}`))
       this.forgetMessage(data["message_id"]);
+    // Messages that were sent to the run: the answer that follows has read them.
+    else if (isObject(data) && data["type"] === "steered") this.takeUpdate(data, "");
     else this.keepUnknown(event);
   }
 
