@@ -23,6 +23,7 @@ from stepwell.middleware.memory import MemoryMiddleware
 from stepwell.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from stepwell.middleware.path_approvals import approvals_for, merge_approvals
 from stepwell.middleware.prompt_caching import prompt_caching
+from stepwell.middleware.side_questions import SideQuestionMiddleware
 from stepwell.middleware.skills import SkillsMiddleware, SkillSource
 from stepwell.middleware.steering import SteeringMiddleware
 from stepwell.middleware.stubborn import StubbornModelMiddleware
@@ -69,6 +70,7 @@ def default_stack(
         _brought(ClientToolsMiddleware, middleware),  # after the files, among which it mounts the user's own files
         subagents,  # None inside a subagent
         _tool_search(tools, middleware),  # after everything that brings tools
+        SideQuestionMiddleware() if subagents else None,  # after everything that brings tools, which it takes away
         StubbornModelMiddleware(),  # before the summary, which would cost a model call even if this middleware then stops the run
         SummarizationMiddleware(model),  # after everything that adds to the conversation, before what depends on its final form
         prompt_caching(model),  # marks the end of the unchanging part; does nothing for models without a cache

@@ -205,6 +205,10 @@ class Engine:
             gate.check_stored(given)
         return await self._persistence.queue.steer(owner, thread_id, run_id, message)
 
+    async def is_agent(self, owner: str, graph_id: str) -> bool:
+        """Whether the graph is an agent of ours, which can answer side questions."""
+        return bool((await self._registry.run_modes(owner)).get(graph_id))
+
     async def started_by(self, key: RequestKey | None) -> Admitted | None:
         """The run a key has started before."""
         before = await self._persistence.queue.recall(key) if key else None

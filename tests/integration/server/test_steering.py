@@ -76,9 +76,7 @@ async def test_refusals_say_why_in_a_sentence_and_a_code(server: Server):
     await server.client.runs.join(thread_id, run_id)
     ended = await steer(server, thread_id, run_id, "late")
     assert (ended.status_code, ended.json()["code"]) == (409, "NO_ACTIVE_RUN")
-    paused = (
-        await server.http.post(f"/threads/{thread_id}/runs", json={"assistant_id": "agent", "input": said("pay")})
-    ).json()
+    paused = (await server.http.post(f"/threads/{thread_id}/runs", json={"assistant_id": "agent", "input": said("pay")})).json()
     await server.client.runs.join(thread_id, paused["run_id"])
     asks = await steer(server, thread_id, paused["run_id"], "late")
     assert (asks.status_code, asks.json()["code"]) == (409, "RUN_PAUSED")
@@ -131,3 +129,30 @@ async def test_a_stream_shows_the_message_before_the_answer(server: Server):
     ]
     assert "m1" in shown[-1]
     assert shown[-1].index("m1") == len(shown[-1]) - 2
+
+
+async def test_a_side_question_is_answered_and_the_thread_keeps_nothing(server: Server):
+    thread_id, run_id, mark = await work(server)
+    before = (await server.http.get(f"/threads/{thread_id}/state")).json()
+    answered = await server.http.post(f"/threads/{thread_id}/side-question", json={"question": "what now?"})
+    assert answered.status_code == 200, answered.text
+    assert answered.json()["answer"] == f"heard work {mark} | what now?"
+    assert (await server.http.get(f"/threads/{thread_id}/state")).json() == before  # also while its run works
+    TOOLS[mark].open.set()
+    values = await server.client.runs.join(thread_id, run_id)
+    assert "what now?" not in str(values)
+    listed = await server.http.post("/threads/search", json={"limit": 1000})
+    assert all("what now?" not in str(thread) for thread in listed.json())
+
+
+async def test_a_side_question_needs_an_agent_and_words(server: Server):
+    thread_id = str(uuid.uuid4())
+    assert (await server.http.post(f"/threads/{thread_id}/side-question", json={"question": "x"})).status_code == 404
+    body = {"assistant_id": "words", "input": {"words": ["hi"]}, "if_not_exists": "create"}
+    await server.http.post(f"/threads/{thread_id}/runs/wait", json=body)
+    refused = await server.http.post(f"/threads/{thread_id}/side-question", json={"question": "x"})
+    assert refused.status_code == 422
+    assert "not a conversation with an agent" in refused.text
+    for question in ("", "   "):
+        refused = await server.http.post(f"/threads/{thread_id}/side-question", json={"question": question})
+        assert refused.status_code == 422

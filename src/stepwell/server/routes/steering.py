@@ -7,12 +7,15 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path
 from starlette.responses import Response
 
+from stepwell.runs.side_questions import ask_aside
 from stepwell.server.login.principal import Principal
 from stepwell.server.policy import policy
 from stepwell.server.responses import json_response, nothing
 from stepwell.server.routing import Given, JsonRoute
 from stepwell.server.schemas.fields import RunId, ThreadId
 from stepwell.server.schemas.steering import (
+    SideQuestionCreate,
+    SideQuestionResponse,
     SteeringCreate,
     SteeringResponse,
     WaitingMessages,
@@ -38,6 +41,17 @@ MessageId = Annotated[str, Path(min_length=1, max_length=256)]
 async def steer_run(thread_id: ThreadId, run_id: RunId, body: SteeringCreate, principal: Creator, services: Given) -> Response:
     sent = await services.engine.steer(principal.owner, thread_id, run_id, message_of(body))
     return json_response(sent_wire(thread_id, sent), status=202)
+
+
+@router.post(
+    "/threads/{thread_id}/side-question",
+    operation_id="ask_side_question",
+    summary="Ask something about the conversation: one model call without tools, of which the thread keeps nothing",
+    responses={200: {"model": SideQuestionResponse}},
+)
+async def ask_side_question(thread_id: ThreadId, body: SideQuestionCreate, principal: Creator, services: Given) -> Response:
+    said = await ask_aside(services.engine, services.threads, principal.owner, thread_id, body.question, principal.grants)
+    return json_response({"answer": said.answer, "run_id": said.run_id})
 
 
 @router.get(

@@ -52,6 +52,17 @@ class WaitingMessages(BaseModel):
     messages: list[WaitingMessage]
 
 
+class SideQuestionCreate(Body):
+    """A question about the conversation. Neither it nor its answer is stored in the thread."""
+
+    question: Annotated[str, Field(min_length=1, max_length=10_000)]
+
+
+class SideQuestionResponse(BaseModel):
+    answer: str
+    run_id: str = Field(description="The run that answered, on a thread of its own that is deleted soon; its usage is counted")
+
+
 def message_of(body: SteeringCreate) -> SteeringMessage:
     return SteeringMessage(body.message.id or str(uuid4()), check_content(body.message.content))
 

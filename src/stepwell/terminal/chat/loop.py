@@ -36,6 +36,7 @@ HELP = """/files         list the agent's files
 /threads       list the threads you can continue
 /mode NAME     what the next runs may change: plan, ask, accept_edits, or usual
 /thread ID     continue a thread; without an id, show the current one
+/aside TEXT    ask something about the conversation without changing it (also /btw)
 /help          show this list
 /quit          leave (or press Ctrl-D)"""
 
@@ -196,6 +197,8 @@ class Chat:
                 self._terminal.line("\n".join(lines) or "No threads yet.")
             case "/mode":
                 self._mode(argument)
+            case "/aside" | "/btw":
+                self._aside(argument)
             case "/thread":
                 self._thread(argument)
             case _:
@@ -211,6 +214,17 @@ class Chat:
             self._terminal.line(f"No mode '{name}'. Use one of: {', '.join([*RUN_MODES, USUAL])}.")
             return
         self._terminal.line(f"Mode: {held.get(PERMISSION_MODE, USUAL)}")
+
+    def _aside(self, question: str) -> None:
+        if not question:
+            self._terminal.line("Write the question after the command: /aside what have we decided so far?")
+            return
+        try:
+            self._terminal.line(self._runner.run(self._session.aside(question)))
+        except StepwellError:
+            raise
+        except Exception as error:  # whatever a provider raised, the conversation can continue
+            self._terminal.line(f"The question was not answered: {type(error).__name__}: {error}")
 
     def _thread(self, thread_id: str) -> None:
         if not thread_id:

@@ -19,7 +19,7 @@ from stepwell.clock import SystemClock
 from stepwell.database.records.types import Page
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.database.types import Thread
-from stepwell.errors import NotFoundError
+from stepwell.errors import NotFoundError, RunError
 from stepwell.private_files import make_private_folder
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine, EngineOptions
@@ -122,6 +122,9 @@ class EngineSession:
             _OWNER, self._thread_id, interrupt_id, device_id=TERMINAL, ttl_s=CLAIM_S, claim_id=None
         )
         return held.claim_id
+
+    async def aside(self, question: str) -> str:
+        raise RunError("Side questions are for conversations with an agent: start one with stepwell chat.")
 
     async def _thread(self) -> Thread | None:
         try:

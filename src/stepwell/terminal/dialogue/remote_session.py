@@ -134,6 +134,11 @@ class RemoteSession:
             held = await self._client.http.post(f"/threads/{self._thread_id}/interrupts/{interrupt_id}/claim", json=wanted)
         return str(held["claim_id"])
 
+    async def aside(self, question: str) -> str:
+        with self._sentences():
+            said = await self._client.http.post(f"/threads/{self._thread_id}/side-question", json={"question": question})
+        return str(said["answer"])
+
     async def _thread(self) -> Mapping[str, Any]:
         with self._sentences():
             try:

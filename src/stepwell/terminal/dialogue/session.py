@@ -102,6 +102,10 @@ class Session(Protocol):
         must carry; None if no other device can reach the thread. `RunError` if another device was faster."""
         ...
 
+    async def aside(self, question: str) -> str:
+        """The answer to a question about the conversation, of which the thread keeps nothing."""
+        ...
+
 
 class Conversations(Protocol):
     """One person's threads with one graph."""
