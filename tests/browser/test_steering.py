@@ -10,6 +10,7 @@ from tests.browser.steps import answers, ask, composer, last_answer, say
 
 def _walk(page: Page, file: Path) -> None:
     ask(page, "walker", f"Walk until {file}")
+    expect(page.get_by_text("Running walk")).to_be_visible()
     expect(page.get_by_text("Enter steers this run")).to_be_visible()
 
 

@@ -450,6 +450,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/threads/{thread_id}/side-question": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask something about the conversation: one model call without tools, of which the thread keeps nothing */
+        post: operations["ask_side_question"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/threads/{thread_id}/waiting-messages": {
         parameters: {
             query?: never;
@@ -4134,6 +4151,24 @@ export interface components {
             touched_at: string;
         };
         /**
+         * SideQuestionCreate
+         * @description A question about the conversation. Neither it nor its answer is stored in the thread.
+         */
+        SideQuestionCreate: {
+            /** Question */
+            question: string;
+        };
+        /** SideQuestionResponse */
+        SideQuestionResponse: {
+            /** Answer */
+            answer: string;
+            /**
+             * Run Id
+             * @description The run that answered, on a thread of its own that is deleted soon; its usage is counted
+             */
+            run_id: string;
+        };
+        /**
          * Snippet
          * @description An excerpt of a document that stays on the caller's device, and its position in that document.
          */
@@ -6525,6 +6560,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SteeringResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    ask_side_question: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SideQuestionCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SideQuestionResponse"];
                 };
             };
             400: components["responses"]["Problem400"];
