@@ -56,3 +56,16 @@ def test_a_waiting_message_is_taken_back(page: Page, tmp_path: Path):
     over.touch()
     expect(last_answer(page)).to_have_text("I heard: Walk")
     expect(page.get_by_test_id("user-message")).to_have_count(1)
+
+
+def test_a_side_question_leaves_the_conversation_as_it_is(page: Page, tmp_path: Path):
+    over = tmp_path / "over"
+    _walk(page, over)
+    say(page, "/btw Where are you?")
+    aside = page.get_by_test_id("side-question")
+    expect(aside).to_contain_text("I heard: Walk, Where")
+    expect(page.get_by_test_id("user-message")).to_have_count(1)
+    aside.get_by_role("button", name="Close").click()
+    expect(aside).to_have_count(0)
+    over.touch()
+    expect(last_answer(page)).to_have_text("I heard: Walk")
