@@ -55,11 +55,13 @@ if TYPE_CHECKING:
     from stepwell.middleware.rubric import GraderResponse, RubricEvaluation, RubricMiddleware, Undecided
     from stepwell.middleware.shell import ShellMiddleware
     from stepwell.middleware.skills import SkillMetadata, SkillsMiddleware
+    from stepwell.middleware.steering import SteeringMiddleware
     from stepwell.middleware.tool_search import ToolSearchMiddleware
     from stepwell.models import resolve_model
     from stepwell.models.routing import ModelRoutes
     from stepwell.payments.middleware import CashuPaymentMiddleware
     from stepwell.state import DeepAgentState, compact
+    from stepwell.state.steering import Steering
     from stepwell.workspace.middleware import ConfigToStateMiddleware, GCSRuntimeMiddleware
 
 __version__ = "0.1.0"
@@ -112,10 +114,12 @@ _HOMES = {
     "stepwell.models.routing": ("ModelRoutes",),
     "stepwell.middleware.rubric": ("GraderResponse", "RubricEvaluation", "RubricMiddleware", "Undecided"),
     "stepwell.middleware.shell": ("ShellMiddleware",),
+    "stepwell.middleware.steering": ("SteeringMiddleware",),
     "stepwell.middleware.tool_search": ("ToolSearchMiddleware",),
     "stepwell.workspace.middleware": ("ConfigToStateMiddleware", "GCSRuntimeMiddleware"),
     "stepwell.models": ("resolve_model",),
     "stepwell.state": ("DeepAgentState", "compact"),
+    "stepwell.state.steering": ("Steering",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -164,6 +168,8 @@ __all__ = [
     "SkillMetadata",
     "SkillsMiddleware",
     "StateBackend",
+    "Steering",
+    "SteeringMiddleware",
     "SteppedBackend",
     "StepwellError",
     "StoreBackend",

@@ -316,6 +316,34 @@ class RewindConflictError(RewindError):
     """Somebody else has changed a file since the turn. No file was changed."""
 
 
+class SteeringError(RunError):
+    """A message cannot enter the run; `code` says why, for programs."""
+
+    code = "NO_ACTIVE_RUN"
+
+
+class NoActiveRunError(SteeringError):
+    """The run has ended."""
+
+
+class RunPausedError(SteeringError):
+    """The run waits for an answer to a question."""
+
+    code = "RUN_PAUSED"
+
+
+class SteerQueueFullError(SteeringError):
+    """As many messages wait for the run as may wait."""
+
+    code = "STEER_QUEUE_FULL"
+
+
+class MessageTakenError(SteeringError):
+    """The message cannot be withdrawn, because the agent has it already."""
+
+    code = "MESSAGE_TAKEN"
+
+
 class InterruptAnsweredError(RunError):
     """The interrupt already has another answer, or is no longer open. `interrupt_ids` are the interrupts concerned."""
 

@@ -273,3 +273,21 @@ def _write_down(asked: Asked) -> Any:
 
 
 writer = create_deep_agent(ScriptedModel.answering(_write_down), middleware=[RewindMiddleware()])
+
+
+@tool
+async def walk(until: str) -> str:
+    """Walk until there is such a file."""
+    await asyncio.to_thread(_wait_for, Path(until))
+    return "walked"
+
+
+def _walk(asked: Asked) -> Any:
+    """`Walk until <file>` walks, and then says what it heard; everything else only does the second."""
+    _, _, file = asked.messages[-1].text.partition(" until ")
+    if asked.messages[-1].type == "human" and file:
+        return call("walk", until=file)
+    return say("I heard: " + ", ".join(message.text.split()[0] for message in asked.messages if message.type == "human"))
+
+
+walker = create_deep_agent(ScriptedModel.answering(_walk), [walk])

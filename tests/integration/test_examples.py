@@ -227,6 +227,15 @@ def guardrails() -> Play:
     return Play(ScriptedModel(turns), shown)
 
 
+def steering() -> Play:
+    turns = [
+        call("survey", place="Chand Baori"),
+        expect(lambda asked: asked.assert_mentions("in feet, please"), then=say("About 89 feet.")),
+    ]
+    shown = ("*** sent while it works, number 1 in line", "human: Give the depth in feet, please.", "ai: About 89 feet.")
+    return Play(ScriptedModel(turns), shown)
+
+
 def images_and_documents() -> Play:
     turns = [
         calls(call("read_file", file_path="/flag.png"), call("read_file", file_path="/well.ipynb")),
@@ -321,6 +330,7 @@ PLAYS: dict[str, Callable[[], Play]] = {
     "16_guardrails": guardrails,
     "21_checked_before_done": checked_before_done,
     "20_rewind": rewinding,
+    "17_steering": steering,
 }
 
 

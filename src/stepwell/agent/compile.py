@@ -33,12 +33,14 @@ from stepwell.middleware.filesystem import FilesystemMiddleware
 from stepwell.middleware.guarded_commands import guard_commands
 from stepwell.middleware.hooks import HooksMiddleware
 from stepwell.middleware.memory import MemoryMiddleware
+from stepwell.middleware.moments.input import OnInput
 from stepwell.middleware.request import fold, sections, with_sections
 from stepwell.middleware.rewind.middleware import RewindMiddleware, mark_rewind
 from stepwell.middleware.rubric import RubricMiddleware
 from stepwell.middleware.run_modes import RunModesMiddleware, mark_run_modes
 from stepwell.middleware.sight import SightMiddleware
 from stepwell.middleware.skills import SkillsMiddleware
+from stepwell.middleware.steering import SteeringMiddleware
 from stepwell.middleware.summarization import SummarizationMiddleware
 from stepwell.middleware.thread_arguments import ThreadArgumentsMiddleware, lighten
 from stepwell.state.schema import DeepAgentState
@@ -80,7 +82,7 @@ def compile_agent(
         RunModesMiddleware(_approvals_in(stack)),
         SightMiddleware(model),
     ]
-    folded = fold([*outermost, *stack])
+    folded = fold([*_steering_in(stack), *outermost, *(entry for entry in stack if not isinstance(entry, SteeringMiddleware))])
     graph: CompiledStateGraph[Any, Any, Any, Any] = create_agent(
         model,
         own_tools,
@@ -191,6 +193,12 @@ def _approvals_in(stack: Sequence[Middleware]) -> Middleware | None:
                 "create_deep_agent(permissions=...), or add ApprovalMiddleware(approvals_for(PathRules(permissions)))."
             )
     return approvals
+
+
+def _steering_in(stack: Sequence[Middleware]) -> list[Middleware]:
+    """The stack's steering, which comes first: everything else sees the messages that it brings, checked by the stack's hooks."""
+    checks = [entry for entry in stack if isinstance(entry, OnInput)]
+    return [entry.with_checks(checks) if checks else entry for entry in stack if isinstance(entry, SteeringMiddleware)]
 
 
 def hook_summaries(stack: Sequence[Middleware]) -> list[Middleware]:

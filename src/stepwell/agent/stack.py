@@ -23,7 +23,9 @@ from stepwell.middleware.memory import MemoryMiddleware
 from stepwell.middleware.patch_tool_calls import PatchToolCallsMiddleware
 from stepwell.middleware.path_approvals import approvals_for, merge_approvals
 from stepwell.middleware.prompt_caching import prompt_caching
+from stepwell.middleware.side_questions import SideQuestionMiddleware
 from stepwell.middleware.skills import SkillsMiddleware, SkillSource
+from stepwell.middleware.steering import SteeringMiddleware
 from stepwell.middleware.stubborn import StubbornModelMiddleware
 from stepwell.middleware.subagents.task import SubAgentMiddleware
 from stepwell.middleware.summarization import SummarizationMiddleware
@@ -60,6 +62,7 @@ def default_stack(
     middleware = [files if isinstance(entry, FilesystemMiddleware) else entry for entry in middleware]
     middleware, approvals = _approvals(_asked(interrupt_on, tools, middleware), files, middleware)
     defaults: list[Middleware | None] = [
+        SteeringMiddleware() if subagents else None,  # `compile_agent` puts it before everything else
         PlanningMiddleware(),  # first, so that the plan comes before everything the agent does
         _brought(ClarifyWithHumanMiddleware, middleware),  # questions come before the work that depends on the answers
         files,  # before anything that may store something in a file
@@ -67,6 +70,7 @@ def default_stack(
         _brought(ClientToolsMiddleware, middleware),  # after the files, among which it mounts the user's own files
         subagents,  # None inside a subagent
         _tool_search(tools, middleware),  # after everything that brings tools
+        SideQuestionMiddleware() if subagents else None,  # after everything that brings tools, which it takes away
         StubbornModelMiddleware(),  # before the summary, which would cost a model call even if this middleware then stops the run
         SummarizationMiddleware(model),  # after everything that adds to the conversation, before what depends on its final form
         prompt_caching(model),  # marks the end of the unchanging part; does nothing for models without a cache

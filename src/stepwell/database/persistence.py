@@ -24,10 +24,12 @@ from stepwell.database.events.log import EventLog
 from stepwell.database.file_journal import SqlFileJournal, forget_lost
 from stepwell.database.keys_and_sessions import AccessRecords
 from stepwell.database.queue.run_queue import RunQueue
+from stepwell.database.queue.types import ClaimedRun
 from stepwell.database.records import interrupts
 from stepwell.database.records.repository import Repository
 from stepwell.database.records.runs import read_result
 from stepwell.database.shared_counts import SharedCounts
+from stepwell.database.steering import SqlSteering
 from stepwell.database.store.items import SqlStore
 from stepwell.database.types import Lease, PendingInterrupt, Run
 from stepwell.database.upkeep.maintenance import Maintenance
@@ -101,8 +103,11 @@ class Persistence(ABC):
         )
         self.webhooks = WebhookOutbox(database)
 
-    def saver(self, lease: Lease | None = None) -> BaseCheckpointSaver[Any]:
-        return SqlSaver(self.database, lease, clock=self._clock)
+    def saver(self, lease: Lease | None = None, steering: SqlSteering | None = None) -> BaseCheckpointSaver[Any]:
+        return SqlSaver(self.database, lease, clock=self._clock, steering=steering)
+
+    def steering(self, claim: ClaimedRun) -> SqlSteering:
+        return SqlSteering(self.database, claim.lease, expected=claim.run.steered > 0)
 
     def store(self, owner: str) -> BaseStore:
         return SqlStore(self.database, owner, self._clock)

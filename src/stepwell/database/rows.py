@@ -107,4 +107,5 @@ def run_from_row(row: Row) -> Run:
         error=loads(row["error"]),
         created_at=from_time(row["created_at"]),
         updated_at=from_time(row["updated_at"]),
+        steered=row["steered"],
     )

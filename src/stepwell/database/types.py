@@ -18,7 +18,9 @@ Json = Mapping[str, Any]
 
 RunStatus = Literal["pending", "running", "success", "error", "timeout", "interrupted"]
 ThreadStatus = Literal["idle", "busy", "interrupted", "error"]
-MultitaskStrategy = Literal["reject", "enqueue", "interrupt", "rollback"]
+MultitaskStrategy = Literal["reject", "enqueue", "interrupt", "rollback", "steer"]
+STEER: MultitaskStrategy = "steer"
+"""Our name for: let the message enter the run under way. LangGraph has not chosen one (langgraph #9046)."""
 CancelAction = Literal["interrupt", "rollback"]
 Durability = Literal["sync", "async", "exit"]
 
@@ -153,6 +155,8 @@ class Run:
     cancel_action: CancelAction | None = None
     cancel_reason: str | None = None
     error: Json | None = None
+    steered: int = 0
+    """How many messages were sent to it while it worked."""
 
     @property
     def finished(self) -> bool:

@@ -38,7 +38,7 @@ AsyncToolHandler = Callable[[ToolCallRequest], Awaitable[ToolResult]]
 class ModelCall:
     """A model call while it is being prepared."""
 
-    __slots__ = ("answer", "listeners", "messages", "request", "sections", "tools", "update")
+    __slots__ = ("answer", "entering", "listeners", "messages", "request", "sections", "tools", "update")
 
     def __init__(self, request: ModelRequest[Any], updates: Iterable[dict[str, Any] | None] = ()) -> None:
         self.request = request
@@ -50,6 +50,8 @@ class ModelCall:
         """What follows the system prompt in this call: text that may differ from thread to thread, such as a file of the user's."""
         self.answer: AIMessage | None = None
         """Our own answer. If `prepare` sets it, the model is not called, and capabilities further inside do not see the call."""
+        self.entering: Sequence[AnyMessage] = ()
+        """Messages that come into the thread with this call. They are stored before the answer, whose `messages` must have them too."""
         self.listeners: list[BaseCallbackHandler] = []
         """Hear the model while it answers."""
         self.update: dict[str, Any] = {}
@@ -220,6 +222,8 @@ class RequestMiddleware(AgentMiddleware[Any, Any, Any]):
     def _finish(self, call: ModelCall, response: ModelResponse[Any], reviewing: Sequence[RequestMiddleware]) -> Response:
         for member in reviewing:
             response = member.review(call, response)
+        if call.entering:
+            response = ModelResponse([*call.entering, *response.result], response.structured_response)
         return ExtendedModelResponse(response, Command(update=call.update)) if call.update else response
 
     def _system_message(self, given: SystemMessage | None) -> SystemMessage | None:

@@ -61,6 +61,7 @@ from stepwell.runs.threads.titles import changed_titles
 from stepwell.runs.usage import RunMeter, model_usage
 from stepwell.secrets.values import SECRETS_KEY
 from stepwell.state import wire
+from stepwell.state.steering import STEERING
 from stepwell.tools.effect_journal import JOURNAL
 from stepwell.tools.rewind.journal import FILE_JOURNAL
 
@@ -125,6 +126,7 @@ class Attempt:
         self.attending: list[Attendance] = []
         """The parts that products have in this attempt."""
         self._models: RunModels | None = None
+        self._steering = persistence.steering(claim)
         self._stop: asyncio.Future[CancelAction] = asyncio.get_running_loop().create_future()
         self._timed_out = False
         self._documents: DocumentBook | None = None
@@ -167,7 +169,7 @@ class Attempt:
             if attendance := gate.attend(self._run, self._lease, self._said_until_stopped):
                 self.attending.append(attendance)
         self._models = await self._find_models()
-        with using(self._models):
+        with using(self._models), self._persistence.queue.reading_messages(self._run.run_id, self._steering.wake):
             try:
                 return await self._drive_graph()
             finally:
@@ -229,7 +231,7 @@ class Attempt:
     async def _open_graph(self, opened: AsyncExitStack) -> Graph | None:
         """The graph, or `None` if the run was stopped while the graph was being built."""
         request = self._run.request
-        saver, store = self._persistence.saver(self._lease), self._persistence.store(self._lease.owner)
+        saver, store = self._persistence.saver(self._lease, self._steering), self._persistence.store(self._lease.owner)
         making = self._registry.graph(
             request.graph_id,
             config=self._caller_config(),
@@ -280,6 +282,7 @@ class Attempt:
             JOURNAL: self._persistence.effects(self._lease),
             FILE_JOURNAL: self._persistence.files(run.thread_id, self._lease),
             SECRETS_KEY: run.request.secrets,
+            STEERING: self._steering,
         }
         for attendance in self.attending:
             given |= attendance.given

@@ -28,6 +28,7 @@ from stepwell.database.events.reading import BEGINNING
 from stepwell.database.persistence import Persistence
 from stepwell.database.queue.types import Admission, Admitted, ClaimedRun
 from stepwell.database.records.types import Page
+from stepwell.database.sent_messages import SentMessage, input_of
 from stepwell.database.types import SYSTEM, CancelAction, Lease, RequestKey, Run, RunEvent, RunOutcome
 from stepwell.errors import InfrastructureError, InvalidRequestError, NotFoundError, StorageUnavailableError
 from stepwell.middleware.approvals import PERMISSION_MODE
@@ -41,6 +42,7 @@ from stepwell.runs.graphs.registry import GraphRegistry
 from stepwell.runs.starting import RunOrder, check_answers, make_admission
 from stepwell.runs.webhooks.rules import WebhookRules, check_webhook_url
 from stepwell.state import wire
+from stepwell.state.steering import SteeringMessage
 from stepwell.supervision import Duty, Supervisor, stop
 
 logger = logging.getLogger(__name__)
@@ -190,6 +192,22 @@ class Engine:
         if key and (before := await self._persistence.queue.recall(key)) is not None:
             return before
         return await self._persistence.queue.admit_many([await self._admission(owner, order, grants) for order in orders], key)
+
+    async def steer(self, owner: str | None, thread_id: str, run_id: str, message: SteeringMessage) -> SentMessage:
+        """Let a message enter a run that works, before its next model call. When this returns, the message is on disk: if the run ends
+        first, it becomes the input of the next run."""
+        run = await self._persistence.records.get_run(owner, thread_id, run_id)
+        given = input_of([message])
+        fields = await self._registry.input_fields(run.request.graph_id, run.owner, self._persistence.store(run.owner))
+        if fault := input_fault(run.request.graph_id, fields, given):
+            raise InvalidRequestError(fault)
+        for gate in self._gates:
+            gate.check_stored(given)
+        return await self._persistence.queue.steer(owner, thread_id, run_id, message)
+
+    async def is_agent(self, owner: str, graph_id: str) -> bool:
+        """Whether the graph is an agent of ours, which can answer side questions."""
+        return bool((await self._registry.run_modes(owner)).get(graph_id))
 
     async def started_by(self, key: RequestKey | None) -> Admitted | None:
         """The run a key has started before."""

@@ -11,13 +11,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
+from uuid import uuid4
 
 from stepwell.answers import AnswerShapes
 from stepwell.database.queue.types import Admission
-from stepwell.database.types import Assistant, BareAnswer, MultitaskStrategy, PendingInterrupt, Run, RunFields, RunRequest
+from stepwell.database.types import (
+    STEER,
+    Assistant,
+    BareAnswer,
+    MultitaskStrategy,
+    PendingInterrupt,
+    Run,
+    RunFields,
+    RunRequest,
+)
 from stepwell.errors import AnswerShapeError, InvalidRequestError
 from stepwell.runs.run_config import USER_PREFIX
 from stepwell.runs.threads.titles import title_of
+from stepwell.state.steering import SteeringMessage, check_content
 
 _OURS = frozenset(
     {"thread_id", "run_id", "assistant_id", "graph_id", "user_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map"}
@@ -90,10 +101,31 @@ def make_admission(
         thread_metadata=names,
         title=title_of(order.input),
         max_active=max_active,
+        steering=_steering(order, answers) if order.multitask_strategy == STEER else (),
         temporary_thread=stateless and order.on_completion == "delete",
         tenant=place.tenant or f"owner:{owner}",
         max_of_tenant=place.max_runs,
     )
+
+
+def _steering(order: RunOrder, answers: object) -> tuple[SteeringMessage, ...]:
+    """The messages of an order that may enter the run under way."""
+    given = order.input
+    messages = given.get("messages") if isinstance(given, Mapping) and len(given) == 1 else None
+    entries = [messages] if isinstance(messages, str | Mapping) else messages
+    if answers is not None or order.command or not isinstance(entries, list) or not entries:
+        raise InvalidRequestError(
+            'multitask_strategy "steer" sends messages of the user to the run under way. Send {"messages": [...]} as the input, '
+            "without a command, or choose another strategy."
+        )
+    return tuple(_steering_message(entry) for entry in entries)
+
+
+def _steering_message(entry: object) -> SteeringMessage:
+    fields: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {"content": entry}
+    if (fields.get("type") or fields.get("role") or "human") not in ("human", "user"):
+        raise InvalidRequestError('Only messages of the user can steer a run: leave "type" and "role" out, or send "human".')
+    return SteeringMessage(str(fields.get("id") or uuid4()), check_content(fields.get("content")))
 
 
 def _pinned(request: RunRequest, place: Place) -> RunRequest:

@@ -53,6 +53,8 @@ KINDS: Mapping[type[BaseException], ProblemKind] = {
     errors.AlreadyExistsError: ProblemKind(409, "already-exists", "The id already exists"),
     errors.ThreadBusyError: ProblemKind(409, "thread-busy", "Another run is active on the thread"),
     errors.RewindError: ProblemKind(409, "rewind", "The turn cannot be taken back"),
+    errors.SteerQueueFullError: ProblemKind(429, "steer-queue-full", "Too many messages wait for the run"),
+    errors.SteeringError: ProblemKind(409, "steering", "The message cannot enter the run"),
     errors.InterruptAnsweredError: ProblemKind(409, "interrupt-answered", "The interrupt is already answered"),
     errors.InterruptGoneError: ProblemKind(410, "interrupt-gone", "The interrupt is no longer open"),
     errors.InterruptClaimedError: ProblemKind(409, "interrupt-claimed", "Another device has claimed the interrupt"),
@@ -108,7 +110,7 @@ def problem_of(error: errors.StepwellError) -> Response | None:
         headers["Retry-After"] = str(getattr(error, "retry_after_s", 1))
     if isinstance(error, errors.NotSignedInError):
         headers["WWW-Authenticate"] = error.challenge
-    if isinstance(error, errors.PaymentError):
+    if isinstance(error, errors.PaymentError | errors.SteeringError):
         members["code"] = error.code
     if isinstance(error, errors.PaymentRequiredError):
         members |= {"needed_sats": error.needed_sats, "balance_sats": error.balance_sats}

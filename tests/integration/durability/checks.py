@@ -55,7 +55,7 @@ def _human(values: dict[str, Any]) -> Counter[str]:
 
 def calls_have_results(client: Client, book: Book) -> Iterator[str]:
     """I7: every tool call has exactly one result; and the files that were written are there (I5)."""
-    for thread_id in {*book.threads("deep"), *book.threads("noting")}:
+    for thread_id in {*book.threads("deep"), *book.threads("noting"), *book.threads("steered")}:
         values = (client.get(f"/threads/{thread_id}/state") or {}).get("values") or {}
         messages = values.get("messages", [])
         called = Counter(call["id"] for message in messages for call in message.get("tool_calls") or ())
@@ -103,6 +103,7 @@ def database_is_right(path: Path, book: Book) -> Iterator[str]:
         if verdict != ["ok"]:
             yield f"I8: {verdict}"
         yield from _everything_ended(connection)
+        yield from _messages_to_runs_are_taken(connection)
         yield from _threads_are_numbered(connection, book.undone)
         for run_id, events in book.followed.items():
             yield from _heard_all(connection, run_id, events)
@@ -115,6 +116,11 @@ def _everything_ended(connection: sqlite3.Connection) -> Iterator[str]:
         right = "idle" if row["interrupts"] == "[]" else "interrupted"
         if row["status"] != right or row["lease_run"] is not None:
             yield f"I2: thread {dict(row)} should be {right}"
+
+
+def _messages_to_runs_are_taken(connection: sqlite3.Connection) -> Iterator[str]:
+    for row in connection.execute("SELECT * FROM steering WHERE state NOT IN ('taken', 'enqueued')"):
+        yield f"I1: the message {row['message_id']} to run {row['run_id']} is {row['state']}"
 
 
 def _threads_are_numbered(connection: sqlite3.Connection, undone: set[str]) -> Iterator[str]:

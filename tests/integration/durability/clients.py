@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-AGENTS = ("deep", "gated", "noting")
+AGENTS = ("deep", "gated", "noting", "steered")
 """Graphs that are agents: their messages are all they are given."""
 FINISHED = ("success", "error", "timeout", "interrupted")
 PATIENCE_S = 240.0
@@ -53,6 +53,8 @@ class Book:
     """Threads on which somebody asked for a rollback."""
     rollbacks: int = 0
     """Those that met a run under way."""
+    steered: int = 0
+    """Messages that were sent to a run while it worked."""
     connections: int = 0
     """Those that brought events."""
 
@@ -85,6 +87,21 @@ class Client:
             said = Said(thread_id, graph, mark, response.json()["run_id"])
         self._book.said.append(said)
         return said
+
+    def steer(self, said: Said) -> Said | None:
+        """Send one message to the run that another one became, as often as it takes; None if the run had ended before."""
+        mark = uuid.uuid4().hex
+        where = f"/threads/{said.thread_id}/runs/{said.run_id}/messages"
+        body = {"message": {"id": mark, "content": mark}}
+        response = self._patiently(lambda: self._http.post(where, json=body))
+        if response.status_code == 409:
+            assert response.json()["code"] == "NO_ACTIVE_RUN", response.text
+            return None
+        assert response.status_code == 202, response.text
+        sent = Said(said.thread_id, said.graph, mark, response.json()["run_id"])
+        self._book.said.append(sent)
+        self._book.steered += 1
+        return sent
 
     def answer(self, graph: str, thread_id: str, interrupt_id: str, answer: str) -> str:
         """Answer a question as often as it takes; gives the run."""

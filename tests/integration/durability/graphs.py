@@ -19,6 +19,7 @@ from typing import Annotated, Any
 from langchain.tools import ToolRuntime
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import tool
 from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
@@ -191,6 +192,26 @@ def _pay_once(asked: Asked) -> Any:
 gated = create_deep_agent(ScriptedModel.answering(_pay_once, remember=0), [pay], interrupt_on={"pay": True})
 noting = create_deep_agent(ScriptedModel.answering(lambda asked: _turn("noted"), remember=0), [pay], interrupt_on={"pay": True})
 """Two assistants for one thread: the first pays for every message once a person approves, the second only takes note."""
+
+
+@tool
+async def walk(number: int) -> str:
+    """Take a step."""
+    await asyncio.sleep(0.03)
+    return f"step {number}"
+
+
+def _walk(asked: Asked) -> Any:
+    """Four steps after the last answer, whoever says something in between."""
+    steps = 0
+    for message in reversed(asked.messages):
+        if isinstance(message, AIMessage) and not message.tool_calls:
+            break
+        steps += message.type == "tool"
+    return _turn(walk={"number": steps}) if steps < 4 else _turn("arrived")
+
+
+steered = create_deep_agent(ScriptedModel.answering(_walk, remember=0), [walk])
 
 
 async def tick(state: Marks) -> Marks:

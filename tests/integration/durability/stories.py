@@ -45,6 +45,18 @@ def work(client: Client, book: Book, chance: random.Random) -> None:
         client.follow(said.thread_id, said.run_id)
 
 
+def steer(client: Client, book: Book, chance: random.Random) -> None:
+    """An agent at work, corrected on the way. What comes too late is said as a message of its own."""
+    said = client.say("steered", _thread(book, "steered", chance), stream_mode=MODES)
+    if said.run_id:
+        for _ in range(chance.randint(1, 3)):
+            time.sleep(chance.uniform(0, 0.1))
+            if client.steer(said) is None:
+                break
+        client.follow(said.thread_id, said.run_id)
+    client.settle(said.thread_id)
+
+
 def _asked(graph: str) -> Story:
     def asked(client: Client, book: Book, chance: random.Random) -> None:
         """A question, answered by id, twice, and then otherwise."""
@@ -104,7 +116,7 @@ def _go_on(client: Client, thread_id: str) -> None:
     client.follow(thread_id, said.run_id)
 
 
-STORIES: tuple[Story, ...] = (talk, act, decide, work, _asked("asking"), change_mind, _asked("nested"), decide)
+STORIES: tuple[Story, ...] = (talk, steer, act, decide, work, _asked("asking"), change_mind, steer, _asked("nested"), decide)
 
 
 class Crowd:

@@ -62,6 +62,7 @@ def _record(
     record("messages_acknowledged", sum(said.run_id is not None for said in book.said))
     record("messages_unconfirmed", sum(said.run_id is None for said in book.said))
     record("answers", len(book.answers))
+    record("messages_to_runs", book.steered)
     record("rollbacks", book.rollbacks)
     record("copies", len(book.copies))
     record("streams_followed", len(book.followed))

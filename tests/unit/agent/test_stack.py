@@ -46,9 +46,11 @@ def names(stack):
 def test_order_is_the_mission_s():
     """D2: todos, filesystem, subagents, (stubborn models,) summarization, (prompt caching,) patching, the caller's, approvals."""
     assert names(stack_of(middleware=[Extra()], interrupt_on={"write_file": True})) == [
+        "SteeringMiddleware",
         "PlanningMiddleware",
         "FilesystemMiddleware",
         "SubAgentMiddleware",
+        "SideQuestionMiddleware",
         "StubbornModelMiddleware",
         "SummarizationMiddleware",
         "PatchToolCallsMiddleware",
@@ -61,10 +63,12 @@ def test_skills_and_memory_have_their_places_and_cost_nothing_unused():
     """Skills follow the files; memory follows the cache mark, after everything that stays the same from call to call."""
     without, with_both = names(stack_of()), names(stack_of(skills=["/skills"], memory=["/AGENTS.md"]))
     assert with_both == [
+        "SteeringMiddleware",
         "PlanningMiddleware",
         "FilesystemMiddleware",
         "SkillsMiddleware",
         "SubAgentMiddleware",
+        "SideQuestionMiddleware",
         "StubbornModelMiddleware",
         "SummarizationMiddleware",
         "MemoryMiddleware",
@@ -89,11 +93,13 @@ def test_questions_and_the_user_s_files_have_places_of_their_own():
     """T3, T5: todos, clarify, filesystem, client tools, subagents, ..., approvals, however the caller lists them."""
     brought = [ClientToolsMiddleware(mount="/project/"), Extra(), ClarifyWithHumanMiddleware()]
     assert names(stack_of(middleware=brought, interrupt_on={"write_file": True})) == [
+        "SteeringMiddleware",
         "PlanningMiddleware",
         "ClarifyWithHumanMiddleware",
         "FilesystemMiddleware",
         "ClientToolsMiddleware",
         "SubAgentMiddleware",
+        "SideQuestionMiddleware",
         "StubbornModelMiddleware",
         "SummarizationMiddleware",
         "PatchToolCallsMiddleware",

@@ -450,6 +450,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/threads/{thread_id}/runs/{run_id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a message to a run that works; it enters before the run's next model call */
+        post: operations["steer_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/side-question": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask something about the conversation: one model call without tools, of which the thread keeps nothing */
+        post: operations["ask_side_question"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/waiting-messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the messages that the thread's runs have not taken yet */
+        get: operations["list_waiting_messages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/threads/{thread_id}/waiting-messages/{message_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Withdraw a message that waits */
+        delete: operations["withdraw_message"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/threads/{thread_id}/commands": {
         parameters: {
             query?: never;
@@ -2099,7 +2167,7 @@ export interface components {
             /** Webhook */
             webhook?: string | null;
             /** Multitask Strategy */
-            multitask_strategy?: ("reject" | "enqueue" | "interrupt" | "rollback") | null;
+            multitask_strategy?: ("reject" | "enqueue" | "interrupt" | "rollback" | "steer") | null;
             /** If Not Exists */
             if_not_exists?: ("create" | "reject") | null;
             /** On Disconnect */
@@ -3866,7 +3934,7 @@ export interface components {
             /** Webhook */
             webhook?: string | null;
             /** Multitask Strategy */
-            multitask_strategy?: ("reject" | "enqueue" | "interrupt" | "rollback") | null;
+            multitask_strategy?: ("reject" | "enqueue" | "interrupt" | "rollback" | "steer") | null;
             /** If Not Exists */
             if_not_exists?: ("create" | "reject") | null;
             /** On Disconnect */
@@ -3935,7 +4003,7 @@ export interface components {
              * Multitask Strategy
              * @enum {string}
              */
-            multitask_strategy?: "reject" | "enqueue" | "interrupt" | "rollback";
+            multitask_strategy?: "reject" | "enqueue" | "interrupt" | "rollback" | "steer";
             /** Cancel Reason */
             cancel_reason?: string | null;
         };
@@ -4049,6 +4117,24 @@ export interface components {
              * Format: date-time
              */
             touched_at: string;
+        };
+        /**
+         * SideQuestionCreate
+         * @description A question about the conversation. Neither it nor its answer is stored in the thread.
+         */
+        SideQuestionCreate: {
+            /** Question */
+            question: string;
+        };
+        /** SideQuestionResponse */
+        SideQuestionResponse: {
+            /** Answer */
+            answer: string;
+            /**
+             * Run Id
+             * @description The run that answered, on a thread of its own that is deleted soon; its usage is counted
+             */
+            run_id: string;
         };
         /**
          * Snippet
@@ -4314,6 +4400,65 @@ export interface components {
             history: components["schemas"]["StatementEntry"][];
             /** Next */
             next: number | null;
+        };
+        /**
+         * SteeringCreate
+         * @description A message for a run that works.
+         */
+        SteeringCreate: {
+            message: components["schemas"]["SteeringMessageCreate"];
+        };
+        /** SteeringMessageCreate */
+        SteeringMessageCreate: {
+            /**
+             * Id
+             * @description Your id for the message: sent again with it, the message enters once
+             */
+            id?: string | null;
+            /**
+             * Content
+             * @description Text, or content blocks
+             */
+            content: string | {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Type
+             * @default human
+             * @constant
+             */
+            type: "human";
+        };
+        /**
+         * SteeringResponse
+         * @description A message that was sent to a run.
+         */
+        SteeringResponse: {
+            /** Message Id */
+            message_id: string;
+            /** Thread Id */
+            thread_id: string;
+            /**
+             * Run Id
+             * @description The run that gets the message; another one if its run ended or paused first
+             */
+            run_id: string;
+            /**
+             * Status
+             * @description `waiting`; `given` to a model call that is not stored yet; `taken` into the thread; `enqueued` as the input of a run
+             * @enum {string}
+             */
+            status: "waiting" | "given" | "taken" | "enqueued";
+            /**
+             * Position
+             * @description Its place among the messages that wait for the run; 0 if it does not wait
+             */
+            position: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
         };
         /**
          * StepResponse
@@ -4840,6 +4985,44 @@ export interface components {
             limit?: number | null;
             /** Offset */
             offset?: number | null;
+        };
+        /** WaitingMessage */
+        WaitingMessage: {
+            /** Message Id */
+            message_id: string;
+            /** Thread Id */
+            thread_id: string;
+            /**
+             * Run Id
+             * @description The run that gets the message; another one if its run ended or paused first
+             */
+            run_id: string;
+            /**
+             * Status
+             * @description `waiting`; `given` to a model call that is not stored yet; `taken` into the thread; `enqueued` as the input of a run
+             * @enum {string}
+             */
+            status: "waiting" | "given" | "taken" | "enqueued";
+            /**
+             * Position
+             * @description Its place among the messages that wait for the run; 0 if it does not wait
+             */
+            position: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Content */
+            content: unknown;
+        };
+        /**
+         * WaitingMessages
+         * @description The messages that the thread's runs have not taken yet.
+         */
+        WaitingMessages: {
+            /** Messages */
+            messages: components["schemas"]["WaitingMessage"][];
         };
         /** WaitingPage */
         WaitingPage: {
@@ -6353,6 +6536,135 @@ export interface operations {
             409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    steer_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SteeringCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SteeringResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    ask_side_question: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SideQuestionCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SideQuestionResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_waiting_messages: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitingMessages"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    withdraw_message: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: string;
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];

@@ -494,6 +494,8 @@ class Draft {
     if (isObject(data) && typeof data["message_id"] === "string" && /^model_(retry|fallback)$/.test(`${data["type"]}`))
       this.forgetMessage(data["message_id"]);
     else if (isObject(data) && /^rubric_/.test(`${data["type"]}`)) this.addCheck(data);
+    // Messages that were sent to the run: the answer that follows has read them.
+    else if (isObject(data) && data["type"] === "steered") this.takeUpdate(data, "");
     else this.keepUnknown(event);
   }
 

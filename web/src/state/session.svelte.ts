@@ -68,12 +68,20 @@ export class ThreadSession implements Thread {
       this.history.pageCheckpoint = found.pageCheckpoint;
       this.dispatch({ type: "snapshot", snapshot: found.snapshot });
       this.sending.queued = readQueue(found.runs);
+      if (this.view.waiting.length || found.runs.some((run) => run.status === "running")) void this.readSteering();
       this.status = "ready";
       this.history.load();
       await this.follow(await this.following.placeBefore(found.runs), found.runs);
     } catch (error) {
       this.fail(error);
     }
+  }
+
+  /** Messages that were sent to a run and that it has not read yet. */
+  private async readSteering(): Promise<void> {
+    const { readWaiting } = await import("./session/steering");
+    const waiting = await readWaiting(this.threadId).catch(() => []);
+    this.sending.queued = [...waiting, ...this.sending.queued];
   }
 
   private async follow(after: string | undefined, known: readonly RunResponse[]): Promise<void> {
@@ -160,9 +168,9 @@ export class ThreadSession implements Thread {
     return this.view.phase === "streaming" || this.view.phase === "submitting";
   }
 
-  /** Messages that wait for the end of a run. */
+  /** Messages that wait for the end of a run, or for its next step. */
   get queued(): Queue {
-    return this.sending.queued;
+    return this.sending.queued.filter((each) => !each.steers || !this.view.messages.some(({ id }) => id === each.id));
   }
 
   /** Rejects only when the server refuses the message. */

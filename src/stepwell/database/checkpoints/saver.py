@@ -37,6 +37,8 @@ from stepwell.database.checkpoints.places import CheckpointPlace, Pages, config_
 from stepwell.database.checkpoints.serializer import strict_serializer
 from stepwell.database.database import SqlDatabase, Work
 from stepwell.database.fence import fenced
+from stepwell.database.sent_messages import take
+from stepwell.database.steering import SqlSteering
 from stepwell.database.types import Lease
 from stepwell.errors import ConfigurationError
 from stepwell.secrets.text import hide_secrets
@@ -50,12 +52,20 @@ class SqlSaver(BaseCheckpointSaver[int]):
     """LangGraph's checkpoints: for one run, or for reading those of any thread."""
 
     def __init__(
-        self, database: SqlDatabase, lease: Lease | None = None, *, clock: Clock, serde: SerializerProtocol | None = None
+        self,
+        database: SqlDatabase,
+        lease: Lease | None = None,
+        *,
+        clock: Clock,
+        serde: SerializerProtocol | None = None,
+        steering: SqlSteering | None = None,
     ) -> None:
+        """`steering`: the messages for the run, which are taken with the step that stores them."""
         super().__init__(serde=serde or strict_serializer())
         self._database = database
         self._lease = lease
         self._clock = clock
+        self._steering = steering
         self._lineage: tuple[tuple[str, str], Lineage] | None = None
         """The lineage that was read last, kept by savers that only read, because the next checkpoint they need is usually part of it."""
 
@@ -208,7 +218,15 @@ class SqlSaver(BaseCheckpointSaver[int]):
         known = config["configurable"].get(SECRETS_KEY, ())
         shown = [(channel, _without_secrets(value, known) if channel == ERROR else value) for channel, value in writes]
         kept, renewed = _write_rows(place, lease.run_id, self.serde, shown, (task_id, task_path))
-        return fenced(lease, lambda connection: sql.put_writes(connection, kept, renewed))
+        taken = self._steering.among(writes) if self._steering is not None else ()
+        if not taken:
+            return fenced(lease, lambda connection: sql.put_writes(connection, kept, renewed))
+
+        def work(connection: Connection) -> None:
+            sql.put_writes(connection, kept, renewed)
+            take(connection, lease.thread_id, taken)
+
+        return fenced(lease, work)
 
     def _deleting(self, thread_id: str) -> Work[None]:
         lease = self._lease_for(thread_id)

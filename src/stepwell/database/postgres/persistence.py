@@ -180,7 +180,10 @@ class PostgresPersistence(Persistence):
                 hearing = self._loop.create_task(self.queue.hear_of_cancellation(name))
                 self._hearing.add(hearing)  # asyncio itself keeps no reference to a task
                 hearing.add_done_callback(self._heard)
+            case "steer":
+                self.queue.hear_of_message(name)
             case "all":
+                self.queue.hear_of_message(None)
                 self.queue.hear_of_work()
                 self.queue.hear_of_end(None)
 

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from stepwell.database import sent_messages
 from stepwell.database.queue.branching import is_elsewhere, settle_checkpoint
 from stepwell.database.queue.types import Admission, Admitted
 from stepwell.database.records import interrupts
 from stepwell.database.records.erasing import refuse_if_erasing
 from stepwell.database.rows import dumps, loads, request_from_text, request_to_text, run_from_row, to_time
-from stepwell.database.types import CancelAction, Run
+from stepwell.database.types import STEER, CancelAction, Run
 from stepwell.errors import LimitReachedError, NotFoundError, ThreadBusyError
 from stepwell.sql import Connection, Row
 
@@ -26,6 +27,11 @@ def admit(connection: Connection, admission: Admission, now: float) -> tuple[Adm
     admission = replace(admission, run=run)
     if admission.answers is not None:
         return _admit_answers(connection, admission, inflight, now), []
+    if run.multitask_strategy == STEER:
+        if inflight and admission.steering:
+            sent_messages.send(connection, None, run.thread_id, inflight[0]["run_id"], admission.steering, now)
+            return Admitted(run_from_row(inflight[0]), rejoined=True, steered=True), []
+        run = replace(run, multitask_strategy="enqueue")
     _require_room(connection, admission)
     to_stop = _apply_strategy(run, inflight)
     _insert(connection, admission, run, now)
@@ -162,7 +168,9 @@ def _insert(connection: Connection, admission: Admission, run: Run, now: float) 
             admission.tenant,
         ),
     )
-    row = connection.execute("SELECT metadata, status FROM threads WHERE thread_id = ?", (run.thread_id,)).fetchone()
+    row = connection.execute(
+        "SELECT metadata, status, held_messages FROM threads WHERE thread_id = ?", (run.thread_id,)
+    ).fetchone()
     connection.execute(
         "UPDATE threads SET metadata = ?, status = ?, updated_at = ?, tenant = ? WHERE thread_id = ?",
         (
@@ -173,6 +181,9 @@ def _insert(connection: Connection, admission: Admission, run: Run, now: float) 
             run.thread_id,
         ),
     )
+
+    if row["held_messages"]:
+        sent_messages.take_over(connection, run.thread_id, run.run_id)
 
 
 def _title(admission: Admission) -> dict[str, str]:

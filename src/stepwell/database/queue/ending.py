@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from stepwell.database import effect_journal
+from stepwell.database import effect_journal, sent_messages
 from stepwell.database.checkpoints import statements
 from stepwell.database.documents.rows import forget_unneeded
 from stepwell.database.events.rows import insert_events
@@ -35,6 +35,8 @@ def finish(connection: Connection, lease: Lease, outcome: RunOutcome, now: float
     holds."""
     run = _run(connection, lease.run_id)
     keep_usage(connection, lease, outcome.usage, now)
+    paused = outcome.status == "success" and outcome.thread_status == "interrupted"
+    sent_messages.leave(connection, run, now, paused=paused)
     if outcome.rolled_back:
         _roll_back(connection, lease, run, outcome, now)
         forget_unneeded(connection, lease.thread_id)
@@ -43,13 +45,13 @@ def finish(connection: Connection, lease: Lease, outcome: RunOutcome, now: float
         statements.delete_runs(connection, lease.thread_id, [lease.run_id])
     keep_steps(connection, lease, outcome.steps)
     _keep_thread(connection, lease, outcome, now)
-    paused = outcome.status == "success" and outcome.thread_status == "interrupted"
     return _end_run(connection, run, outcome.status, outcome.error, outcome.events, now, paused=paused, result=outcome.result)
 
 
 def end_pending(connection: Connection, run_id: str, action: CancelAction, reason: str | None, now: float) -> list[RunEvent]:
     """End a run that has no driver because it was cancelled before it began, or before it was recovered."""
     run = _run(connection, run_id)
+    sent_messages.leave(connection, run, now)
     keeps_steps = action != "rollback" or effect_journal.stands_behind(connection, run)
     if run.attempt == 0:
         interrupts.take_back(connection, run.thread_id, run_id)
@@ -80,6 +82,7 @@ def give_up(connection: Connection, run_id: str, crashes: Sequence[Crash], now: 
         "The thread keeps all finished steps. Look at what that step does (memory, native code, os._exit) before sending it again.",
     }
     run = _run(connection, run_id)
+    sent_messages.leave(connection, run, now)
     _, events = _end_run(connection, run, "error", error, (NewEvent("error", wire.encode(error)),), now)
     interrupts.abandon(connection, run)
     waiting = interrupts_to_text(interrupts.open_interrupts(connection, run.thread_id))
@@ -238,6 +241,7 @@ def _forget(connection: Connection, run: Run, *, keeps_steps: bool) -> None:
         interrupts.take_back(connection, run.thread_id, run.run_id)
         statements.delete_runs(connection, run.thread_id, [run.run_id])
         effect_journal.take_back(connection, run)
+        sent_messages.forget(connection, run)
     connection.execute("DELETE FROM events WHERE thread_id = ? AND run_id = ?", (run.thread_id, run.run_id))
     connection.execute("DELETE FROM steps WHERE run_id = ?", (run.run_id,))
     connection.execute("DELETE FROM runs WHERE run_id = ?", (run.run_id,))

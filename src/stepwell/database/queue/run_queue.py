@@ -35,14 +35,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from random import random
 from typing import Literal
 
 from stepwell.clock import Clock
-from stepwell.database import fence
+from stepwell.database import fence, sent_messages
 from stepwell.database.checkpoints.serializer import continue_ids_after
 from stepwell.database.database import Separate, SqlDatabase
 from stepwell.database.events.log import EventLog, insert_events
@@ -68,12 +68,14 @@ from stepwell.database.types import (
 )
 from stepwell.errors import LeaseLostError, NotFoundError, StorageUnavailableError
 from stepwell.sql import Connection
+from stepwell.state.steering import SteeringMessage
 from stepwell.supervision import Duty
 
 logger = logging.getLogger(__name__)
 
 _LOOK_AGAIN_S = 30.0
 _SOON_S = 0.01
+_UNREAD_S = 60.0
 _CANCELLED_AT_ONCE = 50
 """How many runs one transaction cancels. If there were thousands, other work would wait for it, and on Postgres workers that claim runs
 would abort it each time."""
@@ -100,6 +102,8 @@ class RunQueue:
         self._changed = asyncio.Event()
         self._cancellations: asyncio.Queue[Cancellation] = asyncio.Queue()
         self._waiting: dict[str, set[asyncio.Event]] = {}
+        self._readers: dict[str, Callable[[], None]] = {}
+        self._unread: set[str] = set()
         self._turn = ""
         self.capacity = 0
         """How many runs are driven here at once; 0 while no runs are claimed."""
@@ -138,6 +142,9 @@ class RunQueue:
 
         admitted, stopped, events = await self._database.write(work)
         self._tell_stopped(stopped, events)
+        for one in admitted:
+            if one.steered:
+                self.hear_of_message(one.run.run_id)
         self._changed.set()
         return admitted
 
@@ -224,6 +231,31 @@ class RunQueue:
             self._changed.set()
             stopped += runs
         return stopped
+
+    async def steer(
+        self, owner: str | None, thread_id: str, run_id: str, message: SteeringMessage
+    ) -> sent_messages.SentMessage:
+        """Let a message wait for the run's next model call. When this returns, it is on disk."""
+        self._database.require_room()
+        now = self._now()
+        (sent,) = await self._database.write(
+            lambda connection: sent_messages.send(connection, owner, thread_id, run_id, [message], now)
+        )
+        self.hear_of_message(sent.run_id)
+        return sent
+
+    @contextmanager
+    def reading_messages(self, run_id: str, wake: Callable[[], None]) -> Iterator[None]:
+        """While the block lasts, `wake` is called for each message to the run."""
+        self._readers[run_id] = wake
+        if run_id in self._unread:
+            self._unread.discard(run_id)
+            wake()
+        try:
+            yield
+        finally:
+            if self._readers.get(run_id) is wake:
+                del self._readers[run_id]
 
     async def ask(self, lease: Lease, interrupts: Sequence[PendingInterrupt]) -> None:
         """Store interrupts that have just come up while the run is still running, so that they can be answered from now on."""
@@ -372,6 +404,16 @@ class RunQueue:
         for known in [run_id] if run_id else list(self._waiting):
             for ended in self._waiting.get(known, ()):
                 ended.set()
+
+    def hear_of_message(self, run_id: str | None) -> None:
+        """A message waits for a run; `None` means that one may wait for any run."""
+        if run_id is not None and run_id not in self._readers:
+            # The run may be claimed just now, from a row without this message. If it is driven elsewhere, this entry is deleted.
+            self._unread.add(run_id)
+            asyncio.get_running_loop().call_later(_UNREAD_S, self._unread.discard, run_id)
+        for known in list(self._readers) if run_id is None else [run_id]:
+            if wake := self._readers.get(known):
+                wake()
 
     async def hear_of_cancellation(self, run_id: str) -> None:
         """A run that may be driven here is to be stopped."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from stepwell.database.types import BareAnswer, CancelAction, Lease, Run
 from stepwell.errors import AnswerShapeError
+from stepwell.state.steering import SteeringMessage
 
 MAX_COUNTED_CRASHES = 5
 """How many worker deaths must point at a run before it is given up."""
@@ -37,6 +38,8 @@ class Admission:
     """Refuse with `LimitReachedError` if the tenant has this many runs under way."""
     temporary_thread: bool = False
     """The thread is created for this run only, and is not listed."""
+    steering: Sequence[SteeringMessage] = ()
+    """The messages of the run, if they are to enter the run under way."""
     checked: Mapping[str, AnswerShapeError | None] | None = None
     """Interrupt -> what is wrong with its answer, for interrupts that were open when the answers were checked; `None` if they were not
     checked. An answer to any other interrupt is refused, since it was not checked."""
@@ -47,6 +50,8 @@ class Admitted:
     run: Run
     rejoined: bool = False
     """Whether the answer was given before, and this is the run that received it."""
+    steered: bool = False
+    """Whether the messages were sent to this run, which is under way."""
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ _OF_THREAD = (
     Kept("thread_values", size='length("values")'),
     Kept("interrupts", "interrupt_id", "length(value)"),
     Kept("steps"),
+    Kept("steering", "message_id", "COALESCE(length(content), 0)"),
     Kept("unreadable_runs"),
     Kept("file_journal", "number"),
     Kept("file_images", size="length(content)"),

@@ -10,6 +10,7 @@ from stepwell.database.records.assistants import AssistantRecords
 from stepwell.database.records.claims import ClaimRecords
 from stepwell.database.records.effects import EffectRecords
 from stepwell.database.records.runs import RunRecords
+from stepwell.database.records.steering import SteeringRecords
 from stepwell.database.records.steps import StepRecords
 from stepwell.database.records.threads import ThreadRecords
 from stepwell.database.records.turns import TurnRecords
@@ -27,5 +28,6 @@ class Repository(
     TurnRecords,
     WaitingRecords,
     ClaimRecords,
+    SteeringRecords,
 ):
     """`Repository(database, clock)`; see `RecordsPart` for further arguments."""

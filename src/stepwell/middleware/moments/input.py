@@ -26,13 +26,14 @@ class OnInput(HookedMiddleware):
 
     @hook_config(can_jump_to=["end"])
     def before_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        return cast("dict[str, Any] | None", run(self._check_input(state, runtime), no_handler))
+        return cast("dict[str, Any] | None", run(self.check_input(state, runtime), no_handler))
 
     @hook_config(can_jump_to=["end"])
     async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        return cast("dict[str, Any] | None", await arun(self._check_input(state, runtime), no_handler))
+        return cast("dict[str, Any] | None", await arun(self.check_input(state, runtime), no_handler))
 
-    def _check_input(self, state: Any, runtime: Runtime[Any]) -> Course:
+    def check_input(self, state: Any, runtime: Runtime[Any]) -> Course:
+        """The state's update after asking about each new message; None if none is new."""
         all_checked: Mapping[str, Mapping[str, str]] = state.get("checked_input") or {}
         # By what a private channel says, because a user could write any mark into a message.
         ours = {feedback_id(each) for each in state.get("_rubric_evaluations") or ()}

@@ -40,6 +40,7 @@ HELP = """/files         list the agent's files
 /rewind N      go back to before message N: the conversation and the files
 /rewind undo   undo that
 /thread ID     continue a thread; without an id, show the current one
+/aside TEXT    ask something about the conversation without changing it (also /btw)
 /help          show this list
 /quit          leave (or press Ctrl-D)"""
 
@@ -203,6 +204,8 @@ class Chat:
                 self._mode(argument)
             case "/rewind":
                 self._rewinding.carry_out(self._session, argument)
+            case "/aside" | "/btw":
+                self._aside(argument)
             case "/thread":
                 self._thread(argument)
             case _:
@@ -218,6 +221,17 @@ class Chat:
             self._terminal.line(f"No mode '{name}'. Use one of: {', '.join([*RUN_MODES, USUAL])}.")
             return
         self._terminal.line(f"Mode: {held.get(PERMISSION_MODE, USUAL)}")
+
+    def _aside(self, question: str) -> None:
+        if not question:
+            self._terminal.line("Write the question after the command: /aside what have we decided so far?")
+            return
+        try:
+            self._terminal.line(self._runner.run(self._session.aside(question)))
+        except StepwellError:
+            raise
+        except Exception as error:  # whatever a provider raised, the conversation can continue
+            self._terminal.line(f"The question was not answered: {type(error).__name__}: {error}")
 
     def _thread(self, thread_id: str) -> None:
         if not thread_id:

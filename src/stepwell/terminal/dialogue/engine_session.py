@@ -19,7 +19,7 @@ from stepwell.clock import SystemClock
 from stepwell.database.records.types import Page
 from stepwell.database.sqlite.persistence import EmbeddedPersistence
 from stepwell.database.types import Thread
-from stepwell.errors import NotFoundError, RewindError
+from stepwell.errors import NotFoundError, RewindError, RunError
 from stepwell.private_files import make_private_folder
 from stepwell.runs.assistants import Assistants
 from stepwell.runs.engine import Engine, EngineOptions
@@ -125,6 +125,9 @@ class EngineSession:
 
     async def rewind(self, turn_id: str, *, dry_run: bool = False, force: bool = False) -> Mapping[str, Any]:
         raise RewindError("Turns of this graph cannot be taken back. Start again in another file.")
+
+    async def aside(self, question: str) -> str:
+        raise RunError("Side questions are for conversations with an agent: start one with stepwell chat.")
 
     async def _thread(self) -> Thread | None:
         try:

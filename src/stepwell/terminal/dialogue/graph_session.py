@@ -71,6 +71,15 @@ class GraphSession:
         config: Any = {"configurable": {**self._configurable, **self._config["configurable"]}}
         return await arewind(self._graph, config, turn_id, dry_run=dry_run, force=force)
 
+    async def aside(self, question: str) -> str:
+        messages = (await self._state()).values.get("messages") or []
+        copied = {**self._configurable, "thread_id": f"{self._thread_id}-aside", "side_question": True}
+        try:
+            said = await self._graph.ainvoke({"messages": [*messages, ("user", question)]}, {"configurable": copied})
+        finally:
+            await self._graph.checkpointer.adelete_thread(copied["thread_id"])
+        return str(said["messages"][-1].text)
+
     async def _state(self) -> Any:
         return await self._graph.aget_state(self._config)
 

@@ -139,6 +139,11 @@ class RemoteSession:
         with self._sentences():
             return cast("Mapping[str, Any]", await self._client.http.post(f"/threads/{self._thread_id}/rewind", json=wanted))
 
+    async def aside(self, question: str) -> str:
+        with self._sentences():
+            said = await self._client.http.post(f"/threads/{self._thread_id}/side-question", json={"question": question})
+        return str(said["answer"])
+
     async def _thread(self) -> Mapping[str, Any]:
         with self._sentences():
             try:

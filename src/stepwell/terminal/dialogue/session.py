@@ -106,6 +106,10 @@ class Session(Protocol):
         """Take a turn back, with all after it; or only say what would happen. `RewindError` if that is not possible."""
         ...
 
+    async def aside(self, question: str) -> str:
+        """The answer to a question about the conversation, of which the thread keeps nothing."""
+        ...
+
 
 class Conversations(Protocol):
     """One person's threads with one graph."""

@@ -180,6 +180,13 @@ def test_a_mode_holds_for_the_runs_that_follow():
     assert "/a.md" in after
 
 
+def test_a_side_question_is_answered_and_forgotten():
+    _, screen = converse("go\n/aside what now?\n/btw\nagain\n", say("one"), say("aside"), say("two"))
+    assert "aside" in screen
+    assert "Write the question after the command" in screen
+    assert screen.index("aside") < screen.index("two")
+
+
 def test_the_modes_have_the_names_of_the_agents():
     from stepwell.middleware.approvals import PERMISSION_MODE as KEY
     from stepwell.middleware.run_modes import RUN_MODES as NAMES

@@ -1,4 +1,4 @@
-// Messages that wait for the end of a run, oldest first. Pure: each function gives another queue.
+// Messages that wait for the end of a run, or for its next step, oldest first. Pure: each function gives another queue.
 
 import type { RunResponse } from "../../api";
 import { readContent, readPictures } from "../messages";
@@ -11,6 +11,8 @@ export interface Queued {
   readonly pictures: readonly Picture[];
   /** Null: the server does not have it yet. */
   readonly runId: string | null;
+  /** It enters the run `runId`, which works, with its next model call. */
+  readonly steers?: boolean;
 }
 
 export type Queue = readonly Queued[];
@@ -37,8 +39,9 @@ export const add = (queue: Queue, id: string, text: string, pictures: readonly P
 
 export const remove = (queue: Queue, id: string): Queue => queue.filter((each) => each.id !== id);
 
-/** The server has it, as this run. */
-export const accept = (queue: Queue, id: string, runId: string): Queue =>
-  queue.map((each) => (each.id === id ? { ...each, runId } : each));
+/** The server has it, as this run or for it. */
+export const accept = (queue: Queue, id: string, runId: string, steers = false): Queue =>
+  queue.map((each) => (each.id === id ? { ...each, runId, steers } : each));
 
-export const ofRun = (queue: Queue, runId: string): Queued | undefined => queue.find((each) => each.runId === runId);
+export const ofRun = (queue: Queue, runId: string): Queued | undefined =>
+  queue.find((each) => each.runId === runId && !each.steers);

@@ -25,8 +25,8 @@ import { accept, add, ofRun, remove, type Queue, type Queued } from "./queue";
 import { inputMessages } from "./runs";
 import type { Thread } from "./thread";
 
-/** While a run works: `enqueue` waits for its end, `interrupt` stops it. */
-export type Strategy = "enqueue" | "interrupt";
+/** While a run works: `steer` enters it before its next model call, `enqueue` waits for its end, `interrupt` stops it. */
+export type Strategy = "steer" | "enqueue" | "interrupt";
 
 const AGAIN_MS = 1_000;
 
@@ -56,7 +56,7 @@ export class Sending {
     pictures: readonly Picture[],
   ): Promise<void> {
     const message = human(crypto.randomUUID(), words, pictures);
-    const later = this.thread.view.phase === "streaming";
+    const later = strategy === "steer" || this.thread.view.phase === "streaming";
     this.history.choose();
     if (later) this.queued = add(this.queued, message.id, words, pictures);
     else {
@@ -66,9 +66,13 @@ export class Sending {
     try {
       const run = await this.inOrder(async () => {
         const order = await this.orderFor(message, words, assistantId, input);
-        return this.startOnce(message.id, { ...order, multitask_strategy: later ? strategy : "enqueue" });
+        // Only the message itself can enter a run that works.
+        const alone = strategy !== "steer" || Object.keys(order.input).length === 1;
+        return this.startOnce(message.id, { ...order, multitask_strategy: later && alone ? strategy : "enqueue" });
       });
-      if (this.withdrawn.has(message.id)) await api.cancelRun(this.thread.threadId, run.run_id!);
+      const isKnown = this.known.has(run.run_id!) || this.thread.view.runs.some((each) => each.runId === run.run_id);
+      if (strategy === "steer" && isKnown) await this.noteSteering(message.id, run.run_id!);
+      else if (this.withdrawn.has(message.id)) await api.cancelRun(this.thread.threadId, run.run_id!);
       else this.noteAccepted(message, run.run_id!);
     } catch (error) {
       if (error instanceof Withdrawn) return;
@@ -92,7 +96,8 @@ export class Sending {
 
   /** Takes back a message that waits. */
   async unqueue(queued: Queued): Promise<void> {
-    if (queued.runId) await api.cancelRun(this.thread.threadId, queued.runId);
+    if (queued.steers) await (await import("./steering")).withdraw(this.thread.threadId, queued.id);
+    else if (queued.runId) await api.cancelRun(this.thread.threadId, queued.runId);
     else this.withdrawn.add(queued.id);
     this.queued = remove(this.queued, queued.id);
   }
@@ -145,6 +150,12 @@ export class Sending {
     const configurable = { ...context.configurable, ...(mode ? { permission_mode: mode } : {}) };
     const config = Object.keys(configurable).length ? { config: { configurable } } : {};
     return { assistant_id: assistantId, input: { ...context.input, ...input, messages: [message] }, ...config };
+  }
+
+  /** The server has the message for a run that works. */
+  private async noteSteering(messageId: string, runId: string): Promise<void> {
+    this.queued = accept(this.queued, messageId, runId, true);
+    if (this.withdrawn.has(messageId)) await (await import("./steering")).withdraw(this.thread.threadId, messageId);
   }
 
   private noteAccepted(message: Human, runId: string): void {

@@ -1,0 +1,27 @@
+"""`SideQuestionMiddleware`: a run that only answers a question about the conversation, with one model call and without tools.
+
+Such a run works on a copy of the conversation, so nothing of it is stored in the thread. Its config says what it is
+(`{"configurable": {"side_question": True}}`).
+"""
+
+from __future__ import annotations
+
+from langgraph.config import get_config
+
+from stepwell.middleware.request import ModelCall, RequestMiddleware
+
+SIDE_QUESTION = "side_question"
+"""The key in a config's `configurable`."""
+_SECTION = (
+    "The user's last message is a side question. Answer it briefly from the conversation so far. You have no tools now, and the work "
+    "that the conversation is about goes on without you: do not continue it."
+)
+
+
+class SideQuestionMiddleware(RequestMiddleware):
+    """Takes the tools away from runs that answer a side question."""
+
+    def prepare(self, call: ModelCall) -> None:
+        if (get_config().get("configurable") or {}).get(SIDE_QUESTION):
+            call.tools = []
+            call.sections.append(_SECTION)
