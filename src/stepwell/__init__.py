@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         SubAgentMiddleware,
         SummarizationMiddleware,
     )
+    from stepwell.middleware.background import AsyncSubAgent, AsyncSubAgentMiddleware, AsyncTask
     from stepwell.middleware.budget import BudgetMiddleware
     from stepwell.middleware.clarify import ClarifyWithHumanMiddleware
     from stepwell.middleware.client_tools import ClientToolsMiddleware
@@ -99,6 +100,7 @@ _HOMES = {
     "stepwell.middleware.memory": ("MemoryMiddleware",),
     "stepwell.middleware.skills": ("SkillMetadata", "SkillsMiddleware"),
     "stepwell.middleware.robust_calls": ("RobustCallsMiddleware",),
+    "stepwell.middleware.background": ("AsyncSubAgent", "AsyncSubAgentMiddleware", "AsyncTask"),
     "stepwell.middleware.budget": ("BudgetMiddleware",),
     "stepwell.payments.middleware": ("CashuPaymentMiddleware",),
     "stepwell.middleware.clarify": ("ClarifyWithHumanMiddleware",),
@@ -115,6 +117,9 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AsyncBackend",
+    "AsyncSubAgent",
+    "AsyncSubAgentMiddleware",
+    "AsyncTask",
     "BackendFactory",
     "BackendProtocol",
     "BrowserBackend",

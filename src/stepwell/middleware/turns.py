@@ -20,6 +20,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from stepwell.middleware.clarify import USER_WORDS
 from stepwell.middleware.own_words import is_decided_by_person, is_own_answer, is_refusal, stands_in
+from stepwell.tools.background import is_note
 
 PATIENCE = 3
 """After this many barren steps or identical calls in a row, the model is warned."""
@@ -32,9 +33,9 @@ STUCK = "stepwell_stuck"
 
 
 def turn_of(messages: Sequence[BaseMessage]) -> str:
-    """The id of the user's last message; empty if there is none."""
+    """The id of the user's last message; empty if there is none. A background task that reports its end continues the turn."""
     for message in reversed(messages):
-        if message.type == "human":
+        if message.type == "human" and not is_note(message):
             return message.id or ""
     return ""
 
