@@ -353,6 +353,8 @@ class Engine:
             callbacks=callbacks,
             clock=self._clock,
             gates=self._gates,
+            find_assistant=self._assistants.resolve,
+            max_active=self._options.max_active_runs_per_owner,
         )
         self._driving[run.run_id] = attempt
         if early := self._stop_early.pop(run.run_id, None):

@@ -171,7 +171,8 @@ class ThreadRecords(RecordsPart):
         return gone
 
     def _matching(self, owner: str | None, wanted: ThreadFilter) -> Clause:
-        listed = Clause("temporary = 0")
+        # The threads of background tasks are listed only for those who ask for the tasks of a thread.
+        listed = Clause("temporary <> 1" if "parent_thread_id" in (wanted.metadata or {}) else "temporary = 0")
         clauses = [owned_by(owner), listed, contains(self._database.dialect, "metadata", wanted.metadata)]
         if wanted.status is not None:
             clauses.append(Clause("status = ?", (wanted.status,)))

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 
 from langchain_core.messages import HumanMessage
@@ -176,7 +177,7 @@ class LocalTasks:
         loop = asyncio.get_running_loop()
         while (message := local.begin()) is not None:
             round_ = loop.create_task(_around(local, message))
-            local.stop = lambda round_=round_: loop.call_soon_threadsafe(round_.cancel)  # type: ignore[misc]  # the loop variable, kept
+            local.stop = partial(_cancel_soon, loop, round_)
             try:
                 outcome: Any = await round_
             except asyncio.CancelledError:
@@ -251,6 +252,10 @@ class HostHere:
 
 _WORKING: set[asyncio.Task[None]] = set()
 """An event loop keeps only weak references to its tasks."""
+
+
+def _cancel_soon(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> None:
+    loop.call_soon_threadsafe(task.cancel)
 
 
 def _steps(local: _Local, message: str, stop: threading.Event) -> Mapping[str, Any]:

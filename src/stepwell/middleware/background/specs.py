@@ -66,7 +66,7 @@ _OF_SERVER = frozenset({"graph_id", "url", "headers"})
 _KNOWN = AsyncSubAgent.__annotations__.keys()
 
 
-def is_background(spec: Mapping[str, Any]) -> bool:
+def is_background(spec: object) -> bool:
     """Whether a description in `subagents=` is that of a background subagent."""
     return isinstance(spec, Mapping) and ("graph_id" in spec or spec.get("mode") == "background")
 

@@ -96,7 +96,7 @@ class TaskTools:
             _tool("check_async_task", _CHECK, self.check, self.acheck, TaskArgs),
             _tool("update_async_task", _UPDATE, self.update, self.aupdate, UpdateArgs),
             _tool("cancel_async_task", _CANCEL, self.cancel, self.acancel, TaskArgs),
-            _tool("list_async_tasks", _LIST, self.list, self.alist, ListArgs),
+            _tool("list_async_tasks", _LIST, self.show, self.ashow, ListArgs),
         ]
 
     @with_effect("read")  # the subagent's own tools are held to the run's mode
@@ -189,7 +189,7 @@ class TaskTools:
             return _failed("Failed to cancel run", error)
 
     @with_effect("read")
-    def list(self, runtime: ToolRuntime, status_filter: StatusFilter | None = None) -> Any:
+    def show(self, runtime: ToolRuntime, status_filter: StatusFilter | None = None) -> Any:
         reports: dict[str, TaskReport] = {}
         for name, tasks in self._unfinished(runtime).items():
             try:
@@ -199,7 +199,7 @@ class TaskTools:
         return _listed(runtime, reports, status_filter)
 
     @with_effect("read")
-    async def alist(self, runtime: ToolRuntime, status_filter: StatusFilter | None = None) -> Any:
+    async def ashow(self, runtime: ToolRuntime, status_filter: StatusFilter | None = None) -> Any:
         reports: dict[str, TaskReport] = {}
         for name, tasks in self._unfinished(runtime).items():
             try:
@@ -255,10 +255,10 @@ for _method, _more in (
     (TaskTools.aupdate, {"task_id": str, "message": str}),
     (TaskTools.cancel, {"task_id": str}),
     (TaskTools.acancel, {"task_id": str}),
-    (TaskTools.list, {"status_filter": StatusFilter | None}),
-    (TaskTools.alist, {"status_filter": StatusFilter | None}),
+    (TaskTools.show, {"status_filter": StatusFilter | None}),
+    (TaskTools.ashow, {"status_filter": StatusFilter | None}),
 ):
-    _method.__annotations__ = {**_RUNTIME, **_more}  # type: ignore[dict-item]  # annotations may be any objects
+    _method.__annotations__ = {**_RUNTIME, **_more}
 
 
 def _tool(
@@ -346,7 +346,7 @@ def _checked(runtime: ToolRuntime, task: AsyncTask, report: TaskReport | None) -
 
 
 def _changed(runtime: ToolRuntime, task: AsyncTask, report: TaskReport, text: str) -> Command[Any]:
-    changed = AsyncTask(**{**task, "run_id": report.run_id, "status": report.status, "last_updated_at": _now()})  # type: ignore[typeddict-item]
+    changed = AsyncTask(**{**task, "run_id": report.run_id, "status": report.status, "last_updated_at": _now()})
     return _update(runtime, text, {task["task_id"]: changed})
 
 

@@ -11,12 +11,12 @@ import pytest
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from tests.support.waiting import wait_until
 
 from stepwell import AsyncSubAgentMiddleware, BudgetMiddleware, ConfigurationError, create_deep_agent
 from stepwell.middleware.background.middleware import find_background
 from stepwell.testing import ScriptedModel, call, say
 from stepwell.testing.scripted.replies import Computed
-from tests.support.waiting import wait_until
 
 ASK = {"messages": [("user", "go")]}
 THREAD: Any = {"configurable": {"thread_id": "t"}}
