@@ -137,7 +137,8 @@ def wake_message(task: AsyncTask, report: TaskReport) -> dict[str, Any]:
         "type": "human",
         "content": wake_text(task, report),
         "id": wake_run_id(report.run_id),
-        "additional_kwargs": {NOTE: note(task, report)},
+        # `lc_source`: written in the user's place, so pages do not show it as the user's.
+        "additional_kwargs": {NOTE: note(task, report), "lc_source": NOTE},
     }
 
 

@@ -50,7 +50,7 @@ def forget_tasks(connection: Connection, thread_id: str) -> None:
         (thread_id,),
     )
     connection.execute("DELETE FROM background_tasks WHERE parent_thread_id = ? OR task_id = ?", (thread_id, thread_id))
-    connection.execute("DELETE FROM background_wakes WHERE parent_thread_id = ?", (thread_id,))
+    connection.execute("DELETE FROM background_wakes WHERE parent_thread_id = ? OR task_id = ?", (thread_id, thread_id))
 
 
 def _task(connection: Connection, row: Row, *, results: bool) -> BackgroundTask:

@@ -66,6 +66,8 @@ async def fill_thread(persistence: EmbeddedPersistence) -> ClaimedRun:
             fill(connection, "unreadable_runs", thread_id=thread_id, run_id=run_id, request=SECRET)
             fill(connection, "steps", thread_id=thread_id, run_id=run_id, error=SECRET)
             fill(connection, "erasing", thread_id=thread_id)
+            fill(connection, "background_tasks", task_id=thread_id, run_id=run_id, description=SECRET, task="{}")
+            fill(connection, "background_wakes", task_id=thread_id, run_id=run_id)
             fill(connection, "payment_threads", thread_id=thread_id)
 
         await persistence.database.write(work)

@@ -20,6 +20,7 @@ CREATE TABLE background_wakes (
   parent_thread_id TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX background_wakes_of_parent ON background_wakes (parent_thread_id);
+CREATE INDEX background_wakes_of_task ON background_wakes (task_id);
 
 -- A run that tells a parent about a task must not take the thread past a question that waits for a person. It becomes due when the last
 -- question is answered or dropped, whatever the way.
