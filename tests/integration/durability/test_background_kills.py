@@ -1,4 +1,4 @@
-"""Servers are killed again and again while agents start background tasks: no task is lost, none begins twice, every parent is woken once."""
+"""Servers are killed while agents start background tasks: no task is lost, none begins twice, every parent is woken once."""
 
 from __future__ import annotations
 

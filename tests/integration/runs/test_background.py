@@ -75,7 +75,7 @@ async def until(fact: Callable[[], Any], what: str) -> Any:
     """Wait for a fact of the database."""
     try:
         async with asyncio.timeout(PATIENCE_S):
-            while not (found := await fact()):
+            while not (found := await fact()):  # noqa: ASYNC110 - nobody announces it
                 await asyncio.sleep(0.02)
             return found
     except TimeoutError:

@@ -4,7 +4,7 @@
  */
 
 import { asObject } from "../state/waiting";
-import type { Step, ThreadView } from "../state/types";
+import type { Json, Step, ThreadView } from "../state/types";
 import type { Tab } from "../ui/Tabs.svelte";
 
 export type TabId = "argument" | "workspace" | "sources" | "todos" | "files" | "agents" | "background" | "steps";
@@ -44,7 +44,7 @@ function citedIn(view: ThreadView): number | null {
   return view.graphId === "deep_research" && answered ? 0 : null;
 }
 
-const holds = (value: unknown): boolean => Object.keys(asObject(value)).length > 0;
+const holds = (value: Json | undefined): boolean => Object.keys(asObject(value)).length > 0;
 
 /** Something has been claimed. */
 const hasArgument = (view: ThreadView): boolean => holds(asObject(view.values["argument"]).nodes);

@@ -101,6 +101,21 @@ class AsyncSubAgentMiddleware(RequestMiddleware):
                 self._built[name] = self._build(plain)
             return self._built[name]
 
+    def look(self, task_id: str) -> TaskReport:
+        """How a task in this process is now."""
+        return self._here.report(task_id)
+
+    def stop(self, task_id: str) -> None:
+        """Stop a task in this process."""
+        self._here.cancel(task_id)
+
+    def wake_for(self, task_id: str) -> HumanMessage | None:
+        """The message that tells the agent how a task in this process has ended; None while it works, and if it was stopped."""
+        report = self._here.report(task_id)
+        if report.status not in ("success", "error") or not report.run_id:
+            return None
+        return _wake(task_id, self._here.find(task_id).task.agent_name, report)
+
     def _host(self, spec: AsyncSubAgent, runtime: ToolRuntime) -> TaskHost:
         configurable: Mapping[str, Any] = runtime.config.get("configurable") or {}
         if "url" not in spec and (server := configurable.get(TASKS)) is not None:
@@ -112,8 +127,12 @@ class AsyncSubAgentMiddleware(RequestMiddleware):
 
     def _tell(self, task_id: str, agent_name: str, report: TaskReport) -> None:
         if self._notify:
-            told = wake_message({"task_id": task_id, "agent_name": agent_name}, report)  # type: ignore[typeddict-item]  # enough to tell
-            self._notify(report, HumanMessage(told["content"], id=told["id"], additional_kwargs=told["additional_kwargs"]))
+            self._notify(report, _wake(task_id, agent_name, report))
+
+
+def _wake(task_id: str, agent_name: str, report: TaskReport) -> HumanMessage:
+    told = wake_message({"task_id": task_id, "agent_name": agent_name}, report)  # type: ignore[typeddict-item]  # enough to tell
+    return HumanMessage(told["content"], id=told["id"], additional_kwargs=told["additional_kwargs"])
 
 
 def find_background(graph: object) -> AsyncSubAgentMiddleware | None:

@@ -1,5 +1,5 @@
-"""Background tasks of a thread: what its subagents do on threads of their own. An answer to a task's question, or a message to it, goes to the
-task's own thread."""
+"""Background tasks of a thread: what its subagents do on threads of their own. An answer to a task's question, or a message to it, goes to
+the task's own thread."""
 
 from __future__ import annotations
 
