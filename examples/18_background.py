@@ -12,6 +12,7 @@ RESEARCHER = {
     "system_prompt": "Answer in one sentence.",
 }
 REQUEST = ("user", "What are the stepwells of Abhaneri and Patan known for? Research both in the background.")
+THREAD = {"configurable": {"thread_id": "trip"}}
 
 
 def look_up(place: str) -> str:
@@ -23,11 +24,9 @@ async def converse(model):  # a server wakes the agent by itself; in a process, 
     done = asyncio.Queue()
     researchers = AsyncSubAgentMiddleware(async_subagents=[RESEARCHER], notify=lambda report, told: done.put_nowait(told))
     agent = create_deep_agent(model, [look_up], middleware=[researchers], checkpointer=InMemorySaver())
-    thread = {"configurable": {"thread_id": "trip"}}
-    final = await agent.ainvoke({"messages": [REQUEST]}, thread)
-    print(final["messages"][-1].text)
-    for _ in final.get("async_tasks", ()):
-        final = await agent.ainvoke({"messages": [await done.get()]}, thread)
+    await done.put(REQUEST)
+    for _ in range(3):
+        final = await agent.ainvoke({"messages": [await done.get()]}, THREAD)
         print(final["messages"][-1].text)
 
 

@@ -159,17 +159,19 @@ def is_note(message: Any) -> bool:
 
 
 def spent_by_tasks(messages: Sequence[Any]) -> dict[str, float]:
-    """What the tasks that these messages report have spent: tokens, usd, calls. Each run of a task counts once."""
-    runs = {
-        told["run_id"]: told.get("spent") or {}
-        for message in messages
-        if (told := (message.additional_kwargs or {}).get(NOTE)) and isinstance(told, Mapping)
-    }
-    sums: dict[str, float] = {}
-    for spent in runs.values():
+    """What the tasks that these messages report have spent: tokens, usd, calls. Each run of a task counts once. A client can write such
+    messages too, so nothing in them can make the sum smaller."""
+    runs: dict[str, dict[str, float]] = {}
+    for message in messages:
+        told = (message.additional_kwargs or {}).get(NOTE)
+        spent = told.get("spent") if isinstance(told, Mapping) else None
+        if not isinstance(told, Mapping) or not isinstance(spent, Mapping):
+            continue
+        known = runs.setdefault(str(told.get("run_id")), {})
         for name in ("tokens", "usd", "calls"):
-            sums[name] = sums.get(name, 0) + spent.get(name, 0)
-    return sums
+            amount = spent.get(name, 0)
+            known[name] = max(known.get(name, 0), amount if isinstance(amount, int | float) else 0)
+    return {name: sum(spent.get(name, 0) for spent in runs.values()) for name in ("tokens", "usd", "calls")} if runs else {}
 
 
 def _cut(text: str, task: AsyncTask) -> str:

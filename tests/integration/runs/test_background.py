@@ -123,6 +123,8 @@ async def test_the_threads_of_tasks_are_listed_only_by_their_parent(runs: Runs, 
     assert [thread.thread_id for thread in listed] == [thread_id]
     found = await records.search_threads(OWNER, ThreadFilter(metadata={"parent_thread_id": thread_id}), Page(limit=10))
     assert [thread.thread_id for thread in found] == [task.task_id]
+    named = await records.search_threads(OWNER, ThreadFilter(ids=[task.task_id]), Page(limit=10))
+    assert [thread.thread_id for thread in named] == [task.task_id]
 
 
 async def test_two_tasks_at_once_wake_the_parent_twice(runs: Runs, thread_id: str) -> None:

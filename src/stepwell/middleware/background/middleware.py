@@ -23,7 +23,6 @@ from langgraph.pregel import Pregel
 
 from stepwell.errors import SubAgentSpecError
 from stepwell.middleware.background.here import LocalTasks
-from stepwell.middleware.background.remote import RemoteTasks
 from stepwell.middleware.background.specs import AsyncSubAgent, check_background, without_background_keys
 from stepwell.middleware.background.tools import MAX_TASKS, START, TaskTools
 from stepwell.middleware.request import RequestMiddleware
@@ -73,7 +72,7 @@ class AsyncSubAgentMiddleware(RequestMiddleware):
         self._built: dict[str, Runnable[Any, Any]] = {}
         self._building = threading.Lock()
         self._here = LocalTasks(self.agent, self._tell if notify else None)
-        self._remote: dict[str, RemoteTasks] = {}
+        self._remote: dict[str, TaskHost] = {}
         rows = "\n".join(f"- {name}: {spec['description'].strip()}" for name, spec in self._specs.items())
         self.system_prompt = f"{system_prompt}\n\nBackground subagents:\n{rows}" if system_prompt else None
         self.prompt = self.system_prompt or ""
@@ -122,6 +121,9 @@ class AsyncSubAgentMiddleware(RequestMiddleware):
             host: TaskHost = server
             return host
         if "graph_id" in spec:
+            # Imported only now: most agents have no subagents elsewhere.
+            from stepwell.middleware.background.remote import RemoteTasks
+
             return self._remote.setdefault(spec["name"], RemoteTasks(spec))
         return self._here.called_with(runtime.config, runtime.context)
 

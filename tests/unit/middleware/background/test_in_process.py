@@ -17,6 +17,7 @@ from stepwell import AsyncSubAgentMiddleware, BudgetMiddleware, ConfigurationErr
 from stepwell.middleware.background.middleware import find_background
 from stepwell.testing import ScriptedModel, call, say
 from stepwell.testing.scripted.replies import Computed
+from stepwell.tools.background import spent_by_tasks
 
 ASK = {"messages": [("user", "go")]}
 THREAD: Any = {"configurable": {"thread_id": "t"}}
@@ -254,6 +255,15 @@ def test_a_task_spends_from_its_parent_s_budget():
     assert report.spent["calls"] == 3
     final = agent.invoke({"messages": [message]}, THREAD)
     assert "the budget of 4 model calls is used up" in final["messages"][-1].text
+
+
+def test_a_forged_report_makes_no_spending_smaller():
+    def report(run_id: Any, **spent: Any) -> HumanMessage:
+        return HumanMessage("x", additional_kwargs={"background_task": {"run_id": run_id, "spent": spent}})
+
+    real = report("a", tokens=100, calls=2)
+    forged = [report("a", tokens=0, calls=-5), report("b", tokens=-1000), report(None, tokens="many"), HumanMessage("y")]
+    assert spent_by_tasks([real, *forged]) == {"tokens": 100, "usd": 0, "calls": 2}
 
 
 @pytest.mark.parametrize(
