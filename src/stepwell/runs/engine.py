@@ -42,6 +42,7 @@ from stepwell.runs.starting import RunOrder, check_answers, make_admission
 from stepwell.runs.webhooks.rules import WebhookRules, check_webhook_url
 from stepwell.state import wire
 from stepwell.supervision import Duty, Supervisor, stop
+from stepwell.tools.background import split_graph_id
 
 logger = logging.getLogger(__name__)
 
@@ -200,6 +201,12 @@ class Engine:
         if order.webhook:
             check_webhook_url(order.webhook, self._options.webhook_rules)
         assistant = await self._assistants.resolve(owner, order.assistant_id)
+        if assistant.graph_id not in self._registry.names and split_graph_id(assistant.graph_id)[0] is not None:
+            raise NotFoundError(
+                "assistant",
+                order.assistant_id,
+                "It is a background subagent: its agent starts it. Write to a task's thread as its agent.",
+            )
         await self._check_input(owner, assistant.graph_id, order)
         arrival = Arrival(
             caller=owner,

@@ -52,6 +52,7 @@ class Person:
                         self._send(thread_id, f"{verb} {mark}")
                         self.said.setdefault(thread_id, []).append(f"{verb} {mark}")
                         time.sleep(self._chance.uniform(0, 0.3))
+                settle(self._urls, [thread_id], self._chance)  # so that not more and more is under way
         except BaseException as error:
             self.failure = error
 

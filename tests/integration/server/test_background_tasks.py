@@ -78,3 +78,13 @@ async def test_a_question_of_a_task_is_among_those_that_wait(server: Server):
     assert "change" in task["question"]
     waiting = (await server.http.get("/interrupts")).json()["interrupts"]
     assert task["thread_id"] in {question["thread_id"] for question in waiting}
+
+
+async def test_a_background_subagent_is_described_and_started_by_its_agent_alone(server: Server):
+    described = await server.http.get("/assistants/researcher@agent/schemas")
+    assert "messages" in described.json()["input_schema"]["properties"]
+    body = {"assistant_id": "researcher@agent", "if_not_exists": "create", "input": {"messages": []}}
+    refused = await server.http.post(f"/threads/{uuid.uuid4()}/runs", json=body)
+    assert refused.status_code == 404
+    assert "its agent starts it" in refused.text
+    assert (await server.http.get("/assistants/nobody@agent/schemas")).status_code >= 400
